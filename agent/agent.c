@@ -12,8 +12,7 @@
 enum {
 	PATH_SIZE = 4096,
 	TIME_MS = 1000, /* after which files that wait for processor time have their chance */
-	MAPPED_LEAST =
-		256 << 10, /* bytes of memory that go back to the system when they are freed */
+	MAPPED_MIN = 256 << 10, /* bytes of memory that go back to the system when they are freed */
 };
 
 static void agent_deinit(struct ux_agent *a)
@@ -36,7 +35,7 @@ static void agent_raise_files(void)
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
 		return;
-	limit.rlim_cur = ux_min(limit.rlim_max, (rlim_t)UX_MAPPED_WAITING_MOST * 2);
+	limit.rlim_cur = ux_min(limit.rlim_max, (rlim_t)UX_MAPPED_WAITING_MAX * 2);
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -193,7 +192,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(ux_file_make_folders(known, 0700, err));
 	const struct ux_disk_queue_options options = {.dir = queue,
 						      .suffix = ".symbols",
-						      .bytes_most = o->queue_most,
+						      .bytes_max = o->queue_max,
 						      .lanes = 1,
 						      .drops_oldest = true};
 	if (dir)
@@ -218,7 +217,7 @@ static void agent_name_host(struct ux_agent *a)
 	const char *name = a->o->host;
 	if (!name && uname(&host) == 0)
 		name = host.nodename;
-	snprintf(a->runtime.host, sizeof(a->runtime.host), "%.*s", UX_RUNTIME_HOST_MOST,
+	snprintf(a->runtime.host, sizeof(a->runtime.host), "%.*s", UX_RUNTIME_HOST_MAX,
 		 name ? name : "");
 }
 
@@ -243,7 +242,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.push.supplementary = ux_agent_find_supplementary;
 	a.push.supplementary_ctx = &a;
 	agent_raise_files();
-	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 	(void)mallopt(M_ARENA_MAX, 1); /* the thread that watches would have one of its own */
 	ux_agent_budget_begin(&a);
 	UX_TRY(ux_host_watch_init(&a.watch, err));

@@ -22,7 +22,7 @@ struct ux_agent_options {
 	struct ux_push_options push;
 	/* folder with what is known and what waits, made when missing; NULL: nothing is kept */
 	const char *state;
-	uint64_t queue_most; /* bytes of symbols that wait on disk for the server; 0: none */
+	uint64_t queue_max; /* bytes of symbols that wait on disk for the server; 0: none */
 	/*
 	 * processor time, in millionths of a core, that the agent and its children use in any
 	 * minute; 0: no limit, and no low priority

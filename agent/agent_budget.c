@@ -76,16 +76,16 @@ static int64_t budget_share(const struct ux_agent *a, int64_t percent)
 /* Charges what was used since the last look. Returns how long nothing more may be used. */
 static int64_t budget_look(struct ux_agent *a, pid_t child)
 {
-	const int64_t most = budget_share(a, USED_SHARE), part = budget_share(a, PART_SHARE);
+	const int64_t max = budget_share(a, USED_SHARE), part = budget_share(a, PART_SHARE);
 	int64_t now = ux_clock_ns(), used = budget_used_ns(child);
 	int64_t more = ux_max(used - a->cpu_ns, INT64_C(0));
 	a->cpu_ns = ux_max(a->cpu_ns, used);
 	ux_agent_metric_set(&a->metrics.cpu_ms, (uint64_t)(a->cpu_ns / UX_CLOCK_NS_IN_MS));
-	if (most == 0)
+	if (max == 0)
 		return 0;
 	ux_usage_add(&a->cpu, now, more);
 	ux_usage_add(&a->cpu_of[a->large], now, more);
-	return ux_max(ux_usage_wait(&a->cpu, now, most),
+	return ux_max(ux_usage_wait(&a->cpu, now, max),
 		      ux_usage_wait(&a->cpu_of[a->large], now, part));
 }
 
@@ -102,16 +102,16 @@ static void budget_sleep(struct ux_agent *a, int64_t ns)
 
 static void budget_wait(struct ux_agent *a, pid_t child)
 {
-	const int64_t most = (int64_t)WAIT_MS * UX_CLOCK_NS_IN_MS;
+	const int64_t max = (int64_t)WAIT_MS * UX_CLOCK_NS_IN_MS;
 	for (int64_t ns; (ns = budget_look(a, child)) > 0;)
-		budget_sleep(a, ux_min(ns, most));
+		budget_sleep(a, ux_min(ns, max));
 }
 
 bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended)
 {
 	(void)budget_look(a, 0);
-	const int64_t most = budget_share(a, ended ? ENDED_SHARE : BEGUN_SHARE);
-	return most > 0 && ux_usage_wait(&a->cpu_of[large], ux_clock_ns(), most) > 0;
+	const int64_t max = budget_share(a, ended ? ENDED_SHARE : BEGUN_SHARE);
+	return max > 0 && ux_usage_wait(&a->cpu_of[large], ux_clock_ns(), max) > 0;
 }
 
 void ux_agent_budget_wait(struct ux_agent *a)

@@ -13,9 +13,9 @@
 /* The best quality without DWARF: Go's own tables have lines. */
 static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
 {
-	enum ux_quality most =
+	enum ux_quality max =
 		ux_id_set_find(&m->ids, UX_ID_GO) ? UX_QUALITY_GOPCLNTAB : UX_QUALITY_SYMTAB;
-	return ux_min(m->claim, most);
+	return ux_min(m->claim, max);
 }
 
 /* Where debug files are searched: in the folders of this host, or in those of a process. */

@@ -13,7 +13,7 @@
 
 enum {
 	BACKLOG = 16,
-	CONNECTIONS_MOST = 16,
+	CONNECTIONS_MAX = 16,
 	MS_IN_S = 1000,
 };
 
@@ -84,7 +84,7 @@ static void metrics_write_queue(const struct ux_agent_metrics *m, struct ux_out 
 		{"unhex_agent_queue_bytes", "gauge", "Size of the queue on disk in bytes.",
 		 q.bytes},
 		{"unhex_agent_queue_limit_bytes", "gauge", "Maximum size of the queue in bytes.",
-		 q.bytes_most},
+		 q.bytes_max},
 		{"unhex_agent_queue_oldest_seconds", "gauge",
 		 "Age of the oldest queue entry in seconds.", q.oldest_s},
 		{"unhex_agent_queue_dropped_total", "counter",
@@ -202,9 +202,9 @@ enum ux_code ux_agent_metrics_open(struct ux_agent_metrics *m, const char *addre
 		.ctx = m,
 		.memory = &m->server->memory,
 		.limits = ux_http_limits_default(
-			(struct ux_http_limits){.connections = CONNECTIONS_MOST, .threads = 1}),
+			(struct ux_http_limits){.connections = CONNECTIONS_MAX, .threads = 1}),
 	};
-	m->server->memory.most = m->server->app.limits.memory_bytes;
+	m->server->memory.max = m->server->app.limits.memory_bytes;
 	if (path)
 		UX_TRY(metrics_listen_unix(path, &endpoint.fd, err));
 	return ux_http_server_open_at(&m->http, &endpoint, &m->server->app, err);

@@ -13,9 +13,9 @@ enum ux_code ux_agent_public_open(struct ux_agent *a, struct ux_error *err)
 	for (size_t i = 0; i < a->o->n_debuginfod; i++) {
 		const struct ux_http_client_options options = {.url = a->o->debuginfod[i],
 							       .proxy = a->push.proxy};
-		if (i == UX_AGENT_PUBLIC_MOST)
+		if (i == UX_AGENT_PUBLIC_MAX)
 			return ux_error_set(err, UX_ELIMIT, "more than %d debuginfod servers",
-					    UX_AGENT_PUBLIC_MOST);
+					    UX_AGENT_PUBLIC_MAX);
 		UX_TRY(ux_http_client_create(&a->public_servers[i], &options, err));
 	}
 	return UX_OK;
@@ -23,7 +23,7 @@ enum ux_code ux_agent_public_open(struct ux_agent *a, struct ux_error *err)
 
 void ux_agent_public_close(struct ux_agent *a)
 {
-	for (size_t i = 0; i < UX_AGENT_PUBLIC_MOST; i++)
+	for (size_t i = 0; i < UX_AGENT_PUBLIC_MAX; i++)
 		if (a->public_servers[i])
 			ux_http_client_destroy(a->public_servers[i]);
 }

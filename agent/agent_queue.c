@@ -14,7 +14,7 @@
 enum {
 	MAGIC = 0x31716875, /* "uhq1" */
 	CHECK_SIZE = 8,
-	HEAD_MOST = UX_AGENT_PATH_MOST + UX_ID_SET_MOST * (UX_ID_BYTES_MOST + 2) + 16,
+	HEAD_MAX = UX_AGENT_PATH_MAX + UX_ID_SET_MAX * (UX_ID_BYTES_MAX + 2) + 16,
 };
 
 static void message_checksum(struct ux_bytes head, uint8_t ret[CHECK_SIZE])
@@ -31,7 +31,7 @@ void ux_agent_message_write_head(struct ux_out *out, const struct ux_agent_messa
 {
 	ux_cleanup(ux_out_deinit) struct ux_out head = {0};
 	uint8_t check[CHECK_SIZE];
-	size_t path = ux_min(m->path.size, (size_t)UX_AGENT_PATH_MOST);
+	size_t path = ux_min(m->path.size, (size_t)UX_AGENT_PATH_MAX);
 	ux_out_u8(&head, (uint8_t)m->quality);
 	ux_out_u8(&head, (uint8_t)m->ids.size);
 	for (size_t i = 0; i < m->ids.size; i++) {
@@ -52,7 +52,7 @@ void ux_agent_message_write_head(struct ux_out *out, const struct ux_agent_messa
 static enum ux_code message_parse_ids(struct ux_cur *c, struct ux_id_set *ret, struct ux_error *err)
 {
 	uint8_t n = ux_cur_u8(c);
-	if (n == 0 || n > UX_ID_SET_MOST)
+	if (n == 0 || n > UX_ID_SET_MAX)
 		ux_cur_bad(c, "number of IDs");
 	for (uint8_t i = 0; i < n && !c->failed; i++) {
 		struct ux_id id;
@@ -80,7 +80,7 @@ enum ux_code ux_agent_message_parse(struct ux_bytes bytes, struct ux_agent_messa
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "queued symbols begin with %08" PRIx32 "; expected %08x", magic,
 				    MAGIC);
-	if (size > HEAD_MOST)
+	if (size > HEAD_MAX)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "the head of queued symbols has %" PRIu32 " bytes", size);
 	struct ux_bytes head = ux_cur_take(&c, size);

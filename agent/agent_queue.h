@@ -9,7 +9,7 @@
 #include "unhex/quality.h"
 
 enum {
-	UX_AGENT_PATH_MOST = 4096, /* bytes of a module's path in a message */
+	UX_AGENT_PATH_MAX = 4096, /* bytes of a module's path in a message */
 };
 
 /* A message of the queue: the symbols of one module, as they are uploaded. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	BATCH_MOST = 32,   /* files of one query, during which others wait */
+	BATCH_MAX = 32,    /* files of one query, during which others wait */
 	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
 };
 
@@ -46,7 +46,7 @@ static bool agent_is_elf(int fd)
 enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
 			       struct ux_error *err)
 {
-	struct ux_agent_key keys[UX_ID_SET_MOST];
+	struct ux_agent_key keys[UX_ID_SET_MAX];
 	*ret_known = false;
 	for (size_t i = 0; i < ids->size; i++) {
 		keys[i] = ux_agent_id_key(&a->state, &ids->ids[i]);
@@ -207,7 +207,7 @@ static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_
 	b.read = calloc(n, sizeof(*b.read));
 	if (!b.known || !b.read)
 		return ux_error_nomem(err);
-	if (a->done.size > UX_AGENT_KNOWN_MOST) /* most of them are in a->state, too */
+	if (a->done.size > UX_AGENT_KNOWN_MAX) /* most of them are in a->state, too */
 		UX_TRY(agent_forget_ids(a, err));
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(agent_identify(&b, i, &files[i], err));
@@ -265,7 +265,7 @@ static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux
 {
 	struct ux_mapped_file *files = a->files.data;
 	size_t kept = 0;
-	if (!a->queue || a->o->queue_most == 0)
+	if (!a->queue || a->o->queue_max == 0)
 		return UX_OK;
 	for (size_t i = 0; i < *n; i++)
 		if (agent_is_fleeting(&files[i]))
@@ -279,14 +279,14 @@ static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux
  * or that have ended: in their order, but those that there is no time for now. Returns their
  * number; 0: others may be found before there is time again.
  */
-static size_t agent_choose(struct ux_agent *a, size_t most)
+static size_t agent_choose(struct ux_agent *a, size_t max)
 {
 	struct ux_mapped_file *f = a->files.data;
 	size_t n = 0;
 	bool low[2][2]; /* of large ones; of those that have ended */
 	for (int i = 0; i < 4; i++)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
-	for (size_t i = 0; i < a->files.size && n < most; i++) {
+	for (size_t i = 0; i < a->files.size && n < max; i++) {
 		if (!low[ux_mapped_is_large(f[i].key.size)][f[i].ended] &&
 		    (n == 0 || f[i].ended == f[0].ended))
 			agent_move_file(f, i, n++);
@@ -308,7 +308,7 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(ux_agent_probe(a, err));
 	UX_TRY(ux_agent_queue_send(a, err));
 	UX_TRY(agent_take_files(a, err));
-	for (size_t n; (n = agent_choose(a, BATCH_MOST)) > 0;) {
+	for (size_t n; (n = agent_choose(a, BATCH_MAX)) > 0;) {
 		UX_TRY(agent_keep_fleeting(a, &n, err));
 		UX_TRY(ux_agent_queue_send(a, err));
 		UX_TRY(agent_send_first(a, n, /* kept= */ false, err));

@@ -214,7 +214,7 @@ enum ux_code ux_agent_state_open(struct ux_agent_state *s, const char *path, con
 				 struct ux_error *err)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct known_value),
-					   .entries_most = UX_AGENT_KNOWN_MOST,
+					   .entries_max = UX_AGENT_KNOWN_MAX,
 					   .key_size = UX_AGENT_KEY_SIZE};
 	*s = UX_AGENT_STATE_INIT;
 	s->url = strdup(url);

@@ -10,9 +10,9 @@
 
 enum {
 	UX_AGENT_KEY_SIZE = 16,
-	UX_AGENT_KNOWN_MOST = 1 << 16, /* answers; beyond it the least recently used are left out */
-	UX_AGENT_KNOWN_S = 7 * 86400,  /* how long an answer counts, in seconds */
-	UX_AGENT_RECORD_SIZE = 32,     /* bytes of an answer on disk */
+	UX_AGENT_KNOWN_MAX = 1 << 16, /* answers; beyond it the least recently used are left out */
+	UX_AGENT_KNOWN_S = 7 * 86400, /* how long an answer counts, in seconds */
+	UX_AGENT_RECORD_SIZE = 32,    /* bytes of an answer on disk */
 	UX_AGENT_STATE_SLACK = 1 << 10, /* records beyond twice the answers until it is rewritten */
 };
 

@@ -8,11 +8,11 @@
 #include "http_client.h"
 
 enum {
-	RETRY_MS = 10000,       /* until the first attempt to reach the server again; doubles... */
-	RETRY_MOST_MS = 300000, /* ...up to this */
-	SPREAD_SHARE = 4,       /* up to this part of the time more, so that hosts take turns */
-	PROBE_MS = 10000,       /* for the attempt */
-	QUEUE_BATCH = 256,      /* messages of one query */
+	RETRY_MS = 10000,      /* until the first attempt to reach the server again; doubles... */
+	RETRY_MAX_MS = 300000, /* ...up to this */
+	SPREAD_SHARE = 4,      /* up to this part of the time more, so that hosts take turns */
+	PROBE_MS = 10000,      /* for the attempt */
+	QUEUE_BATCH = 256,     /* messages of one query */
 };
 
 /* --- when to come again ----------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ enum {
 void ux_agent_away(struct ux_agent *a)
 {
 	int64_t now = ux_clock_ms();
-	int64_t ms = ux_min((int64_t)RETRY_MS << ux_min(a->attempts, 16U), (int64_t)RETRY_MOST_MS);
+	int64_t ms = ux_min((int64_t)RETRY_MS << ux_min(a->attempts, 16U), (int64_t)RETRY_MAX_MS);
 	ms += (int64_t)(ux_hash_u64((uint64_t)now) % (uint64_t)(ms / SPREAD_SHARE));
 	a->away = true;
 	a->attempts++;
@@ -37,7 +37,7 @@ void ux_agent_back(struct ux_agent *a)
 
 bool ux_agent_keeps(const struct ux_agent *a)
 {
-	return a->queue && a->o->queue_most > 0 && a->away;
+	return a->queue && a->o->queue_max > 0 && a->away;
 }
 
 /* Any answer will do: reading files for a query that fails costs far more than this. */
@@ -145,7 +145,7 @@ static void queue_batch_read(struct ux_agent *a, struct queue_batch *b)
 static void queue_report(struct ux_agent *a, const struct ux_agent_message *m,
 			 const struct ux_push_answer *answer)
 {
-	char path[UX_AGENT_PATH_MOST + 1];
+	char path[UX_AGENT_PATH_MAX + 1];
 	enum ux_push_status status = ux_push_status_of(answer->verdict);
 	memcpy(path, m->path.data, m->path.size);
 	path[m->path.size] = '\0';
@@ -163,7 +163,7 @@ static void queue_report(struct ux_agent *a, const struct ux_agent_message *m,
 static enum ux_code queue_send_one(struct ux_agent *a, const struct ux_agent_message *m,
 				   struct ux_push_answer *answer, struct ux_error *err)
 {
-	char path[UX_AGENT_PATH_MOST + 1];
+	char path[UX_AGENT_PATH_MAX + 1];
 	memcpy(path, m->path.data, m->path.size);
 	path[m->path.size] = '\0';
 	const struct ux_push_upload upload = {

@@ -14,14 +14,14 @@
 #include "usage_window.h"
 
 enum {
-	UX_AGENT_PUBLIC_MOST = 8, /* debuginfod servers */
+	UX_AGENT_PUBLIC_MAX = 8, /* debuginfod servers */
 };
 
 enum {
-	UX_RUNTIME_PROCESSES_MOST = 1024, /* that are watched at once; others are left out */
-	UX_RUNTIME_FILES_MOST = 4,        /* of one process, each of which is open */
-	UX_RUNTIME_FILE_MOST = 256 << 20, /* bytes of a file that is read */
-	UX_RUNTIME_BYTES_MOST = 64 << 20, /* of GSYMs that are sent for one process */
+	UX_RUNTIME_PROCESSES_MAX = 1024, /* that are watched at once; others are left out */
+	UX_RUNTIME_FILES_MAX = 4,        /* of one process, each of which is open */
+	UX_RUNTIME_FILE_MAX = 256 << 20, /* bytes of a file that is read */
+	UX_RUNTIME_BYTES_MAX = 64 << 20, /* of GSYMs that are sent for one process */
 };
 
 /* A perf map or jitdump. It is open, so that its end can be read after its process has ended. */
@@ -41,7 +41,7 @@ struct ux_runtime_process {
 	pid_t pid;
 	int64_t started_ns;      /* by the wall clock, in whole microseconds */
 	int64_t started_boot_ns; /* since the machine was started */
-	struct ux_runtime_file files[UX_RUNTIME_FILES_MOST];
+	struct ux_runtime_file files[UX_RUNTIME_FILES_MAX];
 	size_t n_files;
 	int64_t due_ms; /* of the monotonic clock: when it is looked at again */
 	unsigned looks; /* without a file */
@@ -54,8 +54,8 @@ UX_VEC(ux_runtime_processes, struct ux_runtime_process);
 /* Zeroed: no process is known. One thread at a time. */
 struct ux_runtime_code {
 	struct ux_runtime_processes processes;
-	char host[UX_RUNTIME_HOST_MOST + 1]; /* under which the snapshots are listed */
-	uint64_t left_out;                   /* processes beyond the limit */
+	char host[UX_RUNTIME_HOST_MAX + 1]; /* under which the snapshots are listed */
+	uint64_t left_out;                  /* processes beyond the limit */
 };
 
 struct ux_proc;
@@ -84,7 +84,7 @@ struct ux_agent {
 	int64_t cpu_ns;                   /* that was used in all */
 	struct ux_agent_metrics metrics;
 	struct ux_runtime_code runtime;
-	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MOST];
+	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MAX];
 };
 
 /*

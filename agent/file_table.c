@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-	VDSO_MOST = 1 << 20, /* bytes; it has a few pages */
+	VDSO_MAX = 1 << 20, /* bytes; it has a few pages */
 };
 
 void ux_mapped_file_deinit(struct ux_mapped_file *f)
@@ -106,7 +106,7 @@ static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key k
 /* Begins the memory anew when it is full: files are then found once more. */
 static void table_make_room(struct ux_file_table *t)
 {
-	if (t->seen.size >= UX_MAPPED_SEEN_MOST)
+	if (t->seen.size >= UX_MAPPED_SEEN_MAX)
 		ux_seen_files_deinit(&t->seen);
 }
 
@@ -122,7 +122,7 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	struct ux_seen_file *seen = ux_seen_files_insert(&t->seen, inode, &fresh);
 	if (!seen)
 		return ux_error_nomem(err);
-	if (seen->size != 0 || map->end - map->start > VDSO_MOST)
+	if (seen->size != 0 || map->end - map->start > VDSO_MAX)
 		return UX_OK;
 	if (ux_proc_open(&proc, pid, NULL) != UX_OK)
 		return UX_OK;
@@ -174,7 +174,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 static enum ux_code table_sight_compiler(struct ux_file_table *t, pid_t pid, struct ux_error *err)
 {
 	bool fresh = false;
-	if (t->compilers_seen.size >= UX_MAPPED_SEEN_MOST)
+	if (t->compilers_seen.size >= UX_MAPPED_SEEN_MAX)
 		ux_host_pid_set_deinit(&t->compilers_seen);
 	if (!ux_host_pid_set_insert(&t->compilers_seen, pid, &fresh))
 		return ux_error_nomem(err);

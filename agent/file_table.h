@@ -50,16 +50,16 @@ void ux_mapped_file_deinit(struct ux_mapped_file *f);
 void ux_mapped_files_free(struct ux_mapped_files *v);
 
 enum {
-	UX_MAPPED_WAITING_MOST = 4096,   /* files that wait at once: each is open */
-	UX_MAPPED_LARGE_MOST = 1024,     /* large ones, for which there is room in addition */
-	UX_MAPPED_LARGE_LEAST = 4 << 20, /* bytes of a large file */
-	UX_MAPPED_SEEN_MOST = 1 << 16,   /* inodes that are remembered; more are begun anew */
+	UX_MAPPED_WAITING_MAX = 4096,  /* files that wait at once: each is open */
+	UX_MAPPED_LARGE_MAX = 1024,    /* large ones, for which there is room in addition */
+	UX_MAPPED_LARGE_MIN = 4 << 20, /* bytes of a large file */
+	UX_MAPPED_SEEN_MAX = 1 << 16,  /* inodes that are remembered; more are begun anew */
 };
 
 /* Whether a file of so many bytes is large. */
 ux_inline bool ux_mapped_is_large(uint64_t size)
 {
-	return size >= UX_MAPPED_LARGE_LEAST;
+	return size >= UX_MAPPED_LARGE_MIN;
 }
 
 /* An inode as /proc/PID/maps numbers it. */

@@ -64,12 +64,12 @@ enum ux_code ux_host_kernel_look(struct ux_host_kernel *h, const char *debug_dir
 				 struct ux_file_table *t, struct ux_error *err)
 {
 	enum {
-		MODULES_MOST = 64 << 20,
+		MODULES_MAX = 64 << 20,
 	};
 	ux_cleanup(ux_read_deinit) struct ux_read list = {0};
 	uint64_t modules = 0;
 	/* A kernel without modules has no such list. */
-	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MOST, &list, NULL) == UX_OK)
+	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MAX, &list, NULL) == UX_OK)
 		modules = ux_hash_bytes(list.bytes);
 	if (h->looked && modules == h->modules)
 		return UX_OK;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 enum {
-	READS_EACH = 2,           /* how often a new process is read */
-	TURN_MOST = 32,           /* others that one scan reads again */
-	PROCESSES_MOST = 1 << 22, /* as many as Linux can have */
+	READS_EACH = 2,          /* how often a new process is read */
+	TURN_MAX = 32,           /* others that one scan reads again */
+	PROCESSES_MAX = 1 << 22, /* as many as Linux can have */
 };
 
 void ux_host_scan_deinit(struct ux_host_scan *s)
@@ -57,7 +57,7 @@ static enum ux_code host_list(struct ux_host_processes *ret, struct ux_error *er
 	while (whole && (entry = readdir(folder)) != NULL) {
 		uint64_t pid = 0;
 		if (!ux_decimal_parse(ux_bytes_cstr(entry->d_name), &pid) || pid == 0 ||
-		    pid > INT32_MAX || ret->size == PROCESSES_MOST)
+		    pid > INT32_MAX || ret->size == PROCESSES_MAX)
 			continue;
 		const struct ux_host_process p = {.pid = (pid_t)pid, .ino = entry->d_ino};
 		whole = ux_host_processes_append(ret, p);
@@ -79,7 +79,7 @@ static enum ux_code host_read_process(struct ux_host_scan *s, pid_t pid, struct 
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	enum ux_code code = ux_proc_read(AT_FDCWD, name, UX_PROC_MAPS_MOST, &text, &why);
+	enum ux_code code = ux_proc_read(AT_FDCWD, name, UX_PROC_MAPS_MAX, &text, &why);
 	if (code == UX_OK)
 		code = ux_proc_maps_parse(text.bytes, &maps, &why);
 	if (code == UX_ENOMEM)
@@ -117,7 +117,7 @@ enum ux_code ux_host_scan_run(struct ux_host_scan *s, enum ux_host_scan_depth de
 	ux_file_table_begin(t);
 	s->again = false;
 	size_t n = s->processes.size;
-	size_t from = s->turn < n ? s->turn : 0, to = ux_min(from + TURN_MOST, n);
+	size_t from = s->turn < n ? s->turn : 0, to = ux_min(from + TURN_MAX, n);
 	for (size_t i = 0; i < n; i++) {
 		struct ux_host_process *p = &s->processes.data[i];
 		bool is_turn = i >= from && i < to;

@@ -82,9 +82,9 @@ static enum ux_code watch_move_pids(struct ux_host_pids *to, struct ux_host_pids
 /* Computes how many files may follow. */
 static void watch_make_room(struct ux_host_watch *w)
 {
-	const size_t open = w->inbox.size + w->taken, most = UX_MAPPED_WAITING_MOST;
-	const size_t large = most + UX_MAPPED_LARGE_MOST;
-	w->table.room = most - ux_min(open, most);
+	const size_t open = w->inbox.size + w->taken, max = UX_MAPPED_WAITING_MAX;
+	const size_t large = max + UX_MAPPED_LARGE_MAX;
+	w->table.room = max - ux_min(open, max);
 	w->table.room_large = large - ux_min(open, large);
 }
 
@@ -161,7 +161,7 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 		}
 		/* Those that were left out are found again once there is room. */
 		lost = lost || w->events.ended ||
-		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MOST / 2);
+		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MAX / 2);
 		if (lost || ux_clock_ms() >= listed + list_ms) {
 			listed = ux_clock_ms();
 			/* Their IDs may be those of others by now. */

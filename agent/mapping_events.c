@@ -12,8 +12,8 @@
 
 enum {
 	RING_BYTES = 1 << 16, /* for each processor: some 500 records */
-	CPUS_MOST = 4096,
-	DRAIN_MOST = 1 << 20, /* bytes of records that are read before they are looked at */
+	CPUS_MAX = 4096,
+	DRAIN_MAX = 1 << 20, /* bytes of records that are read before they are looked at */
 };
 
 bool ux_mapping_events_are_whole(const struct ux_mapping_events *e)
@@ -61,8 +61,8 @@ void ux_mapping_events_close(struct ux_mapping_events *e)
 
 bool ux_mapping_events_wait(struct ux_mapping_events *e, int stop, int timeout_ms, bool *ret_stop)
 {
-	struct pollfd polls[CPUS_MOST + 1];
-	size_t n = e->open ? ux_min(e->events.polls.size, (size_t)CPUS_MOST) : 0;
+	struct pollfd polls[CPUS_MAX + 1];
+	size_t n = e->open ? ux_min(e->events.polls.size, (size_t)CPUS_MAX) : 0;
 	for (size_t i = 0; i < n; i++)
 		polls[i] = (struct pollfd){.fd = e->ended ? -1 : e->events.polls.data[i],
 					   .events = POLLIN};
@@ -151,7 +151,7 @@ enum ux_code ux_mapping_events_take(struct ux_mapping_events *e, struct ux_file_
 	for (size_t i = 0; i < e->events.rings.size; i++) {
 		ux_record_ring_drain(&e->events.rings.data[i], &e->records);
 		UX_TRY(ux_out_status(&e->records, err));
-		if (e->records.size < DRAIN_MOST && i + 1 < e->events.rings.size)
+		if (e->records.size < DRAIN_MAX && i + 1 < e->events.rings.size)
 			continue;
 		UX_TRY(events_take_records(e, t, ret_lost, err));
 		ux_out_reset(&e->records);

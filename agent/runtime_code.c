@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 enum {
-	FIRST_MS = 100,       /* from the first sight: compilers open their files when they start */
-	SECOND_MS = 1000,     /* from a first look that has found no file to the second one */
-	LEAST_MS = 10000,     /* between two looks */
-	MOST_MS = 3600000,    /* at most */
-	AGE_SHARE = 16,       /* this part of a process' age is between two looks */
-	LOOKS_SHIFT_MOST = 6, /* without files, looks are up to 2^6 times the least time apart */
+	FIRST_MS = 100,      /* from the first sight: compilers open their files when they start */
+	SECOND_MS = 1000,    /* from a first look that has found no file to the second one */
+	MIN_MS = 10000,      /* between two looks */
+	MAX_MS = 3600000,    /* at most */
+	AGE_SHARE = 16,      /* this part of a process' age is between two looks */
+	LOOKS_SHIFT_MAX = 6, /* without files, looks are up to 2^6 times the least time apart */
 };
 
 static void runtime_process_deinit(struct ux_runtime_process *p)
@@ -55,7 +55,7 @@ static enum ux_code runtime_add(struct ux_agent *a, const struct ux_host_pids *p
 			k++;
 		if (k < all->size)
 			continue;
-		if (all->size == UX_RUNTIME_PROCESSES_MOST) {
+		if (all->size == UX_RUNTIME_PROCESSES_MAX) {
 			a->runtime.left_out++;
 			continue;
 		}
@@ -92,7 +92,7 @@ static enum ux_code runtime_find_file(void *ctx, const struct ux_jit_found *foun
 	for (size_t i = 0; i < p->n_files; i++)
 		if (p->files[i].dev == found->st.st_dev && p->files[i].ino == found->st.st_ino)
 			return UX_OK;
-	if (p->n_files == UX_RUNTIME_FILES_MOST || !S_ISREG(found->st.st_mode))
+	if (p->n_files == UX_RUNTIME_FILES_MAX || !S_ISREG(found->st.st_mode))
 		return UX_OK;
 	int fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
@@ -122,7 +122,7 @@ static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_pro
 	/* Another process with its ID; the time is read with an error of some hundredths. */
 	if (proc.started_ns > p->started_ns + UX_CLOCK_NS_IN_S)
 		return UX_OK;
-	if (ux_proc_read(proc.dir, "maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK ||
+	if (ux_proc_read(proc.dir, "maps", UX_PROC_MAPS_MAX, &text, NULL) != UX_OK ||
 	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
 		return UX_OK;
 	*ret_lives = true;
@@ -144,7 +144,7 @@ struct runtime_snapshot {
 static void runtime_seed(const struct ux_runtime_span *span, const struct ux_runtime_file *f,
 			 uint8_t ret[UX_ID_FILE_SIZE])
 {
-	char path[UX_RUNTIME_PATH_MOST];
+	char path[UX_RUNTIME_PATH_MAX];
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx sha;
 	ux_runtime_path_format(span, path);
@@ -209,7 +209,7 @@ static enum ux_code runtime_send_parts(struct runtime_snapshot *s, struct ux_byt
 	struct ux_runtime_process *p = s->process;
 	for (unsigned i = 0; ux_runtime_part_next(&output, &part, &gsym, err); i++) {
 		struct ux_id_set ids = {.size = 1};
-		char path[UX_RUNTIME_PATH_MOST];
+		char path[UX_RUNTIME_PATH_MAX];
 		struct ux_runtime_span span = {.pid = (uint32_t)p->pid,
 					       .started_ns = p->started_ns,
 					       .from_ns = part.from_ns,
@@ -220,18 +220,18 @@ static enum ux_code runtime_send_parts(struct runtime_snapshot *s, struct ux_byt
 		ids.ids[0].size = UX_ID_FILE_SIZE;
 		memcpy(ids.ids[0].bytes, s->request.seed, UX_ID_FILE_SIZE);
 		ids.ids[0].bytes[UX_ID_FILE_SIZE - 1] = (uint8_t)i;
-		p->over = p->bytes + gsym.size > UX_RUNTIME_BYTES_MOST;
+		p->over = p->bytes + gsym.size > UX_RUNTIME_BYTES_MAX;
 		if (p->over)
 			return ux_error_set(err, UX_ELIMIT,
 					    "has more than %d MiB of symbols; the rest is not sent",
-					    UX_RUNTIME_BYTES_MOST >> 20);
+					    UX_RUNTIME_BYTES_MAX >> 20);
 		ux_agent_budget_wait(s->agent);
 		UX_TRY(runtime_send_part(s, &ids, path,
 					 part.lines ? UX_QUALITY_LINES : UX_QUALITY_SYMTAB, gsym,
 					 err));
 		p->bytes += gsym.size;
 		ux_agent_metric_add(&s->agent->metrics.runtime_bytes, gsym.size);
-		s->used = ux_min(part.used, (uint64_t)UX_RUNTIME_FILE_MOST);
+		s->used = ux_min(part.used, (uint64_t)UX_RUNTIME_FILE_MAX);
 	}
 	return err->code;
 }
@@ -279,7 +279,7 @@ static enum ux_code runtime_look_at_file(struct ux_agent *a, struct ux_runtime_p
 	struct runtime_snapshot s = {.agent = a, .process = p, .file = f};
 	if (fstat(f->fd, &st) != 0)
 		return UX_OK;
-	uint64_t size = ux_min((uint64_t)st.st_size, (uint64_t)UX_RUNTIME_FILE_MOST);
+	uint64_t size = ux_min((uint64_t)st.st_size, (uint64_t)UX_RUNTIME_FILE_MAX);
 	if (size == f->looked && f->mtime_ns == ux_jit_file_mtime(&st))
 		return UX_OK;
 	if (size < f->known) /* it was begun anew */
@@ -308,11 +308,11 @@ static enum ux_code runtime_look_at_file(struct ux_agent *a, struct ux_runtime_p
 static int64_t runtime_pause(const struct ux_runtime_process *p)
 {
 	if (p->n_files == 0)
-		return p->looks < 2 ? SECOND_MS
-				    : (int64_t)LEAST_MS
-					      << ux_min(p->looks - 2, (unsigned)LOOKS_SHIFT_MOST);
+		return p->looks < 2
+			       ? SECOND_MS
+			       : (int64_t)MIN_MS << ux_min(p->looks - 2, (unsigned)LOOKS_SHIFT_MAX);
 	int64_t age = (ux_clock_read(CLOCK_REALTIME) - p->started_ns) / UX_CLOCK_NS_IN_MS;
-	return ux_min(ux_max(age / AGE_SHARE, (int64_t)LEAST_MS), (int64_t)MOST_MS);
+	return ux_min(ux_max(age / AGE_SHARE, (int64_t)MIN_MS), (int64_t)MAX_MS);
 }
 
 /* Looks at a process. *ret_done: it has ended, and all of its code was sent. */

@@ -43,15 +43,15 @@ static inline void ux_usage_add(struct ux_usage_window *w, int64_t now_ns, int64
 }
 
 /* In how many nanoseconds less than `most` was used in a minute; 0: now. */
-static inline int64_t ux_usage_wait(struct ux_usage_window *w, int64_t now_ns, int64_t most)
+static inline int64_t ux_usage_wait(struct ux_usage_window *w, int64_t now_ns, int64_t max)
 {
 	ux_usage_advance(w, now_ns);
 	int64_t left = w->sum;
-	if (left < most)
+	if (left < max)
 		return 0;
 	for (int64_t s = w->second - UX_USAGE_SLOTS + 1; s <= w->second; s++) {
 		left -= s >= 0 ? w->slots[s % UX_USAGE_SLOTS] : 0;
-		if (left < most)
+		if (left < max)
 			return ux_max((s + UX_USAGE_SLOTS) * UX_CLOCK_NS_IN_S - now_ns, INT64_C(1));
 	}
 	return UX_CLOCK_NS_IN_S; /* most is 0 */

@@ -148,7 +148,7 @@ static enum ux_code adb_open_list(struct ux_bytes values, uint32_t value, struct
 
 enum ux_code ux_adb_root(struct ux_bytes values, struct ux_adb_list *ret, struct ux_error *err)
 {
-	if (values.size < VALUES_HEAD || values.size > UX_ADB_VALUES_MOST)
+	if (values.size < VALUES_HEAD || values.size > UX_ADB_VALUES_MAX)
 		return ux_error_set(err, UX_ECORRUPT, "a block of values is too short: %zu bytes",
 				    values.size);
 	if (values.data[0] != 0)

@@ -15,11 +15,11 @@
 #include "unpack_stream.h"
 
 enum {
-	UX_ADB_MAGIC = 4,               /* bytes of "ADB." and the like */
-	UX_ADB_FILE_HEAD = 8,           /* magic and schema */
-	UX_ADB_COMPRESSED = 6,          /* bytes in front of a compressed stream, at most */
-	UX_ADB_BLOCK_HEAD = 16,         /* bytes of the head of a block, at most */
-	UX_ADB_VALUES_MOST = 256 << 20, /* offsets have 28 bits */
+	UX_ADB_MAGIC = 4,              /* bytes of "ADB." and the like */
+	UX_ADB_FILE_HEAD = 8,          /* magic and schema */
+	UX_ADB_COMPRESSED = 6,         /* bytes in front of a compressed stream, at most */
+	UX_ADB_BLOCK_HEAD = 16,        /* bytes of the head of a block, at most */
+	UX_ADB_VALUES_MAX = 256 << 20, /* offsets have 28 bits */
 };
 
 enum ux_adb_block_type {

@@ -13,8 +13,8 @@
 #include <nettle/sha2.h>
 
 enum {
-	VALUES_MOST = 128 << 20, /* bytes of the block of values; a kernel's has under 1 MB */
-	SIGNATURE_MOST = 16 << 10,
+	VALUES_MAX = 128 << 20, /* bytes of the block of values; a kernel's has under 1 MB */
+	SIGNATURE_MAX = 16 << 10,
 	SHA256 = SHA256_DIGEST_SIZE,
 	SHA512 = SHA512_DIGEST_SIZE,
 	PLACE_BYTES = 8, /* in front of the data of a file: the numbers of its folder and of it */
@@ -245,11 +245,11 @@ static enum ux_code apk_read_values(struct apk_stream *a)
 	if (!more || block.type != UX_ADB_BLOCK_VALUES)
 		return ux_error_set(a->s->err, UX_ECORRUPT,
 				    "the package does not begin with a block of values");
-	if (block.size > VALUES_MOST)
+	if (block.size > VALUES_MAX)
 		return ux_error_set(a->s->err, UX_ELIMIT,
 				    "the package has %" PRIu64
 				    " bytes of metadata; the limit is %d",
-				    block.size, VALUES_MOST);
+				    block.size, VALUES_MAX);
 	for (uint64_t left = block.size; left > 0;) {
 		size_t n = (size_t)ux_min(left, (uint64_t)UX_STREAM_PIECE);
 		UX_TRY(apk_exactly(a, a->piece, n));
@@ -273,7 +273,7 @@ static enum ux_code apk_read_blocks(struct apk_stream *a)
 		if (!more)
 			break;
 		if (block.type == UX_ADB_BLOCK_VALUES || (block.type == UX_ADB_BLOCK_SIGNATURE &&
-							  (in_data || block.size > SIGNATURE_MOST)))
+							  (in_data || block.size > SIGNATURE_MAX)))
 			return ux_error_set(a->s->err, UX_ECORRUPT,
 					    "the blocks of the package are out of order");
 		in_data = block.type == UX_ADB_BLOCK_DATA;

@@ -34,7 +34,7 @@ static la_ssize_t bundle_writer_output(struct archive *a, void *ctx, const void 
 {
 	struct ux_bundle_writer *w = ctx;
 	(void)a;
-	w->over = w->out->size + n > w->most;
+	w->over = w->out->size + n > w->max;
 	if (w->over)
 		return -1;
 	ux_out_put(w->out, data, n);
@@ -48,7 +48,7 @@ static enum ux_code bundle_writer_fail(const struct ux_bundle_writer *w, struct 
 		return ux_error_nomem(err);
 	if (w->over)
 		return ux_error_set(err, UX_ELIMIT, "the archive exceeds %" PRIu64 " bytes",
-				    w->most);
+				    w->max);
 	return ux_error_set(err, UX_EUNSUPPORTED, "cannot write an archive: %.100s",
 			    why ? why : "libarchive gives no reason");
 }
@@ -72,10 +72,10 @@ static int bundle_writer_set_up(struct ux_bundle_writer *w)
 	return r;
 }
 
-enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t most,
+enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t max,
 				   struct ux_error *err)
 {
-	*w = (struct ux_bundle_writer){.out = out, .most = most};
+	*w = (struct ux_bundle_writer){.out = out, .max = max};
 	UX_TRY(ux_archive_load(&w->calls, err));
 	w->archive = w->calls.archive_write_new();
 	w->entry = w->calls.archive_entry_new();
@@ -131,7 +131,7 @@ struct unpacking {
 	const struct ux_archive_calls *calls;
 	struct archive *archive;
 	struct ux_source_packer *packer;
-	uint64_t most;
+	uint64_t max;
 	uint8_t *piece;
 	struct ux_error *err;
 };
@@ -209,12 +209,12 @@ static enum ux_code unpacking_copy(const struct unpacking *u)
 			return UX_OK;
 		if (n < 0)
 			return unpacking_fail(u);
-		if (p->size - from + (uint64_t)n > UX_BUNDLE_FILE_MOST)
+		if (p->size - from + (uint64_t)n > UX_BUNDLE_FILE_MAX)
 			return ux_error_set(u->err, UX_ELIMIT, "a source file exceeds %d bytes",
-					    UX_BUNDLE_FILE_MOST);
-		if (p->size + (uint64_t)n > u->most)
+					    UX_BUNDLE_FILE_MAX);
+		if (p->size + (uint64_t)n > u->max)
 			return ux_error_set(u->err, UX_ELIMIT,
-					    "the sources exceed %" PRIu64 " bytes", u->most);
+					    "the sources exceed %" PRIu64 " bytes", u->max);
 		UX_TRY(ux_source_packer_put(p, ux_bytes(u->piece, (size_t)n), u->err));
 	}
 }
@@ -250,7 +250,7 @@ static enum ux_code unpacking_all(const struct unpacking *u)
 			break;
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return unpacking_fail(u);
-		if (n == UX_BUNDLE_MEMBERS_MOST)
+		if (n == UX_BUNDLE_MEMBERS_MAX)
 			return ux_error_set(u->err, UX_ELIMIT,
 					    "the archive has more than %u members", n);
 		UX_TRY(unpacking_member(u, entry));
@@ -275,13 +275,13 @@ static bool unpacking_set_up(const struct unpacking *u, struct ux_bytes file)
 }
 
 enum ux_code ux_bundle_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-			      uint64_t most, struct ux_source_packer *packer, struct ux_error *err)
+			      uint64_t max, struct ux_source_packer *packer, struct ux_error *err)
 {
 	ux_cleanup(unpacking_deinit) struct unpacking u = {
-		.calls = calls, .packer = packer, .most = most, .err = err};
+		.calls = calls, .packer = packer, .max = max, .err = err};
 	UX_TRY(ux_bundle_check(file, err));
 	if (ux_debian_source_is(file))
-		return ux_debian_source_unpack(calls, file, most, packer, err);
+		return ux_debian_source_unpack(calls, file, max, packer, err);
 	u.archive = calls->archive_read_new();
 	u.piece = malloc(PIECE);
 	if (!u.archive || !u.piece)

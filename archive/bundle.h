@@ -93,15 +93,15 @@ struct ux_bundle_writer {
 	struct archive *archive;
 	struct archive_entry *entry;
 	struct ux_out *out;
-	uint64_t most; /* size limit of out */
-	bool over;     /* the limit was exceeded */
+	uint64_t max; /* size limit of out */
+	bool over;    /* the limit was exceeded */
 };
 
 /*
  * Begins an archive in out, limited to `most` bytes. It is deterministic: owners, times and modes
  * are constant. UX_EUNSUPPORTED: libarchive is not installed, or does not support zstd.
  */
-enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t most,
+enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t max,
 				   struct ux_error *err) ux_must;
 
 /* Adds a file under its canonical path without the leading slash. UX_ELIMIT. */
@@ -113,8 +113,8 @@ enum ux_code ux_bundle_writer_end(struct ux_bundle_writer *w, struct ux_error *e
 void ux_bundle_writer_close(struct ux_bundle_writer *w);
 
 enum {
-	UX_BUNDLE_FILE_MOST = 64 << 20, /* bytes of one file */
-	UX_BUNDLE_MEMBERS_MOST = 400000 /* including folders and links, which are skipped */
+	UX_BUNDLE_FILE_MAX = 64 << 20, /* bytes of one file */
+	UX_BUNDLE_MEMBERS_MAX = 400000 /* including folders and links, which are skipped */
 };
 
 /* Checks the magic number of an archive. UX_EUNSUPPORTED: the format is not supported. */
@@ -129,7 +129,7 @@ enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err) ux_must
  * root; UX_ELIMIT; UX_ENOTFOUND: it contains no file.
  */
 enum ux_code ux_bundle_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-			      uint64_t most, struct ux_source_packer *packer, struct ux_error *err)
+			      uint64_t max, struct ux_source_packer *packer, struct ux_error *err)
 	ux_must;
 
 #endif

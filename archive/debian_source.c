@@ -13,8 +13,8 @@
 
 enum {
 	PIECE = 256 << 10,
-	HEAD = 8192,            /* bytes that tell text from other content */
-	ARENA_MOST = 128 << 20, /* paths of all members */
+	HEAD = 8192,           /* bytes that tell text from other content */
+	ARENA_MAX = 128 << 20, /* paths of all members */
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -126,10 +126,10 @@ UX_VEC(source_members, struct source_member);
 struct debian_source {
 	const struct ux_archive_calls *calls;
 	struct ux_source_packer *packer;
-	uint64_t most;
+	uint64_t max;
 	struct ux_error *err;
 	char root[UX_DEBIAN_SOURCE_NAME];
-	struct source_part parts[UX_DEBIAN_SOURCE_FILES_MOST];
+	struct source_part parts[UX_DEBIAN_SOURCE_FILES_MAX];
 	size_t n_parts;
 	bool has_debian; /* what upstream has in debian/ does not count */
 	struct ux_arena arena;
@@ -198,10 +198,10 @@ static enum ux_code source_read_parts(struct debian_source *s, struct ux_bytes f
 		UX_TRY(ux_cur_status(&c, s->err));
 		if (h.type != UX_TAR_FILE)
 			continue;
-		if (s->n_parts == UX_DEBIAN_SOURCE_FILES_MOST)
+		if (s->n_parts == UX_DEBIAN_SOURCE_FILES_MAX)
 			return ux_error_set(s->err, UX_ELIMIT,
 					    "source package has more than %d files",
-					    UX_DEBIAN_SOURCE_FILES_MOST);
+					    UX_DEBIAN_SOURCE_FILES_MAX);
 		struct source_part *p = &s->parts[s->n_parts++];
 		const char *slash = strrchr(h.path, '/');
 		const char *name = slash ? slash + 1 : h.path;
@@ -270,9 +270,9 @@ static enum ux_code source_put(struct debian_source *s, struct source_member *m,
 	m->size += n;
 	if (m->held)
 		return source_hold(s, &m->text, bytes);
-	if (s->packer->size + n > s->most)
+	if (s->packer->size + n > s->max)
 		return ux_error_set(s->err, UX_ELIMIT, "the sources exceed %" PRIu64 " bytes",
-				    s->most);
+				    s->max);
 	return ux_source_packer_put(s->packer, bytes, s->err);
 }
 
@@ -289,7 +289,7 @@ static enum ux_code source_read_member(struct debian_source *s, struct archive *
 		return UX_OK;
 	m.held = source_must_hold(s, p, path);
 	enum ux_code code = UX_OK;
-	while (n > 0 && code == UX_OK && m.size + (uint64_t)n <= UX_BUNDLE_FILE_MOST) {
+	while (n > 0 && code == UX_OK && m.size + (uint64_t)n <= UX_BUNDLE_FILE_MAX) {
 		code = source_put(s, &m, (size_t)n);
 		n = code == UX_OK ? ux_archive_read_piece(s->calls, a, s->piece, PIECE) : 0;
 	}
@@ -330,7 +330,7 @@ static enum ux_code source_read_members(struct debian_source *s, struct archive 
 			return UX_OK;
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return ux_archive_failure(c, a, s->err);
-		if (s->count == UX_BUNDLE_MEMBERS_MOST)
+		if (s->count == UX_BUNDLE_MEMBERS_MAX)
 			return ux_error_set(s->err, UX_ELIMIT,
 					    "the package has more than %u members", s->count);
 		const char *name = c->archive_entry_pathname(entry);
@@ -390,9 +390,9 @@ static enum ux_code source_name(struct debian_source *s, const char *path, uint6
 static enum ux_code source_write(struct debian_source *s, const char *path, struct ux_bytes text)
 {
 	uint64_t off = s->packer->size;
-	if (off + text.size > s->most)
+	if (off + text.size > s->max)
 		return ux_error_set(s->err, UX_ELIMIT, "the sources exceed %" PRIu64 " bytes",
-				    s->most);
+				    s->max);
 	UX_TRY(ux_source_packer_put(s->packer, text, s->err));
 	return source_name(s, path, off, text.size);
 }
@@ -503,9 +503,9 @@ static enum ux_code source_expect(struct debian_source *s, const char *path)
 		return ux_error_nomem(s->err);
 	if (!fresh)
 		return UX_OK;
-	if (s->changes.size == UX_DEBIAN_CHANGED_MOST)
+	if (s->changes.size == UX_DEBIAN_CHANGED_MAX)
 		return ux_error_set(s->err, UX_ELIMIT, "patches change more than %d files",
-				    UX_DEBIAN_CHANGED_MOST);
+				    UX_DEBIAN_CHANGED_MAX);
 	*number = (uint32_t)s->changes.size;
 	return source_changes_append(&s->changes, (struct source_changed){.path = path})
 		       ? UX_OK
@@ -596,12 +596,12 @@ static enum ux_code source_order_series(struct debian_source *s, size_t *ret_fir
 			/* moved, since a patch is applied once */
 			struct source_patch one = s->patches.data[i];
 			s->patches.data[i].text = (struct ux_out){0};
-			if (s->patches.size - n == UX_DEBIAN_PATCHES_MOST ||
+			if (s->patches.size - n == UX_DEBIAN_PATCHES_MAX ||
 			    !source_patches_append(&s->patches, one)) {
 				s->patches.data[i] = one;
 				return ux_error_set(s->err, UX_ELIMIT,
 						    "series has more than %d patches",
-						    UX_DEBIAN_PATCHES_MOST);
+						    UX_DEBIAN_PATCHES_MAX);
 			}
 			break;
 		}
@@ -664,7 +664,7 @@ static enum ux_code source_unpack(struct debian_source *s)
 }
 
 enum ux_code ux_debian_source_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-				     uint64_t most, struct ux_source_packer *packer,
+				     uint64_t max, struct ux_source_packer *packer,
 				     struct ux_error *err)
 {
 	struct ux_tar_header h;
@@ -672,8 +672,8 @@ enum ux_code ux_debian_source_unpack(const struct ux_archive_calls *calls, struc
 	if (!made)
 		return ux_error_nomem(err);
 	struct debian_source *s = made;
-	*s = (struct debian_source){.calls = calls, .packer = packer, .most = most, .err = err};
-	ux_arena_init(&s->arena, ARENA_MOST);
+	*s = (struct debian_source){.calls = calls, .packer = packer, .max = max, .err = err};
+	ux_arena_init(&s->arena, ARENA_MAX);
 	if (!source_first_name(file, &h) || !ux_debian_source_root(h.path, s->root))
 		return ux_error_set(err, UX_ECORRUPT, "the first file is not a .dsc");
 	s->piece = malloc(PIECE);

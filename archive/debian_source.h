@@ -10,10 +10,10 @@
 #include "bundle.h"
 
 enum {
-	UX_DEBIAN_SOURCE_FILES_MOST = 64,    /* of one package */
+	UX_DEBIAN_SOURCE_FILES_MAX = 64,     /* of one package */
 	UX_DEBIAN_SOURCE_NAME = 400,         /* bytes of the name of one, with its NUL */
-	UX_DEBIAN_PATCHES_MOST = 4096,       /* in one series; linux has about 150 */
-	UX_DEBIAN_CHANGED_MOST = 50000,      /* files that the patches of one package name */
+	UX_DEBIAN_PATCHES_MAX = 4096,        /* in one series; linux has about 150 */
+	UX_DEBIAN_CHANGED_MAX = 50000,       /* files that the patches of one package name */
 	UX_DEBIAN_SOURCE_MEMORY = 192 << 20, /* bytes of patches, and of files that they change */
 };
 
@@ -36,7 +36,7 @@ bool ux_debian_source_root(const char *dsc, char root[UX_DEBIAN_SOURCE_NAME]) ux
  * Source: dpkg-source(1), "Source package formats".
  */
 enum ux_code ux_debian_source_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-				     uint64_t most, struct ux_source_packer *packer,
+				     uint64_t max, struct ux_source_packer *packer,
 				     struct ux_error *err) ux_must;
 
 #endif

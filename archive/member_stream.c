@@ -6,8 +6,8 @@
 #include "stream_reading.h"
 
 enum {
-	DEPTH_MOST = 2, /* a .deb is an ar of tars */
-	HEAD = 8,       /* bytes that tell rpm and apk packages from other archives */
+	DEPTH_MAX = 2, /* a .deb is an ar of tars */
+	HEAD = 8,      /* bytes that tell rpm and apk packages from other archives */
 };
 
 /* --- what all readers share ------------------------------------------------------------------- */
@@ -27,10 +27,10 @@ enum ux_code ux_stream_source_read(struct ux_stream_reading *s, void *to, size_t
 
 enum ux_code ux_stream_count(struct ux_stream_reading *s, uint64_t n)
 {
-	uint64_t most =
-		UX_STREAM_FREE_SIZE + ux_min(s->in, UX_STREAM_TOTAL_MOST) * UX_STREAM_RATIO_MOST;
+	uint64_t max =
+		UX_STREAM_FREE_SIZE + ux_min(s->in, UX_STREAM_TOTAL_MAX) * UX_STREAM_RATIO_MAX;
 	s->out += n;
-	if (s->out > ux_min(most, UX_STREAM_TOTAL_MOST))
+	if (s->out > ux_min(max, UX_STREAM_TOTAL_MAX))
 		return ux_error_set(s->err, UX_ELIMIT,
 				    "%" PRIu64 " bytes unpacked from %" PRIu64
 				    " packed bytes exceed the limit",
@@ -40,9 +40,9 @@ enum ux_code ux_stream_count(struct ux_stream_reading *s, uint64_t n)
 
 enum ux_code ux_stream_count_member(struct ux_stream_reading *s)
 {
-	if (++s->members > UX_MEMBERS_MOST)
+	if (++s->members > UX_MEMBERS_MAX)
 		return ux_error_set(s->err, UX_ELIMIT, "the package has more than %d members",
-				    UX_MEMBERS_MOST);
+				    UX_MEMBERS_MAX);
 	return UX_OK;
 }
 
@@ -85,9 +85,9 @@ enum ux_code ux_stream_content_pass(struct ux_stream_reading *s, struct ux_strea
 		UX_TRY(to->begin(to->ctx, kind, c->path, c->size, s->err));
 	while (c->n > 0) {
 		have += c->n;
-		if (have > UX_STREAM_MEMBER_MOST)
+		if (have > UX_STREAM_MEMBER_MAX)
 			return ux_error_set(s->err, UX_ELIMIT, "a member exceeds %" PRIu64 " bytes",
-					    UX_STREAM_MEMBER_MOST);
+					    UX_STREAM_MEMBER_MAX);
 		if (wanted)
 			UX_TRY(to->put(to->ctx, ux_bytes(c->piece, c->n), s->err));
 		UX_TRY(stream_content_fill(s, c));
@@ -202,7 +202,7 @@ static enum ux_code stream_level_add(struct stream_level *l, struct archive_entr
 	content.size = (uint64_t)ux_max(c->archive_entry_size(entry), INT64_C(0));
 	UX_TRY(ux_stream_content_kind(s, &content, &kind));
 	bool ar = (c->archive_format(l->archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_AR;
-	if (kind == UX_MEMBER_ARCHIVE && ar && l->depth + 1 < DEPTH_MOST)
+	if (kind == UX_MEMBER_ARCHIVE && ar && l->depth + 1 < DEPTH_MAX)
 		return stream_read_nested(l, ux_bytes(piece, content.n));
 	return ux_stream_content_pass(s, &content, kind);
 }

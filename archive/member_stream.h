@@ -41,13 +41,13 @@ struct ux_stream_sink {
 
 enum {
 	/* bytes that come out for each byte of the package... */
-	UX_STREAM_RATIO_MOST = 200,
+	UX_STREAM_RATIO_MAX = 200,
 	UX_STREAM_FREE_SIZE = 256 << 20, /* ...and in addition */
-	UX_STREAM_IDENTITY_MOST = 32,
+	UX_STREAM_IDENTITY_MAX = 32,
 };
 
-#define UX_STREAM_MEMBER_MOST (UINT64_C(8) << 30)  /* bytes of one member */
-#define UX_STREAM_TOTAL_MOST  (UINT64_C(64) << 30) /* bytes of all, wanted or not */
+#define UX_STREAM_MEMBER_MAX (UINT64_C(8) << 30)  /* bytes of one member */
+#define UX_STREAM_TOTAL_MAX  (UINT64_C(64) << 30) /* bytes of all, wanted or not */
 
 /*
  * Reads a package from the source to its end, and what follows the end of its archive: .deb (tar
@@ -55,7 +55,7 @@ enum {
  * Archives among the files of a package are not read. The package is untrusted and is read by
  * libarchive, so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged
  * or truncated; UX_EINVAL: a name leads above the root; UX_ELIMIT: what comes out is over
- * UX_STREAM_RATIO_MOST or the like; UX_ECONFLICT: an .apk of version 3 has another hash; codes of
+ * UX_STREAM_RATIO_MAX or the like; UX_ECONFLICT: an .apk of version 3 has another hash; codes of
  * the source and the sink.
  */
 enum ux_code ux_member_stream_read(const struct ux_archive_calls *calls,

@@ -129,7 +129,7 @@ struct members {
 	const struct ux_archive_calls *calls;
 	struct archive *archive;
 	struct ux_source_packer *packer;
-	uint64_t most;
+	uint64_t max;
 	enum ux_members_mode mode;
 	uint8_t *piece;
 	struct ux_error *err;
@@ -144,10 +144,9 @@ static void members_deinit(struct members *m)
 
 static enum ux_code members_put(const struct members *m, const void *data, size_t n)
 {
-	if (m->packer->size + n > m->most)
+	if (m->packer->size + n > m->max)
 		return ux_error_set(m->err, UX_ELIMIT,
-				    "the content of the archive exceeds %" PRIu64 " bytes",
-				    m->most);
+				    "the content of the archive exceeds %" PRIu64 " bytes", m->max);
 	return ux_source_packer_put(m->packer, ux_bytes(data, n), m->err);
 }
 
@@ -274,7 +273,7 @@ static enum ux_code members_all(const struct members *m)
 			return ux_source_packer_end(m->packer, m->err);
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return ux_archive_failure(m->calls, m->archive, m->err);
-		if (n == UX_MEMBERS_MOST)
+		if (n == UX_MEMBERS_MAX)
 			return ux_error_set(m->err, UX_ELIMIT,
 					    "the archive has more than %u members", n);
 		UX_TRY(members_add(m, entry));
@@ -358,11 +357,11 @@ static bool members_set_up(const struct members *m, struct ux_bytes file)
 }
 
 enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-			       uint64_t most, enum ux_members_mode mode,
+			       uint64_t max, enum ux_members_mode mode,
 			       struct ux_source_packer *packer, struct ux_error *err)
 {
 	ux_cleanup(members_deinit) struct members m = {
-		.calls = calls, .packer = packer, .most = most, .mode = mode, .err = err};
+		.calls = calls, .packer = packer, .max = max, .mode = mode, .err = err};
 	if (mode == UX_MEMBERS_SYMBOLS && ux_adb_is(file))
 		return members_of_stream(&m, file);
 	m.archive = calls->archive_read_new();

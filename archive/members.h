@@ -13,7 +13,7 @@
 
 enum {
 	/* including folders and links; a root file system of a distribution has 100,000 */
-	UX_MEMBERS_MOST = 1000000,
+	UX_MEMBERS_MAX = 1000000,
 	UX_MEMBERS_HEAD = 512, /* bytes of a file that ux_member_kind() reads at most */
 };
 
@@ -64,7 +64,7 @@ enum ux_members_mode {
  * UX_EINVAL: a name leads above the root; UX_ELIMIT.
  */
 enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-			       uint64_t most, enum ux_members_mode mode,
+			       uint64_t max, enum ux_members_mode mode,
 			       struct ux_source_packer *packer, struct ux_error *err) ux_must;
 
 #endif

@@ -14,10 +14,10 @@
 
 enum {
 	UX_RPM_LEAD_BYTES = 96,
-	UX_RPM_INTRO_BYTES = 16,      /* of a header: magic, number of entries, bytes of data */
-	UX_RPM_ENTRIES_MOST = 65535,  /* as rpm itself takes */
-	UX_RPM_DATA_MOST = 256 << 20, /* bytes, as rpm itself takes */
-	UX_RPM_FILES_MOST = 1000000,
+	UX_RPM_INTRO_BYTES = 16,     /* of a header: magic, number of entries, bytes of data */
+	UX_RPM_ENTRIES_MAX = 65535,  /* as rpm itself takes */
+	UX_RPM_DATA_MAX = 256 << 20, /* bytes, as rpm itself takes */
+	UX_RPM_FILES_MAX = 1000000,
 };
 
 /* True when the file begins as an rpm package. */

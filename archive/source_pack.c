@@ -15,7 +15,7 @@
 
 enum {
 	VERSION = 1,
-	ENTRY_LEAST = 8 + 8 + 2,
+	ENTRY_MIN = 8 + 8 + 2,
 	TAIL = 8 + 4 + 4 + 8,
 };
 
@@ -41,11 +41,11 @@ enum ux_code ux_source_packer_entry(struct ux_source_packer *p, const char *path
 {
 	size_t n = strlen(path);
 	p->table.swap = swapped;
-	if (p->count == UX_SOURCE_PACK_FILES_MOST)
+	if (p->count == UX_SOURCE_PACK_FILES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %u source files", p->count);
-	if (p->table.size + ENTRY_LEAST + n > UX_SOURCE_PACK_TABLE_MOST)
+	if (p->table.size + ENTRY_MIN + n > UX_SOURCE_PACK_TABLE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "names of source files exceed %d bytes",
-				    UX_SOURCE_PACK_TABLE_MOST);
+				    UX_SOURCE_PACK_TABLE_MAX);
 	ux_out_u64(&p->table, off);
 	ux_out_u64(&p->table, size);
 	ux_out_u16(&p->table, (uint16_t)n);
@@ -90,7 +90,7 @@ static enum ux_code source_pack_find_table(struct ux_bytes pack, struct ux_cur *
 	UX_TRY(ux_cur_status(&c, err));
 	if (off > pack.size - TAIL || !ux_bytes_sub(pack, off, pack.size - TAIL - off, &table))
 		return ux_error_set(err, UX_ECORRUPT, "the pack's table is after its end");
-	if (count > UX_SOURCE_PACK_FILES_MOST || count > table.size / ENTRY_LEAST)
+	if (count > UX_SOURCE_PACK_FILES_MAX || count > table.size / ENTRY_MIN)
 		return ux_error_set(err, UX_ECORRUPT, "%u files in a table of %zu bytes", count,
 				    table.size);
 	*ret = ux_cur_make(table, "pack's table", swapped);

@@ -9,8 +9,8 @@
 #include "out.h"
 
 enum {
-	UX_SOURCE_PACK_FILES_MOST = 200000,
-	UX_SOURCE_PACK_TABLE_MOST = 64 << 20, /* bytes of the table */
+	UX_SOURCE_PACK_FILES_MAX = 200000,
+	UX_SOURCE_PACK_TABLE_MAX = 64 << 20, /* bytes of the table */
 };
 
 struct ux_packed_source {

@@ -13,8 +13,8 @@
 
 enum {
 	UX_TAR_BLOCK = 512,
-	UX_TAR_PATH = 1024,           /* bytes of a path, with its NUL */
-	UX_TAR_EXTENDED_MOST = 16384, /* bytes of an extended header or a long name */
+	UX_TAR_PATH = 1024,          /* bytes of a path, with its NUL */
+	UX_TAR_EXTENDED_MAX = 16384, /* bytes of an extended header or a long name */
 };
 
 enum ux_tar_type {

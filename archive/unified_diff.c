@@ -56,7 +56,7 @@ static bool diff_take_number(struct ux_bytes *line, uint64_t *ret)
 	size_t n = 0;
 	for (; n < line->size && ux_is_digit(line->data[n]); n++) {
 		v = v * 10 + (uint64_t)(line->data[n] - '0');
-		if (v > UX_DIFF_LINES_MOST)
+		if (v > UX_DIFF_LINES_MAX)
 			return false;
 	}
 	*ret = v;
@@ -142,8 +142,8 @@ UX_VEC(diff_lines, struct ux_bytes);
 
 static enum ux_code diff_lines_add(struct diff_lines *v, struct ux_bytes line, struct ux_error *err)
 {
-	if (v->size == UX_DIFF_LINES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d lines", UX_DIFF_LINES_MOST);
+	if (v->size == UX_DIFF_LINES_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d lines", UX_DIFF_LINES_MAX);
 	return diff_lines_append(v, line) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -251,27 +251,27 @@ static bool diff_locate(struct diff_applying *a, const struct diff_change *c, si
 {
 	if (c->old.size > a->lines.size - a->done)
 		return false;
-	int64_t least = (int64_t)a->done, most = (int64_t)(a->lines.size - c->old.size);
+	int64_t min = (int64_t)a->done, max = (int64_t)(a->lines.size - c->old.size);
 	int64_t guess = (int64_t)c->h.old_first - (c->old.size > 0) + a->moved;
 	if (c->before < c->after && c->h.old_first <= 1)
-		most = ux_min(most, INT64_C(0));
+		max = ux_min(max, INT64_C(0));
 	if (c->after < c->before)
-		least = ux_max(least, (int64_t)(a->lines.size - c->old.size));
+		min = ux_max(min, (int64_t)(a->lines.size - c->old.size));
 	if (c->old.size == 0) {
-		*ret = (size_t)ux_min(ux_max(guess, least), most);
-		return most >= least;
+		*ret = (size_t)ux_min(ux_max(guess, min), max);
+		return max >= min;
 	}
-	for (int64_t off = 0; guess + off <= most || guess - off >= least; off++) {
+	for (int64_t off = 0; guess + off <= max || guess - off >= min; off++) {
 		const int64_t places[] = {guess + off, guess - off};
 		for (size_t i = 0; i < ux_countof(places); i++) {
 			++*a->work;
-			if (places[i] >= least && places[i] <= most &&
+			if (places[i] >= min && places[i] <= max &&
 			    diff_matches_at(a, c, (size_t)places[i])) {
 				*ret = (size_t)places[i];
 				return true;
 			}
 		}
-		if (*a->work > UX_DIFF_WORK_MOST)
+		if (*a->work > UX_DIFF_WORK_MAX)
 			return false;
 	}
 	return false;
@@ -289,9 +289,9 @@ static enum ux_code diff_apply_one(struct diff_applying *a, const struct diff_ch
 {
 	size_t at = 0;
 	bool found = diff_locate(a, c, &at);
-	if (*a->work > UX_DIFF_WORK_MOST)
+	if (*a->work > UX_DIFF_WORK_MAX)
 		return ux_error_set(a->err, UX_ELIMIT, "more than %" PRIu64 " lines were compared",
-				    UX_DIFF_WORK_MOST);
+				    UX_DIFF_WORK_MAX);
 	if (!found)
 		return ux_error_at(a->err, UX_ECONFLICT, "diff", off,
 				   "line %" PRIu64 " of the file does not match the hunk",

@@ -13,11 +13,11 @@
 #include "out.h"
 
 enum {
-	UX_DIFF_LINES_MOST = 1 << 24, /* of one file, and of one part of a diff */
+	UX_DIFF_LINES_MAX = 1 << 24, /* of one file, and of one part of a diff */
 };
 
 /* Comparisons of lines in all files of one tree, which a hunk at no expected place makes many. */
-#define UX_DIFF_WORK_MOST ((uint64_t)1 << 31)
+#define UX_DIFF_WORK_MAX ((uint64_t)1 << 31)
 
 /* The change of one file. The slices are parts of the diff. */
 struct ux_diff_file {
@@ -44,8 +44,8 @@ struct ux_bytes ux_diff_strip(struct ux_bytes name);
 /*
  * Appends to out what the hunks make of the text; nothing when they remove all of it. *work counts
  * comparisons of lines over many calls. UX_ECONFLICT: the lines of a hunk are nowhere in the text;
- * UX_ECORRUPT: a hunk is malformed, with its offset in the diff; UX_ELIMIT: UX_DIFF_WORK_MOST or
- * UX_DIFF_LINES_MOST. After a failure `out` is to be dropped.
+ * UX_ECORRUPT: a hunk is malformed, with its offset in the diff; UX_ELIMIT: UX_DIFF_WORK_MAX or
+ * UX_DIFF_LINES_MAX. After a failure `out` is to be dropped.
  */
 enum ux_code ux_diff_apply(const struct ux_diff_file *f, struct ux_bytes text, uint64_t *work,
 			   struct ux_out *out, struct ux_error *err) ux_must;

@@ -14,7 +14,7 @@ enum {
 	END_SIZE = 22,
 	END64_SIZE = 56,
 	LOCATOR_SIZE = 20,
-	COMMENT_MOST = 65535,
+	COMMENT_MAX = 65535,
 	FLAG_ENCRYPTED = 1 << 0,
 	FLAG_HIDDEN = 1 << 13, /* the directory is encrypted */
 	DEFLATE_RATIO = 1032,  /* deflate encodes 258 bytes in two bits at best */
@@ -50,8 +50,8 @@ struct directory {
 /* Finds the record of the end, behind which only a comment of the stated size may be. */
 static enum ux_code zip_find_end(struct ux_zip_file *zip, struct ux_error *err)
 {
-	size_t most = ux_min(zip->file.size, (size_t)END_SIZE + COMMENT_MOST);
-	for (size_t back = END_SIZE; back <= most; back++) {
+	size_t max = ux_min(zip->file.size, (size_t)END_SIZE + COMMENT_MAX);
+	for (size_t back = END_SIZE; back <= max; back++) {
 		const uint8_t *at = zip->file.data + zip->file.size - back;
 		size_t comment = at[20] | (size_t)at[21] << 8;
 		if (memcmp(at, "PK\5\6", 4) == 0 && comment == back - END_SIZE) {
@@ -112,9 +112,9 @@ static enum ux_code zip_read_end(struct ux_zip_file *zip, struct directory *ret,
 				    "its directory (%" PRIu64 " bytes at 0x%" PRIx64
 				    ") exceeds the file",
 				    ret->size, ret->off);
-	if (ret->count > UX_ZIP_MEMBERS_MOST)
+	if (ret->count > UX_ZIP_MEMBERS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " members; the limit is %d",
-				    ret->count, UX_ZIP_MEMBERS_MOST);
+				    ret->count, UX_ZIP_MEMBERS_MAX);
 	zip->directory = ret->off;
 	zip->directory_end = ret->off + ret->size;
 	return UX_OK;
@@ -322,9 +322,9 @@ enum ux_code ux_zip_read(const struct ux_zip_member *member, struct ux_out *to,
 			 struct ux_error *err)
 {
 	size_t before = to->size;
-	if (member->size > UX_ZIP_MEMBER_MOST)
+	if (member->size > UX_ZIP_MEMBER_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " bytes; the limit is %" PRIu64,
-				    member->size, UX_ZIP_MEMBER_MOST);
+				    member->size, UX_ZIP_MEMBER_MAX);
 	if (member->method == UX_ZIP_DEFLATED) {
 		UX_TRY(zip_inflate(member, to, err));
 	} else if (member->method == UX_ZIP_STORED) {

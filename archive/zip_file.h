@@ -17,13 +17,13 @@
 #include "vec.h"
 
 enum {
-	UX_ZIP_MEMBERS_MOST = 1000000,
+	UX_ZIP_MEMBERS_MAX = 1000000,
 	UX_ZIP_STORED = 0, /* compression methods */
 	UX_ZIP_DEFLATED = 8,
 };
 
 /* The most bytes that one member may inflate to. */
-#define UX_ZIP_MEMBER_MOST (UINT64_C(4) << 30)
+#define UX_ZIP_MEMBER_MAX (UINT64_C(4) << 30)
 
 struct ux_zip_member {
 	struct ux_bytes name; /* in the archive, not terminated; without control characters */
@@ -68,7 +68,7 @@ void ux_zip_close(struct ux_zip_file *zip);
 
 /*
  * Appends the content of a member to `to`, inflated, with its CRC checked. UX_EUNSUPPORTED: another
- * method than stored and deflated; UX_ELIMIT: over UX_ZIP_MEMBER_MOST; UX_ECORRUPT, UX_ENOMEM.
+ * method than stored and deflated; UX_ELIMIT: over UX_ZIP_MEMBER_MAX; UX_ECORRUPT, UX_ENOMEM.
  */
 enum ux_code ux_zip_read(const struct ux_zip_member *member, struct ux_out *to,
 			 struct ux_error *err) ux_must;

@@ -24,10 +24,9 @@ static struct ux_out zip_buffer(void)
 static enum ux_code zip_deflate(struct ux_bytes content, struct ux_out *ret, struct ux_error *err)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(LEVEL);
-	size_t most = c ? libdeflate_deflate_compress_bound(c, content.size) : 0;
-	uint8_t *room = c ? ux_out_room(ret, most) : NULL;
-	size_t n =
-		room ? libdeflate_deflate_compress(c, content.data, content.size, room, most) : 0;
+	size_t max = c ? libdeflate_deflate_compress_bound(c, content.size) : 0;
+	uint8_t *room = c ? ux_out_room(ret, max) : NULL;
+	size_t n = room ? libdeflate_deflate_compress(c, content.data, content.size, room, max) : 0;
 	libdeflate_free_compressor(c);
 	if (n == 0)
 		return ux_error_nomem(err);

@@ -19,7 +19,7 @@ from pathlib import Path
 from names import ROOT, cpu_of
 
 FILES = ["libjvm.debug", "libjvm-plain.debug"]
-CALLS_MOST = 100
+CALLS_MAX = 100
 TIMES = 200
 
 
@@ -68,7 +68,7 @@ def bench(path, count, unhex, work):
         cache.clear()
         first.append(ours(cache.env))
     calls = 1
-    while not cache.is_filled() and calls < CALLS_MOST:
+    while not cache.is_filled() and calls < CALLS_MAX:
         ours(cache.env)
         calls += 1
     figures = {"first": min(first), "later": min(ours(cache.env) for _ in range(5)),

@@ -22,10 +22,10 @@
 
 enum {
 	SETTLE_MS = 100,
-	PENDING_MOST = 4096,
+	PENDING_MAX = 4096,
 };
 
-static struct ux_file_table table = {.room = UX_MAPPED_WAITING_MOST};
+static struct ux_file_table table = {.room = UX_MAPPED_WAITING_MAX};
 static const char *folder;
 static uint64_t fanotify_seen;
 
@@ -42,7 +42,7 @@ static void read_process(pid_t pid)
 	struct ux_proc_maps maps = {0};
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
 	ux_file_table_begin(&table);
-	if (ux_proc_read(AT_FDCWD, name, UX_PROC_MAPS_MOST, &text, NULL) == UX_OK &&
+	if (ux_proc_read(AT_FDCWD, name, UX_PROC_MAPS_MAX, &text, NULL) == UX_OK &&
 	    ux_proc_maps_parse(text.bytes, &maps, NULL) == UX_OK)
 		for (size_t i = 0; i < maps.list.size; i++)
 			(void)!ux_file_table_sight(&table, pid, &maps.list.data[i], NULL);
@@ -72,7 +72,7 @@ static void run_connector(int64_t end)
 	static struct {
 		pid_t pid;
 		int64_t due_ms;
-	} pending[PENDING_MOST];
+	} pending[PENDING_MAX];
 	size_t n = 0;
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
 	struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
@@ -105,7 +105,7 @@ static void run_connector(int64_t end)
 				    sizeof(event.event_data.exec)))
 			continue;
 		memcpy(&event, bytes + at, ux_min(sizeof(event), (size_t)got - at));
-		if (event.what == PROC_EVENT_EXEC && n < PENDING_MOST) {
+		if (event.what == PROC_EVENT_EXEC && n < PENDING_MAX) {
 			pending[n].pid = event.event_data.exec.process_pid;
 			pending[n++].due_ms = ux_clock_ms() + SETTLE_MS;
 		}
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	}
 	folder = argv[3];
 	int64_t end = ux_clock_ms() + (int64_t)strtol(argv[2], NULL, 10) * 1000;
-	struct rlimit files = {UX_MAPPED_WAITING_MOST * 2, UX_MAPPED_WAITING_MOST * 2};
+	struct rlimit files = {UX_MAPPED_WAITING_MAX * 2, UX_MAPPED_WAITING_MAX * 2};
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	if (strcmp(argv[1], "scan") == 0)
 		run_scan(end, argc > 4 ? strtol(argv[4], NULL, 10) : 1000);

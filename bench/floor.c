@@ -33,8 +33,8 @@ UX_VEC(pieces, struct ux_bytes);
 UX_VEC(names, const char *);
 
 enum {
-	INDEX_MOST = 256 << 20,
-	CACHE_MOST = 1 << 30,
+	INDEX_MAX = 256 << 20,
+	CACHE_MAX = 1 << 30,
 	LOCKED = 256, /* addresses that are added to the cache at once, as the server does */
 	NUMBER = 12,  /* room for a line number */
 };
@@ -292,16 +292,16 @@ int main(int argc, char **argv)
 	}
 	floor_must(ux_file_map(argv[1], &file, NULL) == UX_OK, argv[1]);
 	floor_must(ux_gsym_open(&f.gsym, file.bytes, NULL) == UX_OK, argv[1]);
-	floor_must(ux_gsym_index_open(&f.gsym, INDEX_MOST, NULL) == UX_OK, "memory is short");
+	floor_must(ux_gsym_index_open(&f.gsym, INDEX_MAX, NULL) == UX_OK, "memory is short");
 	uint64_t *pcs = lookup_addresses(argv[2], &n);
 	f.cache = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	f.pcs = calloc(f.batch, sizeof(*f.pcs));
 	f.places = calloc(f.batch, sizeof(*f.places));
 	f.frames = calloc(f.batch, sizeof(*f.frames));
-	f.numbers_cap = f.batch * UX_FRAMES_MOST * NUMBER;
+	f.numbers_cap = f.batch * UX_FRAMES_MAX * NUMBER;
 	f.numbers = malloc(f.numbers_cap);
 	floor_must(f.cache && f.pcs && f.places && f.frames && f.numbers, "memory is short");
-	ux_frame_cache_limit(f.cache, CACHE_MOST);
+	ux_frame_cache_limit(f.cache, CACHE_MAX);
 	size_t late = n - n / 5;
 	for (size_t at = 0; at < n; at += f.batch)
 		floor_batch(&f, pcs + at, ux_min(f.batch, n - at), at >= late);

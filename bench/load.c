@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 enum {
-	CLIENTS_MOST = 4096,
-	BODIES_MOST = 256,
-	HEAD_MOST = 16 << 10, /* bytes of an answer's header lines */
+	CLIENTS_MAX = 4096,
+	BODIES_MAX = 256,
+	HEAD_MAX = 16 << 10, /* bytes of an answer's header lines */
 	ID_DIGITS = 40,
 	DRAIN_SECONDS = 300, /* that the last answers may take */
 };
@@ -45,21 +45,21 @@ struct client {
 	bool in_body;
 	uint64_t left; /* bytes of the body */
 	size_t n_head;
-	char head[HEAD_MOST + 1];
+	char head[HEAD_MAX + 1];
 };
 
 struct load {
 	const char *host, *port, *path, *method;
-	const char *bodies[BODIES_MOST];
+	const char *bodies[BODIES_MAX];
 	size_t n_bodies;
 	struct ux_out lines; /* more header lines */
 	unsigned expected;   /* status */
 	double rate;         /* a second; 0: as fast as it goes */
 	double seconds;
-	uint64_t most; /* requests */
+	uint64_t max; /* requests */
 
 	struct addrinfo *address;
-	struct ux_out texts[BODIES_MOST]; /* whole requests, sent in turn */
+	struct ux_out texts[BODIES_MAX]; /* whole requests, sent in turn */
 	size_t n_texts;
 	size_t id_at; /* where the ID is in each; 0: nowhere */
 	struct client *clients;
@@ -154,7 +154,7 @@ static void send_more(struct load *l, struct client *c)
 			die("send");
 		c->sent += (size_t)n;
 	}
-	if (c->text->size > HEAD_MOST) /* it may not have gone at once */
+	if (c->text->size > HEAD_MAX) /* it may not have gone at once */
 		watch(l, c, EPOLL_CTL_MOD, EPOLLIN);
 }
 
@@ -173,7 +173,7 @@ static void ask(struct load *l, struct client *c, double due)
 
 static bool may_ask(const struct load *l, double due)
 {
-	return due < l->end && l->requested < l->most;
+	return due < l->end && l->requested < l->max;
 }
 
 static double gap(struct load *l)
@@ -213,7 +213,7 @@ static void read_head(struct load *l, struct client *c)
 {
 	c->head[c->n_head] = '\0';
 	char *end = strstr(c->head, "\r\n\r\n");
-	if (!end && c->n_head == HEAD_MOST)
+	if (!end && c->n_head == HEAD_MAX)
 		die("an answer with too many header lines");
 	if (!end)
 		return;
@@ -237,7 +237,7 @@ static void receive(struct load *l, struct client *c)
 {
 	static uint8_t rest[1 << 18];
 	void *to = c->in_body ? (void *)rest : c->head + c->n_head;
-	size_t room = c->in_body ? sizeof(rest) : HEAD_MOST - c->n_head;
+	size_t room = c->in_body ? sizeof(rest) : HEAD_MAX - c->n_head;
 	ssize_t n = recv(c->fd, to, room, MSG_DONTWAIT);
 	if (n < 0 && errno == EAGAIN)
 		return;
@@ -372,13 +372,13 @@ static bool take_option(struct load *l, int option)
 	switch (option) {
 	case 'c':
 		l->n_clients = strtoul(optarg, NULL, 10);
-		return l->n_clients > 0 && l->n_clients <= CLIENTS_MOST;
+		return l->n_clients > 0 && l->n_clients <= CLIENTS_MAX;
 	case 's':
 		l->seconds = strtod(optarg, NULL);
 		return l->seconds > 0;
 	case 'n':
-		l->most = strtoull(optarg, NULL, 10);
-		return l->most > 0;
+		l->max = strtoull(optarg, NULL, 10);
+		return l->max > 0;
 	case 'r':
 		l->rate = strtod(optarg, NULL);
 		return l->rate > 0;
@@ -386,7 +386,7 @@ static bool take_option(struct load *l, int option)
 		l->expected = (unsigned)strtoul(optarg, NULL, 10);
 		return true;
 	case 'b':
-		if (l->n_bodies == BODIES_MOST)
+		if (l->n_bodies == BODIES_MAX)
 			return false;
 		l->bodies[l->n_bodies++] = optarg;
 		return true;
@@ -430,7 +430,7 @@ int main(int argc, char **argv)
 {
 	static struct load l = {.n_clients = 16,
 				.seconds = 2,
-				.most = UINT64_MAX,
+				.max = UINT64_MAX,
 				.expected = 200,
 				.dice = UINT64_C(0x9e3779b97f4a7c15)};
 	if (!take_options(&l, argc, argv)) {

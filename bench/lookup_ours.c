@@ -27,10 +27,10 @@ static void add(const struct ux_frame *f, size_t n, uint64_t *frames, uint64_t *
 static void one_by_one(const struct ux_module *m, const uint64_t *pcs, size_t n, uint64_t *frames,
 		       uint64_t *lines)
 {
-	struct ux_frame f[UX_FRAMES_MOST];
+	struct ux_frame f[UX_FRAMES_MAX];
 	for (size_t i = 0; i < n; i++) {
 		size_t found = 0;
-		if (ux_module_lookup(m, pcs[i], 0, f, UX_FRAMES_MOST, &found, NULL) == UX_OK)
+		if (ux_module_lookup(m, pcs[i], 0, f, UX_FRAMES_MAX, &found, NULL) == UX_OK)
 			add(f, found, frames, lines);
 	}
 }

@@ -278,7 +278,7 @@ static enum ux_code addr2line_find_frames(struct addr2line *r, uint64_t address,
 static enum ux_code addr2line_answer(void *ctx, struct ux_bytes request, struct ux_error *err)
 {
 	struct addr2line *r = ctx;
-	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	struct ux_frame frames[UX_GSYM_DEPTH_MAX + 1];
 	uint64_t address = addr2line_parse_address(r, request);
 	size_t n = 0;
 	UX_TRY(addr2line_find_frames(r, address, frames, ux_countof(frames), &n, err));

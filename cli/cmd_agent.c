@@ -14,10 +14,10 @@
 enum {
 	ROUND_S = 600, /* for one query, or one file: its extraction and its upload */
 	RETRIES = 3,
-	QUEUE_MOST = 256 << 20,
+	QUEUE_MAX = 256 << 20,
 	PATH_SIZE = 4096,
 	CPU_PERCENT = 5,
-	CPU_PERCENT_MOST = 100000,
+	CPU_PERCENT_MAX = 100000,
 	PPM_IN_PERCENT = 10000,
 };
 
@@ -177,7 +177,7 @@ static bool agent_cpu_parse(const char *text, uint64_t *ret_ppm)
 		return true;
 	if (t.size > 0 && t.data[t.size - 1] == '%')
 		t.size--;
-	if (!ux_decimal_parse(t, &percent) || percent == 0 || percent > CPU_PERCENT_MOST)
+	if (!ux_decimal_parse(t, &percent) || percent == 0 || percent > CPU_PERCENT_MAX)
 		return false;
 	*ret_ppm = percent * PPM_IN_PERCENT;
 	return true;
@@ -200,7 +200,7 @@ static const char *agent_state_dir(const struct agent_values *v, char path[PATH_
 
 static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(agent_values_deinit) struct agent_values v = {.queue = QUEUE_MOST};
+	ux_cleanup(agent_values_deinit) struct agent_values v = {.queue = QUEUE_MAX};
 	static struct ux_server_selection server;
 	static char state[PATH_SIZE];
 	struct ux_error err = UX_ERROR_INIT;
@@ -242,7 +242,7 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 			 .result = agent_on_result,
 			 .ctx = &c},
 		.state = agent_state_dir(&v, state),
-		.queue_most = v.queue,
+		.queue_max = v.queue,
 		.cpu_ppm = cpu_ppm,
 		.metrics = v.metrics,
 		.jit = v.jit,

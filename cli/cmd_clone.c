@@ -228,9 +228,9 @@ static enum ux_code clone_map_small(const char *path, struct ux_mapping *ret, st
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_file_map(path, ret, &why);
-	if (code == UX_OK && ret->bytes.size > UX_MINISIGN_FILE_MOST)
+	if (code == UX_OK && ret->bytes.size > UX_MINISIGN_FILE_MAX)
 		code = ux_error_set(&why, UX_ELIMIT, "is larger than %d bytes",
-				    UX_MINISIGN_FILE_MOST);
+				    UX_MINISIGN_FILE_MAX);
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "%.100s: %s", path, why.text);
 }
 
@@ -250,7 +250,7 @@ static enum ux_code clone_read_secret(const struct clone_values *v, struct ux_mi
 				      struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0}, line = {0};
-	char password[UX_MINISIGN_FILE_MOST + 1] = "";
+	char password[UX_MINISIGN_FILE_MAX + 1] = "";
 	if (v->password_file) {
 		UX_TRY(clone_map_small(v->password_file, &line, err));
 		memcpy(password, line.bytes.data ? line.bytes.data : (const uint8_t *)"",

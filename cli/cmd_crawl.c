@@ -344,7 +344,7 @@ static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values
 		.names = crawl_words(&v->names),
 		.roles = 1u << UX_PACKAGE_DEBUG | (v->debug_only ? 0 : 1u << UX_PACKAGE_STRIPPED) |
 			 (v->sources ? 1u << UX_PACKAGE_SOURCE : 0),
-		.size_most = v->max_size,
+		.size_max = v->max_size,
 		.only_index = v->on_demand,
 	};
 	if (v->since && !crawl_parse_date(v->since, &ret->since)) {

@@ -36,7 +36,7 @@ static const struct ux_option disas_options[] = {
 };
 
 enum {
-	CODE_MOST = 1 << 20, /* bytes of one function that are disassembled */
+	CODE_MAX = 1 << 20, /* bytes of one function that are disassembled */
 	CHILD_SECONDS = 20,
 };
 
@@ -144,11 +144,11 @@ static enum ux_code disas_find(struct disas *d, const char *path, const char *wh
 				    "the function at 0x%" PRIx64
 				    " has no known end; unhex cannot disassemble it",
 				    start);
-	if (size > CODE_MOST)
+	if (size > CODE_MAX)
 		return ux_error_set(err, UX_ELIMIT,
 				    "the function has %" PRIu64
 				    " bytes; unhex disassembles at most %d",
-				    size, CODE_MOST);
+				    size, CODE_MAX);
 	d->range = (struct ux_code_range){.pc = start, .size = size, .att = d->values->att};
 	return UX_OK;
 }
@@ -214,13 +214,13 @@ static enum ux_code disas_print(struct disas *d, struct ux_error *err)
 	struct ux_bytes left = d->written.bytes;
 	struct ux_instruction now, next;
 	size_t n = 0;
-	if (ux_gsym_lookup(&d->symbols.gsym, d->range.pc, d->to.frames, UX_FRAMES_MOST, &n, NULL) ==
+	if (ux_gsym_lookup(&d->symbols.gsym, d->range.pc, d->to.frames, UX_FRAMES_MAX, &n, NULL) ==
 	    UX_OK)
 		ux_disas_out_head(&d->to, d->range.pc, d->range.size, n);
 	for (bool more = ux_instruction_next(&left, &now, err); more; now = next) {
 		uint64_t pc = d->range.pc + now.offset;
 		more = ux_instruction_next(&left, &next, err);
-		if (ux_gsym_lookup(&d->symbols.gsym, pc, d->to.frames, UX_FRAMES_MOST, &n, NULL) !=
+		if (ux_gsym_lookup(&d->symbols.gsym, pc, d->to.frames, UX_FRAMES_MAX, &n, NULL) !=
 		    UX_OK)
 			n = 0;
 		uint64_t end = d->range.pc + (more ? next.offset : d->range.size);

@@ -92,7 +92,7 @@ struct explain {
 
 /* The frames of a view at one address. */
 struct explain_result {
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t n;
 };
 

@@ -24,7 +24,7 @@
 /* The smallest memory limit that is accepted. What is read of one unit, the claims of functions and
  * the program's own memory are never on disk; a ceph-osd needs 20 MB for them. */
 enum {
-	MEMORY_LEAST = 32 << 20
+	MEMORY_MIN = 32 << 20
 };
 
 struct extract_values {
@@ -162,8 +162,8 @@ static void extract_warn_split(const char *path, const struct ux_extract_stats *
 }
 
 enum {
-	MAPPED_LEAST = 4 << 20, /* only decompressed sections are this large */
-	KEPT_MOST = 64 << 20,
+	MAPPED_MIN = 4 << 20, /* only decompressed sections are this large */
+	KEPT_MAX = 64 << 20,
 	GROWTH = 2 << 20,
 };
 
@@ -172,8 +172,8 @@ enum {
  * time. */
 static void extract_tune_malloc(void)
 {
-	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
-	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 	(void)mallopt(M_TOP_PAD, GROWTH);
 }
 
@@ -191,7 +191,7 @@ static void extract_limit_memory(const struct extract_values *v)
 	if (v->memory == 0 || getrlimit(RLIMIT_STACK, &stack) != 0 ||
 	    getrlimit(RLIMIT_DATA, &before) != 0)
 		return;
-	uint64_t each = stack.rlim_cur == RLIM_INFINITY ? (uint64_t)MAPPED_LEAST : stack.rlim_cur;
+	uint64_t each = stack.rlim_cur == RLIM_INFINITY ? (uint64_t)MAPPED_MIN : stack.rlim_cur;
 	unsigned threads = v->threads != 0 ? v->threads : ux_pool_cpus();
 	data = before;
 	data.rlim_cur = (rlim_t)ux_min(v->memory + each * threads, (uint64_t)before.rlim_max);
@@ -348,9 +348,9 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n != 1)
 		return ux_usage_error(cmd,
 				      args.n == 0 ? "no file given" : "more than one file given");
-	if (v.memory != 0 && v.memory < MEMORY_LEAST)
+	if (v.memory != 0 && v.memory < MEMORY_MIN)
 		return ux_usage_error(cmd, "--memory: %" PRIu64 " bytes, expected at least %dM",
-				      v.memory, MEMORY_LEAST >> 20);
+				      v.memory, MEMORY_MIN >> 20);
 	if (v.gsym_version > 2)
 		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
 	if (!v.output && ux_dash_is(args.items[0]))

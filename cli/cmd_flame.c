@@ -66,7 +66,7 @@ static const struct {
 };
 
 /* Frames that are narrower than half a pixel are not in a picture. */
-static const double flame_svg_least = 0.0004;
+static const double flame_svg_min = 0.0004;
 
 /* The state of the command. */
 struct flame_job {
@@ -166,14 +166,14 @@ static enum ux_code flame_put_graph(struct flame_job *job, const char *name, str
 		.other = ux_bytes_cstr(v->diff ? flame_base_name(flame_subject(v->diff)) : ""),
 	};
 	if (job->to == FLAME_SVG)
-		options.least = flame_svg_least;
+		options.min = flame_svg_min;
 	ux_cleanup(ux_out_deinit) struct ux_out frame_url = {0};
 	if (job->to == FLAME_HTML)
 		UX_TRY(flame_put_url(job, &frame_url, err));
 	how.frame_url = ux_out_bytes(&frame_url);
 	if (how.frame_url.size > 0)
 		options.has_pages = flame_has_pages;
-	options.most = v->limit ? v->limit : UX_FLAME_NODES_MOST;
+	options.max = v->limit ? v->limit : UX_FLAME_NODES_MAX;
 	UX_TRY(ux_call_tree_make(&job->tree, &job->c.input.profile,
 				 v->diff ? &job->before.profile : NULL, &options, err));
 	UX_TRY(ux_call_tree_type(&job->tree, ux_bytes_cstr(v->value), &how.type, err));

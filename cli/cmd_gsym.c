@@ -202,7 +202,7 @@ static enum ux_code gsym_verify(const struct gsym_file *o, struct ux_error *err)
 
 /* The output of `stat`. */
 struct gsym_stats {
-	char uuid[2 * UX_ID_GNU_MOST + 1]; /* a longer UUID is truncated */
+	char uuid[2 * UX_ID_GNU_MAX + 1]; /* a longer UUID is truncated */
 	struct ux_counts counts;
 	struct ux_gsym_stat parts;
 };
@@ -256,7 +256,7 @@ static enum ux_code gsym_stat(const struct gsym_file *o, struct ux_error *err)
 	struct gsym_stats facts = {.uuid = ""};
 	UX_TRY(ux_gsym_measure(&o->gsym, &facts.counts, err));
 	UX_TRY(ux_gsym_stat(&o->gsym, &facts.parts, err));
-	size_t uuid_size = ux_min(o->gsym.uuid.size, (size_t)UX_ID_GNU_MOST);
+	size_t uuid_size = ux_min(o->gsym.uuid.size, (size_t)UX_ID_GNU_MAX);
 	ux_hex_encode(ux_bytes(o->gsym.uuid.data, uuid_size), facts.uuid);
 	if (o->json)
 		gsym_stat_json(o, &facts);

@@ -27,7 +27,7 @@ struct symbolizer_options {
 };
 
 enum {
-	SOURCE_LINES_MOST = 1000,
+	SOURCE_LINES_MAX = 1000,
 };
 
 static void symbolizer_options_deinit(struct symbolizer_options *o)
@@ -204,7 +204,7 @@ static bool symbolizer_set_value(struct symbolizer_options *o, int option)
 	case OPTION_CONTEXT:
 		if (!symbolizer_parse_count(o, "--print-source-context-lines", optarg, &lines))
 			return false;
-		o->print.source_lines = (unsigned)ux_min(lines, (uint64_t)SOURCE_LINES_MOST);
+		o->print.source_lines = (unsigned)ux_min(lines, (uint64_t)SOURCE_LINES_MAX);
 		return true;
 	case OPTION_ARCH: /* a missing slice is reported when the file is opened */
 		o->arch = *optarg ? optarg : NULL;
@@ -389,7 +389,7 @@ static size_t symbolizer_apply_symbol(struct symbolizer *r, const struct ux_list
 static void symbolizer_answer_code(struct symbolizer *r, struct ux_symbolizer_module *module,
 				   const struct ux_symbolizer_query *q)
 {
-	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	struct ux_frame frames[UX_GSYM_DEPTH_MAX + 1];
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
 	size_t n = ux_drop_in_frames(&module->file, q->pc, frames, ux_countof(frames));
 	const struct ux_symbol_list *list = ux_symbolizer_symbols(module);

@@ -52,11 +52,11 @@ static const struct ux_option lookup_options[] = {
 };
 
 enum {
-	LOCAL_BATCH = 131072,   /* addresses that are sorted, so that each record is read once */
-	LOCAL_FRAMES = 4,       /* room for frames of an address; more are allocated when needed */
-	ALTERNATIVES_MOST = 64, /* alternative names of one function that are printed */
+	LOCAL_BATCH = 131072,  /* addresses that are sorted, so that each record is read once */
+	LOCAL_FRAMES = 4,      /* room for frames of an address; more are allocated when needed */
+	ALTERNATIVES_MAX = 64, /* alternative names of one function that are printed */
 	FLUSH_BYTES = 1 << 16,
-	TEXTS_MOST = 64 << 20, /* bytes of symbols in the batch for the server */
+	TEXTS_MAX = 64 << 20, /* bytes of symbols in the batch for the server */
 };
 
 UX_VEC(lookup_requests, struct ux_remote_address);
@@ -163,11 +163,11 @@ static enum ux_code lookup_batch_read(struct lookup *l, struct ux_error *why, st
 static void lookup_write_local(struct lookup *l, uint64_t pc, const struct ux_frame *frames,
 			       size_t n)
 {
-	const char *others[ALTERNATIVES_MOST];
+	const char *others[ALTERNATIVES_MAX];
 	struct ux_answer answer = {.frames = frames, .n = n, .others = others};
 	if (l->alternatives && answer.n > 0 &&
-	    ux_gsym_alternatives(&l->local.gsym, pc, others, ALTERNATIVES_MOST, &n, NULL) == UX_OK)
-		answer.n_others = ux_min(n, (size_t)ALTERNATIVES_MOST);
+	    ux_gsym_alternatives(&l->local.gsym, pc, others, ALTERNATIVES_MAX, &n, NULL) == UX_OK)
+		answer.n_others = ux_min(n, (size_t)ALTERNATIVES_MAX);
 	l->found += answer.n > 0;
 	ux_frames_out_write(&l->frames, pc, answer);
 }
@@ -205,7 +205,7 @@ static enum ux_code lookup_remote(struct lookup *l, struct ux_error *err)
 				   "what would help",
 				   l->id);
 	for (size_t i = 0; i < l->waiting.size; i++) {
-		struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+		struct ux_frame frames[UX_GSYM_DEPTH_MAX + 1];
 		size_t n = code == UX_OK
 				   ? ux_remote_frames(&l->remote, i, frames, ux_countof(frames))
 				   : 0;
@@ -235,8 +235,8 @@ static enum ux_code lookup_queue(struct lookup *l, struct ux_remote_address requ
 	l->requested++;
 	if (!lookup_requests_append(&l->waiting, request))
 		return ux_error_nomem(err);
-	size_t most = l->is_remote ? UX_REMOTE_BATCH : LOCAL_BATCH;
-	return l->waiting.size < most ? UX_OK : lookup_send(l, err);
+	size_t max = l->is_remote ? UX_REMOTE_BATCH : LOCAL_BATCH;
+	return l->waiting.size < max ? UX_OK : lookup_send(l, err);
 }
 
 static enum ux_code lookup_address(struct lookup *l, uint64_t address, struct ux_error *err)
@@ -547,7 +547,7 @@ static int lookup_finish(struct lookup *l, const char *subject,
 
 static bool lookup_has_function(const struct lookup *l, uint64_t pc)
 {
-	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	struct ux_frame frames[UX_GSYM_DEPTH_MAX + 1];
 	size_t n = 0;
 	return ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, NULL) == UX_OK;
 }
@@ -649,7 +649,7 @@ static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT,
 						     .server_why = UX_ERROR_INIT,
-						     .texts = {.budget = TEXTS_MOST}};
+						     .texts = {.budget = TEXTS_MAX}};
 	ux_frames_out_init(&l.frames, &l.out);
 	l.alternatives = v.alternatives;
 	l.of_gpu = v.gpu != NULL;

@@ -70,8 +70,7 @@ static enum ux_code modules_request(struct modules_job *job, enum ux_method meth
 				    const char *path, json_t **ret, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	const struct ux_http_call call = {
-		.method = method, .path = path, .answer_most = ANSWER_MAX};
+	const struct ux_http_call call = {.method = method, .path = path, .answer_max = ANSWER_MAX};
 	UX_TRY(ux_http_client_call(job->client, &call, &answer, err));
 	return answer.status == NO_CONTENT ? UX_OK : ux_server_answer(&answer, ret, err);
 }
@@ -150,9 +149,9 @@ static enum ux_code modules_list(struct modules_job *job, struct ux_error *err)
 	UX_TRY(modules_filter_select(job->values, &filter, err));
 	for (;;) {
 		ux_cleanup(json_decrefp) json_t *doc = NULL;
-		unsigned most = ux_min(left, (unsigned)PAGE);
+		unsigned max = ux_min(left, (unsigned)PAGE);
 		size_t n = 0;
-		UX_TRY(modules_list_page(job, &filter, after, most, &doc, err));
+		UX_TRY(modules_list_page(job, &filter, after, max, &doc, err));
 		UX_TRY(modules_list_put(job, doc, &n, err));
 		left -= (unsigned)ux_min(n, (size_t)left);
 		const char *next = json_string_value(json_object_get(doc, "next"));

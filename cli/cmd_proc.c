@@ -162,7 +162,7 @@ static const struct ux_option proc_options[] = {
 enum {
 	BATCH = 4096,
 	FLUSH_BYTES = 1 << 16,
-	LOST_MOST = 16, /* distinct reasons that are reported */
+	LOST_MAX = 16, /* distinct reasons that are reported */
 };
 
 UX_VEC(proc_addresses, uint64_t);
@@ -171,7 +171,7 @@ UX_VEC(proc_addresses, uint64_t);
 struct proc {
 	struct ux_process *process;
 	struct ux_finder finder;
-	uint64_t lost[LOST_MOST]; /* hashes of the reasons that were reported */
+	uint64_t lost[LOST_MAX]; /* hashes of the reasons that were reported */
 	size_t n_lost;
 	struct proc_addresses given; /* addresses of the command line, or the current batch */
 	struct ux_frames_out frames;
@@ -210,7 +210,7 @@ static bool proc_answer_has_pc(const struct ux_process_answer *a)
 static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 {
 	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(a->lost));
-	if (p->frames.json || *a->lost == 0 || p->n_lost == LOST_MOST)
+	if (p->frames.json || *a->lost == 0 || p->n_lost == LOST_MAX)
 		return;
 	for (size_t i = 0; i < p->n_lost; i++)
 		if (p->lost[i] == hash)
@@ -223,13 +223,13 @@ static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
  * 0: there is none that was not found. */
 static uint32_t proc_answers_retry(const struct ux_process_answers *answers, size_t n)
 {
-	uint32_t most = 0;
+	uint32_t max = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
 		if (a->reason_code == UX_PROCESS_REASON_RUNTIME_CODE)
-			most = ux_max(most, a->retry_ms);
+			max = ux_max(max, a->retry_ms);
 	}
-	return most;
+	return max;
 }
 
 /* Looks up the current batch, and once more when its code may be younger than what was read. */

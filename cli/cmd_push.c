@@ -20,8 +20,8 @@
 enum {
 	TIMEOUT_S = 600,
 	RETRIES = 11, /* with the pauses between them, a minute */
-	JOBS_MOST = 64,
-	PATHS_MOST = 512 << 20, /* bytes of memory for the paths of --files-from */
+	JOBS_MAX = 64,
+	PATHS_MAX = 512 << 20, /* bytes of memory for the paths of --files-from */
 };
 
 struct push_values {
@@ -234,7 +234,7 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 struct push_inputs {
 	struct ux_arena arena;
 	struct ux_path_list paths;
-	pid_t pids[UX_OPTION_EACH_MOST];
+	pid_t pids[UX_OPTION_EACH_MAX];
 	size_t n_pids;
 };
 
@@ -249,7 +249,7 @@ static bool push_inputs_read(const struct ux_command *cmd, const struct ux_args 
 			     const struct push_values *v, struct push_inputs *in, int *ret_status)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	ux_arena_init(&in->arena, PATHS_MOST);
+	ux_arena_init(&in->arena, PATHS_MAX);
 	for (size_t i = 0; i < v->pids.n; i++) {
 		uint64_t pid = 0;
 		if (!ux_decimal_parse(ux_bytes_cstr(v->pids.items[i]), &pid) || pid == 0 ||

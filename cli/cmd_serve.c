@@ -87,13 +87,13 @@ static const struct {
 };
 
 enum {
-	WORDS_MOST = ux_countof(named) + UX_OPTION_EACH_MOST + 1
+	WORDS_MAX = ux_countof(named) + UX_OPTION_EACH_MAX + 1
 };
 
 /* Settings from the command line. */
 struct serve_words {
-	struct ux_setting_word items[WORDS_MOST];
-	char *texts[UX_OPTION_EACH_MOST +
+	struct ux_setting_word items[WORDS_MAX];
+	char *texts[UX_OPTION_EACH_MAX +
 		    1]; /* malloc'ed: the keys of --set and the list of upstreams */
 	size_t n;
 	size_t n_texts;

@@ -53,7 +53,7 @@ static const struct ux_option store_options[] = {
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	DAYS_MOST = 36500,
+	DAYS_MAX = 36500,
 	GARBAGE_S = DAY_S, /* blobs without a module are removed only if they are older than this */
 	LIST_BUDGET = 64 << 20
 };
@@ -195,12 +195,12 @@ static enum ux_code store_parse_days(const char *text, int64_t *ret, struct ux_e
 		*ret = 0;
 	else if (strcmp(text, "served") == 0)
 		*ret = -1;
-	else if (ux_decimal_parse(ux_bytes_cstr(text), &days) && days > 0 && days <= DAYS_MOST)
+	else if (ux_decimal_parse(ux_bytes_cstr(text), &days) && days > 0 && days <= DAYS_MAX)
 		*ret = (int64_t)days * DAY_S;
 	else
 		return ux_error_set(err, UX_EINVAL,
 				    "--keep-days is \"%.32s\"; expected 1 to %d, never or served",
-				    text, DAYS_MOST);
+				    text, DAYS_MAX);
 	return UX_OK;
 }
 

@@ -15,11 +15,11 @@
 
 enum {
 	TOP_ROWS = 30,
-	TOP_NUMBERS = 36,         /* columns of the numbers before a name */
-	TOP_AROUND = 3,           /* lines of source around those with samples */
-	TOP_NAMES = 5,            /* functions that a message lists */
-	TOP_SOURCE_LINE = 4096,   /* bytes of a line of source that are printed */
-	TOP_PATH_MOST = 64 << 10, /* bytes of the path of a source file */
+	TOP_NUMBERS = 36,        /* columns of the numbers before a name */
+	TOP_AROUND = 3,          /* lines of source around those with samples */
+	TOP_NAMES = 5,           /* functions that a message lists */
+	TOP_SOURCE_LINE = 4096,  /* bytes of a line of source that are printed */
+	TOP_PATH_MAX = 64 << 10, /* bytes of the path of a source file */
 };
 
 struct top_values {
@@ -177,7 +177,7 @@ static void top_put_json(struct top_job *job, const struct ux_top_row *row)
 static enum ux_code top_put_table(struct top_job *job, struct ux_error *err)
 {
 	const struct ux_profile *p = &job->c.input.profile;
-	size_t most = job->v->rows ? job->v->rows : TOP_ROWS, n = 0, more = 0;
+	size_t max = job->v->rows ? job->v->rows : TOP_ROWS, n = 0, more = 0;
 	if (!job->v->json) {
 		ux_text(&job->out, job->type < p->n_types
 					   ? ux_profile_text(p, p->types[job->type].name)
@@ -190,7 +190,7 @@ static enum ux_code top_put_table(struct top_job *job, struct ux_error *err)
 		const struct ux_top_row *row = &job->top.rows.data[i];
 		if (row->self == 0 && row->total == 0)
 			continue;
-		if (n++ >= most) {
+		if (n++ >= max) {
 			more++;
 			continue;
 		}
@@ -284,7 +284,7 @@ static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 				    struct ux_mapping *ret, struct ux_error *err)
 {
 	struct ux_bytes path = ux_profile_text(&job->c.input.profile, file);
-	if (memchr(path.data, 0, path.size) || path.size > TOP_PATH_MOST)
+	if (memchr(path.data, 0, path.size) || path.size > TOP_PATH_MAX)
 		return ux_error_set(err, UX_EINVAL, "not the path of a file");
 	if (job->v->source) {
 		char *joined = NULL;

@@ -88,15 +88,15 @@ struct ux_server_values {
 /* clang-format on */
 
 enum {
-	UX_TOKEN_MOST = 1024 /* bytes of a token */
+	UX_TOKEN_MAX = 1024 /* bytes of a token */
 };
 
 /* The selected server. */
 struct ux_server_selection {
 	const char *url;
-	const char *cacert;        /* NULL: the system's certificates are used */
-	char token[UX_TOKEN_MOST]; /* "" for none */
-	const char *url_source;    /* the option or variable of the URL; NULL: the default */
+	const char *cacert;       /* NULL: the system's certificates are used */
+	char token[UX_TOKEN_MAX]; /* "" for none */
+	const char *url_source;   /* the option or variable of the URL; NULL: the default */
 	const char *subject; /* after a failure: the option, variable or file with the defect */
 	/* the option, variable or file of the key; NULL without a key */
 	const char *key_source;

@@ -22,7 +22,7 @@ enum {
 	READ_BYTES = 1 << 16,
 	DETECT_BYTES = 256 << 10, /* of standard input that decide whether it is a report */
 	QUIET_MS = 200,           /* after which a text that is followed is a part */
-	MISSING_MOST = 10,        /* modules that the report lists without --verbose */
+	MISSING_MAX = 10,         /* modules that the report lists without --verbose */
 };
 
 void ux_crash_input_close(struct ux_crash_input *in)
@@ -241,7 +241,7 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 		const struct ux_crash_tally *t = &s->tallies.data[i];
 		if (t->frames == 0 || (t->named == t->frames && !verbose))
 			continue;
-		if (!verbose && shown++ == MISSING_MOST) {
+		if (!verbose && shown++ == MISSING_MAX) {
 			ux_out_cstr(out, "  more modules: list all with -v\n");
 			return;
 		}
@@ -273,7 +273,7 @@ static enum ux_code crash_input_find(void *ctx, const char *name, struct ux_id *
 				     struct ux_error *err)
 {
 	const struct ux_profile_input *opened = ctx;
-	return ux_remote_find_file(&opened->server, name, ids, UX_CRASH_IDS_MOST, ret_n, err);
+	return ux_remote_find_file(&opened->server, name, ids, UX_CRASH_IDS_MAX, ret_n, err);
 }
 
 int ux_crash_input_run(struct ux_crash_input *in, const char *name,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-	ENDING_MOST = 16
+	ENDING_MAX = 16
 };
 
 struct crawl_work_output {
@@ -134,7 +134,7 @@ static void crawl_work_summary(struct crawl_work_output *o, const struct ux_craw
 static enum ux_package_kind crawl_work_kind(const char *name)
 {
 	static const struct {
-		char ending[ENDING_MOST];
+		char ending[ENDING_MAX];
 		enum ux_package_kind kind;
 	} known[] = {
 		{".deb", UX_PACKAGE_DEB},           {".udeb", UX_PACKAGE_DEB},

@@ -14,8 +14,8 @@ enum {
 enum ux_code ux_disas_out_init(struct ux_disas_out *d, const struct ux_option_each *maps,
 			       struct ux_error *err)
 {
-	d->frames = calloc(UX_FRAMES_MOST, sizeof(*d->frames));
-	d->last = calloc(UX_FRAMES_MOST, sizeof(*d->last));
+	d->frames = calloc(UX_FRAMES_MAX, sizeof(*d->frames));
+	d->last = calloc(UX_FRAMES_MAX, sizeof(*d->last));
 	d->sources = ux_source_lines_create(maps);
 	d->colors = ux_colors_of(STDOUT_FILENO);
 	d->marked = UINT64_MAX;

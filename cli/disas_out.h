@@ -49,7 +49,7 @@ struct ux_disas_out {
 	struct ux_colors colors; /* of text on a terminal */
 	struct ux_source_lines *sources;
 	uint64_t marked;         /* the address whose instruction is marked; UINT64_MAX: none */
-	struct ux_frame *frames; /* UX_FRAMES_MOST of them, for the next instruction; malloc'ed */
+	struct ux_frame *frames; /* UX_FRAMES_MAX of them, for the next instruction; malloc'ed */
 	struct ux_frame *last;   /* those of the instruction before; malloc'ed */
 	size_t n_last;
 	struct ux_out name; /* scratch */

@@ -197,7 +197,7 @@ static enum ux_code response_file_expand_word(struct expansion *x, const char *w
 	if (n < 2 || word[0] != '@' || ux_file_map(word + 1, &file, NULL) != UX_OK)
 		return response_file_add(x, word, n);
 	x->bytes += file.bytes.size;
-	if (++x->files > UX_RESPONSE_FILES_MOST || x->bytes > UX_RESPONSE_MOST)
+	if (++x->files > UX_RESPONSE_FILES_MAX || x->bytes > UX_RESPONSE_MAX)
 		return ux_error_set(x->err, UX_ELIMIT, "@-files are too many or too large");
 	return response_file_expand_text(x, file.bytes);
 }

@@ -72,15 +72,15 @@ struct ux_command_line {
  * Copies argv. Every "@FILE" is replaced by the words of that file, recursively, or stays as it is
  * if the file cannot be read. Words are separated by white space, unless it is inside of '...' or
  * "..." or follows a backslash, as in the GNU tools (libiberty, "expandargv"). UX_ELIMIT: there are
- * more than UX_RESPONSE_FILES_MOST files or more than UX_RESPONSE_MOST bytes.
+ * more than UX_RESPONSE_FILES_MAX files or more than UX_RESPONSE_MAX bytes.
  */
 enum ux_code ux_command_line_expand(struct ux_command_line *ret, int argc, char **argv,
 				    struct ux_error *err) ux_must;
 void ux_command_line_deinit(struct ux_command_line *c);
 
 enum {
-	UX_RESPONSE_FILES_MOST = 2000, /* as many as GNU's tools read */
-	UX_RESPONSE_MOST = 64 << 20,   /* bytes of all files */
+	UX_RESPONSE_FILES_MAX = 2000, /* as many as GNU's tools read */
+	UX_RESPONSE_MAX = 64 << 20,   /* bytes of all files */
 };
 
 #endif

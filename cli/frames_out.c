@@ -13,7 +13,7 @@ enum {
 		256 << 20, /* bytes of rendered names; the cache is cleared when it is full */
 	/* bytes of a name or of a part of a path; files may name each of 257 frames by all they
 	 * have */
-	TEXT_MOST = 64 << 10,
+	TEXT_MAX = 64 << 10,
 };
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out)
@@ -40,7 +40,7 @@ void ux_frames_out_reset(struct ux_frames_out *w)
 /* The text as it is printed: one that is too long is cut, in `cut`. */
 static struct ux_bytes frames_text(struct ux_out *cut, struct ux_bytes text)
 {
-	if (!ux_text_cut(&text, TEXT_MOST))
+	if (!ux_text_cut(&text, TEXT_MAX))
 		return text;
 	ux_out_reset(cut);
 	ux_out_put(cut, text.data, text.size);
@@ -54,10 +54,10 @@ static void frames_render(struct ux_frames_out *w, struct ux_text_key key)
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0}, cut_a = {0}, cut_b = {0};
 	ux_out_reset(&w->scratch);
 	struct ux_json json = ux_json_make(&w->scratch);
-	struct ux_bytes a = ux_bytes(key.a, strnlen(key.a, TEXT_MOST + 1)), b = UX_BYTES_NONE;
+	struct ux_bytes a = ux_bytes(key.a, strnlen(key.a, TEXT_MAX + 1)), b = UX_BYTES_NONE;
 	if (key.b) {
 		a = frames_text(&cut_a, a);
-		b = frames_text(&cut_b, ux_bytes(key.b, strnlen(key.b, TEXT_MOST + 1)));
+		b = frames_text(&cut_b, ux_bytes(key.b, strnlen(key.b, TEXT_MAX + 1)));
 	}
 	if (key.b && w->json) {
 		ux_json_path(&json, a, b);

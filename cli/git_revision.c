@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 
 enum {
-	FILE_MOST = 16 << 20, /* bytes of packed-refs */
-	LINE_MOST = 1024,
-	URL_MOST = 300,
+	FILE_MAX = 16 << 20, /* bytes of packed-refs */
+	LINE_BYTES_MAX = 1024,
+	URL_MAX = 300,
 };
 
 /* Reads the first line of a small file below folder; false when there is none. */
-static bool git_read_line(const char *folder, const char *name, char line[LINE_MOST])
+static bool git_read_line(const char *folder, const char *name, char line[LINE_BYTES_MAX])
 {
 	char path[PATH_MAX];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -25,7 +25,7 @@ static bool git_read_line(const char *folder, const char *name, char line[LINE_M
 	if (n < 0 || n >= (int)sizeof(path) || ux_file_map(path, &file, NULL) != UX_OK)
 		return false;
 	struct ux_bytes text = file.bytes, first;
-	if (!ux_text_take_line(&text, &first) || first.size >= LINE_MOST ||
+	if (!ux_text_take_line(&text, &first) || first.size >= LINE_BYTES_MAX ||
 	    memchr(first.data, '\0', first.size))
 		return false;
 	memcpy(line, first.data, first.size);
@@ -44,7 +44,7 @@ static bool git_join(const char *folder, const char *path, char ret[PATH_MAX])
 /* The folder of the repository that a folder is in: .git, or what a file of that name says. */
 static bool git_find(const char *path, char ret[PATH_MAX])
 {
-	char at[PATH_MAX], git[PATH_MAX], line[LINE_MOST];
+	char at[PATH_MAX], git[PATH_MAX], line[LINE_BYTES_MAX];
 	struct stat st;
 	if (!realpath(path, at))
 		return false;
@@ -64,19 +64,19 @@ static bool git_find(const char *path, char ret[PATH_MAX])
 }
 
 /* Finds a ref among those that git has packed into one file: lines "REVISION REF". */
-static bool git_find_packed(const char *common, const char *ref, char revision[LINE_MOST])
+static bool git_find_packed(const char *common, const char *ref, char revision[LINE_BYTES_MAX])
 {
 	char path[PATH_MAX];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	size_t n = strlen(ref);
 	if (!git_join(common, "packed-refs", path) || ux_file_map(path, &file, NULL) != UX_OK ||
-	    file.bytes.size > FILE_MOST)
+	    file.bytes.size > FILE_MAX)
 		return false;
 	struct ux_bytes rest = file.bytes, line;
 	while (ux_text_take_line(&rest, &line)) {
 		const uint8_t *space = memchr(line.data, ' ', line.size);
 		size_t digits = space ? (size_t)(space - line.data) : 0;
-		if (digits > 0 && digits <= UX_GIT_REVISION_MOST && line.size == digits + 1 + n &&
+		if (digits > 0 && digits <= UX_GIT_REVISION_MAX && line.size == digits + 1 + n &&
 		    memcmp(space + 1, ref, n) == 0) {
 			memcpy(revision, line.data, digits);
 			revision[digits] = '\0';
@@ -87,7 +87,7 @@ static bool git_find_packed(const char *common, const char *ref, char revision[L
 }
 
 /* The URL of the remote "origin"; "" when there is none. */
-static void git_read_url(const char *common, char url[URL_MOST])
+static void git_read_url(const char *common, char url[URL_MAX])
 {
 	char path[PATH_MAX];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -97,7 +97,7 @@ static void git_read_url(const char *common, char url[URL_MOST])
 		return;
 	struct ux_bytes rest = file.bytes, whole;
 	while (*url == '\0' && ux_text_take_line(&rest, &whole)) {
-		char line[LINE_MOST];
+		char line[LINE_BYTES_MAX];
 		int n = snprintf(line, sizeof(line), "%.*s",
 				 (int)ux_min(whole.size, sizeof(line) - 1),
 				 (const char *)whole.data);
@@ -105,7 +105,7 @@ static void git_read_url(const char *common, char url[URL_MOST])
 		if (n > 0 && *text == '[')
 			origin = strncmp(text, "[remote \"origin\"]", 17) == 0;
 		else if (origin && strncmp(text, "url", 3) == 0 && strchr(text, '='))
-			snprintf(url, URL_MOST, "%.*s", URL_MOST - 1,
+			snprintf(url, URL_MAX, "%.*s", URL_MAX - 1,
 				 strchr(text, '=') + 1 + strspn(strchr(text, '=') + 1, " \t"));
 	}
 }
@@ -127,7 +127,8 @@ static void git_copy_url(char ret[UX_GIT_TEXT], const char *url)
 
 static bool git_find_revision(const char *path, struct ux_git_origin *ret)
 {
-	char git[PATH_MAX], common[PATH_MAX], line[LINE_MOST], revision[LINE_MOST], url[URL_MOST];
+	char git[PATH_MAX], common[PATH_MAX], line[LINE_BYTES_MAX], revision[LINE_BYTES_MAX],
+		url[URL_MAX];
 	const char *ref = line + 5;
 	if (!git_find(path, git) || !git_read_line(git, "HEAD", line))
 		return false;
@@ -164,7 +165,7 @@ static const struct {
 static const char *ci_get(const char *name)
 {
 	const char *text = name ? getenv(name) : NULL;
-	return text && *text != '\0' && strlen(text) < URL_MOST ? text : NULL;
+	return text && *text != '\0' && strlen(text) < URL_MAX ? text : NULL;
 }
 
 static void ci_find_run(size_t i, char ret[UX_GIT_TEXT])

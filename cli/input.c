@@ -12,7 +12,7 @@
 
 enum {
 	FLUSH_BYTES = 1 << 16,
-	WARNED_MOST = 64, /* bytes of an invalid line that are printed */
+	WARNED_MAX = 64, /* bytes of an invalid line that are printed */
 };
 
 void ux_line_reader_init(struct ux_line_reader *r, int fd)
@@ -126,7 +126,7 @@ bool ux_address_reader_next(struct ux_address_reader *r, struct ux_address_line 
 	do {
 		if (!ux_line_reader_next(&r->lines, &line, err))
 			return false;
-		line.size = ux_min(line.size, (size_t)UX_ADDRESS_LINE_MOST);
+		line.size = ux_min(line.size, (size_t)UX_ADDRESS_LINE_MAX);
 		line = address_trim(line);
 	} while (line.size == 0);
 	*ret = (struct ux_address_line){.line = r->lines.line};
@@ -138,7 +138,7 @@ bool ux_address_reader_next(struct ux_address_reader *r, struct ux_address_line 
 enum ux_code ux_address_line_warn(const struct ux_address_line *line, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)WARNED_MOST)));
+	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)WARNED_MAX)));
 	ux_out_u8(&text, 0); /* ux_text() has escaped NUL bytes */
 	if (text.failed)
 		return ux_error_nomem(err);

@@ -9,7 +9,7 @@
 #include "out.h"
 
 enum {
-	UX_LINE_MOST = 65536, /* bytes of a line; the rest of a longer one is dropped */
+	UX_LINE_MAX = 65536, /* bytes of a line; the rest of a longer one is dropped */
 };
 
 /* This struct is large: allocate it statically or on the heap, not on the stack. */
@@ -20,7 +20,7 @@ struct ux_line_reader {
 	uint64_t line; /* number of the last line; the first is 1 */
 	size_t pos;    /* start of the bytes in buf that were not used yet */
 	size_t size;   /* bytes in buf */
-	char buf[UX_LINE_MOST];
+	char buf[UX_LINE_MAX];
 };
 
 void ux_line_reader_init(struct ux_line_reader *r, int fd);
@@ -40,7 +40,7 @@ bool ux_line_reader_next(struct ux_line_reader *r, struct ux_bytes *ret, struct 
 bool ux_line_reader_ahead(const struct ux_line_reader *r, size_t *at, struct ux_bytes *ret);
 
 enum {
-	UX_ADDRESS_LINE_MOST = 4096, /* bytes of a line; the rest of a longer one is dropped */
+	UX_ADDRESS_LINE_MAX = 4096, /* bytes of a line; the rest of a longer one is dropped */
 };
 
 /* An address, or a line that is not one. */

@@ -8,7 +8,7 @@
 #include <ctype.h>
 
 enum {
-	NAME_MOST = 48
+	NAME_BYTES_MAX = 48
 };
 
 /* What completes an argument. */
@@ -30,8 +30,8 @@ struct complete_argument {
 /* Adds a word to the argument's, once. */
 static void complete_add_word(struct complete_argument *a, const char *word, size_t n)
 {
-	char padded[sizeof(a->words) + 2], look[NAME_MOST + 2];
-	if (n == 0 || n >= NAME_MOST)
+	char padded[sizeof(a->words) + 2], look[NAME_BYTES_MAX + 2];
+	if (n == 0 || n >= NAME_BYTES_MAX)
 		return;
 	snprintf(padded, sizeof(padded), " %s ", a->words);
 	snprintf(look, sizeof(look), " %.*s ", (int)n, word);
@@ -83,7 +83,7 @@ static struct complete_argument complete_first_operand(const struct ux_command *
 		a.kind = COMPLETE_NOTHING;
 	for (const char *form = cmd->usage; *form; form += form[0] == '\n') {
 		size_t n = strcspn(form, " \n");
-		char word[NAME_MOST];
+		char word[NAME_BYTES_MAX];
 		snprintf(word, sizeof(word), "%.*s", (int)n, form);
 		if (islower((unsigned char)word[0]))
 			complete_add_words(&a, word, "|");
@@ -99,7 +99,7 @@ static struct complete_argument complete_first_operand(const struct ux_command *
 struct complete_options {
 	struct ux_option *items;
 	size_t n, capacity;
-	char names[64][NAME_MOST];
+	char names[64][NAME_BYTES_MAX];
 };
 
 static const char complete_nothing[] = "";
@@ -117,10 +117,10 @@ static bool complete_read_help(const struct ux_command *cmd, struct complete_opt
 	for (const char *p = text; good && (p = strstr(p, "--")) != NULL;) {
 		p += 2;
 		size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz-");
-		if (n == 0 || n >= NAME_MOST || ret->n == ux_countof(ret->names))
+		if (n == 0 || n >= NAME_BYTES_MAX || ret->n == ux_countof(ret->names))
 			continue;
 		char *name = ret->names[ret->n];
-		snprintf(name, NAME_MOST, "%.*s", (int)n, p);
+		snprintf(name, NAME_BYTES_MAX, "%.*s", (int)n, p);
 		struct ux_option o = {.long_name = name, .help = complete_nothing};
 		if (p[n] == '=')
 			o.arg = strncmp(p + n + 1, "DIR", 3) == 0    ? "DIR"

@@ -13,7 +13,7 @@
 
 enum {
 	HELP_COLUMN = 24,
-	COUNT_MOST = 1 << 30
+	COUNT_MAX = 1 << 30
 };
 
 /* The option that every command has. */
@@ -187,7 +187,7 @@ static bool options_append_list(char **list, const char *text)
 
 static bool options_append_each(struct ux_option_each *each, const char *text)
 {
-	if (each->n == UX_OPTION_EACH_MOST)
+	if (each->n == UX_OPTION_EACH_MAX)
 		return false;
 	each->items[each->n++] = text;
 	return true;
@@ -208,7 +208,7 @@ static bool option_store(const struct ux_option *o, char *arg, void *values)
 	case UX_OPTION_DIRS:
 		return options_append_list(target, arg);
 	case UX_OPTION_COUNT:
-		if (!ux_decimal_parse(ux_bytes_cstr(arg), &v) || v == 0 || v > COUNT_MOST)
+		if (!ux_decimal_parse(ux_bytes_cstr(arg), &v) || v == 0 || v > COUNT_MAX)
 			return false;
 		*(unsigned *)target = (unsigned)v;
 		return true;

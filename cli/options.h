@@ -17,11 +17,11 @@ enum ux_option_type {
 };
 
 enum {
-	UX_OPTION_EACH_MOST = 64
+	UX_OPTION_EACH_MAX = 64
 };
 
 struct ux_option_each {
-	const char *items[UX_OPTION_EACH_MOST];
+	const char *items[UX_OPTION_EACH_MAX];
 	size_t n;
 };
 

@@ -133,7 +133,7 @@ static enum ux_code sidecar_serve(struct otlp_sidecar *s, const char *listen, co
 	};
 	struct ux_http_server *http = NULL;
 	int got = 0;
-	memory.most = app.limits.memory_bytes;
+	memory.max = app.limits.memory_bytes;
 	UX_TRY(ux_http_server_open(&http, listen, &app, err));
 	printf("unhex: taking profiles on http://%s\n", ux_http_server_address(http));
 	fflush(stdout);
@@ -151,7 +151,7 @@ static enum ux_code sidecar_run(struct otlp_sidecar *s, const struct ux_otlp_val
 		.url = values->forward,
 		.header_file = values->headers,
 		.dir = values->queue,
-		.bytes_most = values->queue_bytes ? values->queue_bytes : (uint64_t)QUEUE_BYTES,
+		.bytes_max = values->queue_bytes ? values->queue_bytes : (uint64_t)QUEUE_BYTES,
 		.connections = 1,
 		.log = sidecar_log,
 	};

@@ -40,8 +40,8 @@ enum ux_code ux_path_list_read(struct ux_path_list *list, const char *file, stru
 	const char *path = NULL;
 	UX_TRY(ux_dash_file_read(&dash, file, UX_BYTES_NONE, &path, err));
 	UX_TRY(ux_file_map(path, &map, err));
-	if (map.bytes.size > UX_PATH_LIST_BYTES_MOST)
+	if (map.bytes.size > UX_PATH_LIST_BYTES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "list is larger than %d bytes",
-				    UX_PATH_LIST_BYTES_MOST);
+				    UX_PATH_LIST_BYTES_MAX);
 	return path_list_split(list, map.bytes, arena, err);
 }

@@ -8,7 +8,7 @@
 #include "vec.h"
 
 enum {
-	UX_PATH_LIST_BYTES_MOST = 256 << 20, /* bytes of a list */
+	UX_PATH_LIST_BYTES_MAX = 256 << 20, /* bytes of a list */
 };
 
 UX_VEC(ux_path_list, char *);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	MISSING_MOST = 10, /* modules that the report lists without --verbose */
+	MISSING_MAX = 10, /* modules that the report lists without --verbose */
 };
 
 void ux_profile_options_free(struct ux_profile_options *v)
@@ -47,11 +47,11 @@ void ux_profile_input_close(struct ux_profile_input *in)
 static void profile_input_tune_malloc(void)
 {
 	enum {
-		MAPPED_LEAST = 4 << 20,
-		KEPT_MOST = 8 << 20,
+		MAPPED_MIN = 4 << 20,
+		KEPT_MAX = 8 << 20,
 	};
-	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
-	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 }
 
 /* --- local files ------------------------------------------------------------------------------ */
@@ -137,8 +137,8 @@ static enum ux_code profile_input_send(void *ctx, const struct ux_id *id, const 
 			addresses[i] = (struct ux_remote_address){.address = pcs[done + i]};
 		UX_TRY(ux_remote_send(&remote, addresses, part, err));
 		for (size_t i = 0; i < part; i++) {
-			struct ux_frame frames[UX_FRAMES_MOST];
-			size_t count = ux_remote_frames(&remote, i, frames, UX_FRAMES_MOST);
+			struct ux_frame frames[UX_FRAMES_MAX];
+			size_t count = ux_remote_frames(&remote, i, frames, UX_FRAMES_MAX);
 			if (count > 0 && !fn(fn_ctx, done + i, frames, count))
 				return UX_OK;
 		}
@@ -275,7 +275,7 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 }
 
 enum {
-	SPILL_LEAST = 4 << 20 /* bytes of a message */
+	SPILL_MIN = 4 << 20 /* bytes of a message */
 };
 
 /* Whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the process. */
@@ -293,7 +293,7 @@ static void profile_input_spill(struct ux_profile_input *in)
 	struct ux_mapping on_disk = {0};
 	int fd = -1;
 	if (!in->file.unpacked || in->document.format != UX_PROFILE_FORMAT_PPROF ||
-	    in->file.bytes.size < SPILL_LEAST || !profile_input_may_spill(in->file.bytes.size) ||
+	    in->file.bytes.size < SPILL_MIN || !profile_input_may_spill(in->file.bytes.size) ||
 	    ux_file_temporary(&fd, NULL) != UX_OK)
 		return;
 	if (ux_file_write(fd, in->file.bytes, NULL) == UX_OK &&
@@ -431,7 +431,7 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 		bool used = in->profile.modules.data[lacks[i].module].source != 0;
 		if (lacks[i].weight == 0 && !(verbose && used))
 			continue;
-		if (!verbose && shown++ == MISSING_MOST) {
+		if (!verbose && shown++ == MISSING_MAX) {
 			ux_out_cstr(out, "  more modules: list all with -v\n");
 			return;
 		}

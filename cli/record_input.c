@@ -51,7 +51,7 @@ static bool record_parse_calls(const char *text, struct ux_record_options *o)
 	}
 	bytes = (bytes + 7) & ~(uint64_t)7;
 	o->stack_bytes = (uint32_t)bytes;
-	return bytes > 0 && bytes <= UX_RECORD_STACK_MOST;
+	return bytes > 0 && bytes <= UX_RECORD_STACK_MAX;
 }
 
 /* Whether a process sees the files that we see. */
@@ -121,9 +121,9 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 	else if (v->pid &&
 		 (!ux_decimal_parse(ux_bytes_cstr(v->pid), &pid) || pid == 0 || pid > INT32_MAX))
 		(void)ux_usage_error(cmd, "--pid is \"%.64s\"; expected a process ID", v->pid);
-	else if (v->frequency > UX_RECORD_FREQUENCY_MOST)
+	else if (v->frequency > UX_RECORD_FREQUENCY_MAX)
 		(void)ux_usage_error(cmd, "--frequency is %u; expected at most %d", v->frequency,
-				     UX_RECORD_FREQUENCY_MOST);
+				     UX_RECORD_FREQUENCY_MAX);
 	else if (v->duration && !record_parse_time(v->duration, &ret->duration_ms))
 		(void)ux_usage_error(cmd,
 				     "--duration is \"%.64s\"; expected a time such as 10 or 5m",
@@ -132,7 +132,7 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 		(void)ux_usage_error(cmd,
 				     "--call-graph is \"%.64s\"; expected fp, dwarf, dwarf,BYTES "
 				     "(at most %d) or none",
-				     v->calls, UX_RECORD_STACK_MOST);
+				     v->calls, UX_RECORD_STACK_MAX);
 	else if (pid > 0 && !record_add_root(profile, pid))
 		*ret_status = UX_EXIT_SOME;
 	else
@@ -180,10 +180,10 @@ void ux_record_report(const struct ux_record_options *o, const struct ux_record_
 			"the recording lacks kernel code: kernel.perf_event_paranoid is %d; "
 			"set it to 1, or record with CAP_PERFMON or as root",
 			r->paranoid);
-	if (r->frequency_most > 0)
+	if (r->frequency_max > 0)
 		ux_print_message("--frequency was lowered to %u samples a second, the limit in "
 				 "kernel.perf_event_max_sample_rate",
-				 r->frequency_most);
+				 r->frequency_max);
 	if (r->lost > 0)
 		ux_print_message(
 			"%" PRIu64

@@ -82,11 +82,11 @@ enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
 				       struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	char hex[2 * UX_ID_GNU_MOST + 1], path[sizeof(hex) + 32], part[32];
+	char hex[2 * UX_ID_GNU_MAX + 1], path[sizeof(hex) + 32], part[32];
 	if (id->type != UX_ID_GNU)
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "the server finds executables only by GNU build ID");
-	ux_hex_encode(ux_bytes(id->bytes, ux_min(id->size, UX_ID_GNU_MOST)), hex);
+	ux_hex_encode(ux_bytes(id->bytes, ux_min(id->size, UX_ID_GNU_MAX)), hex);
 	(void)snprintf(path, sizeof(path), "/buildid/%s/executable", hex);
 	(void)snprintf(part, sizeof(part), "0-%d", UX_REMOTE_HEAD - 1);
 	UX_TRY(remote_base_request(server, path, part, &answer, err));

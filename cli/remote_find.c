@@ -7,7 +7,7 @@
 
 enum {
 	ARENA = 64 << 10,
-	RUNTIME_MOST = 1000, /* modules of one answer */
+	RUNTIME_MAX = 1000, /* modules of one answer */
 };
 
 static void remote_client_guard(struct ux_http_client **c)
@@ -60,9 +60,9 @@ enum ux_code ux_remote_find_runtime(const struct ux_server_selection *server, co
 				    uint32_t pid, struct ux_runtime_list *ret, struct ux_error *err)
 {
 	ux_cleanup(json_decrefp) json_t *doc = NULL;
-	char name[UX_RUNTIME_PATH_MOST];
+	char name[UX_RUNTIME_PATH_MAX];
 	ux_runtime_name_format(host, pid, name);
-	UX_TRY(remote_list_file(server, name, RUNTIME_MOST, &doc, err));
+	UX_TRY(remote_list_file(server, name, RUNTIME_MAX, &doc, err));
 	const json_t *modules = json_object_get(doc, "modules");
 	for (size_t i = 0; i < json_array_size(modules); i++) {
 		const json_t *module = json_array_get(modules, i);

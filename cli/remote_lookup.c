@@ -124,7 +124,7 @@ static enum ux_code remote_call(struct ux_remote *r, const char *type, const str
 		.type = type,
 		.body = ux_out_bytes(request),
 		.timeout_ms = 120000,
-		.answer_most = 256 << 20,
+		.answer_max = 256 << 20,
 	};
 	UX_TRY(ux_http_client_call(r->client, &call, ret, err));
 	if (ret->status == 404) /* a module that is not there is a status in the answer */

@@ -12,7 +12,7 @@
 enum {
 	/* Bytes of the index of records that are looked up again and again: enough for any one
 	 * giant function, small beside what an extraction takes. */
-	INDEX_MOST = 64 << 20,
+	INDEX_MAX = 64 << 20,
 };
 
 static enum ux_code symbol_source_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -34,7 +34,7 @@ static enum ux_code symbol_source_open_gsym(struct ux_symbol_source *s, struct u
 {
 	UX_TRY(ux_gsym_open(&s->gsym, gsym, err));
 	s->gsym.columns = s->columns.data;
-	return ux_gsym_index_open(&s->gsym, INDEX_MOST, err);
+	return ux_gsym_index_open(&s->gsym, INDEX_MAX, err);
 }
 
 bool ux_symbol_source_drop_cached(struct ux_symbol_source *s)
@@ -141,9 +141,9 @@ static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
 	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS];
 	symbol_source_inputs(s, inputs);
-	uint64_t most = ux_symbol_cache_most_ms(inputs);
-	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < most) &&
-	       !ux_symbol_cache_is_due(&s->cache, most);
+	uint64_t max = ux_symbol_cache_most_ms(inputs);
+	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < max) &&
+	       !ux_symbol_cache_is_due(&s->cache, max);
 }
 
 static bool symbol_is_stub(const char *name)
@@ -160,7 +160,7 @@ static bool symbol_is_stub(const char *name)
  */
 static bool symbol_source_has_line(const struct ux_symbol_source *s, uint64_t pc)
 {
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t n = 0;
 	if (ux_gsym_lookup(&s->gsym, pc, frames, ux_countof(frames), &n, NULL) != UX_OK || n == 0)
 		return true;

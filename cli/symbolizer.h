@@ -89,7 +89,7 @@ void ux_symbolizer_print_begin(struct ux_symbolizer_print *p);
 void ux_symbolizer_print_end(struct ux_symbolizer_print *p);
 
 enum {
-	UX_SYMBOLIZER_OPEN_MOST = 128, /* open modules; the oldest is closed for a new one */
+	UX_SYMBOLIZER_OPEN_MAX = 128, /* open modules; the oldest is closed for a new one */
 };
 
 struct ux_symbolizer_module {
@@ -106,7 +106,7 @@ struct ux_symbolizer_module {
 
 /* The open modules. Zeroed = none is open. */
 struct ux_symbolizer_modules {
-	struct ux_symbolizer_module *all[UX_SYMBOLIZER_OPEN_MOST];
+	struct ux_symbolizer_module *all[UX_SYMBOLIZER_OPEN_MAX];
 	size_t n;
 	size_t oldest;
 	const char *debug_dirs; /* "DIR:DIR", or NULL for the default */

@@ -35,8 +35,8 @@ void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m)
  * or memory is short. */
 static char *symbolizer_path_of_build_id(const char *dirs, struct ux_bytes text)
 {
-	uint8_t id[UX_ID_GNU_MOST];
-	char hex[2 * UX_ID_GNU_MOST + 1];
+	uint8_t id[UX_ID_GNU_MAX];
+	char hex[2 * UX_ID_GNU_MAX + 1];
 	size_t size = 0;
 	if (!ux_hex_decode(text, id, sizeof(id), &size) || size < 2)
 		return NULL;
@@ -119,7 +119,7 @@ struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modu
 	module->name = text;
 	module->failure = (struct ux_error)UX_ERROR_INIT;
 	symbolizer_module_open(m, module, name, is_build_id);
-	size_t at = m->n < UX_SYMBOLIZER_OPEN_MOST ? m->n++ : m->oldest++ % UX_SYMBOLIZER_OPEN_MOST;
+	size_t at = m->n < UX_SYMBOLIZER_OPEN_MAX ? m->n++ : m->oldest++ % UX_SYMBOLIZER_OPEN_MAX;
 	symbolizer_module_free(m->all[at]);
 	m->all[at] = module;
 	return module;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-	WIDTH_LEAST = 40,
-	WIDTH_MOST = 120,
+	WIDTH_MIN = 40,
+	WIDTH_MAX = 120,
 	PROGRESS_AFTER_MS = 500, /* work that ends sooner has no progress line */
 	PROGRESS_EVERY_MS = 100,
 	PROGRESS_BAR = 20, /* columns */
@@ -22,7 +22,7 @@ unsigned ux_terminal_width(int fd)
 	struct winsize size = {0};
 	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
 		return UX_TERMINAL_WIDTH;
-	return ux_min(ux_max((unsigned)size.ws_col, (unsigned)WIDTH_LEAST), (unsigned)WIDTH_MOST);
+	return ux_min(ux_max((unsigned)size.ws_col, (unsigned)WIDTH_MIN), (unsigned)WIDTH_MAX);
 }
 
 bool ux_terminal_has_colors(int fd)
@@ -117,8 +117,8 @@ void ux_progress_show(struct ux_progress *p)
 		ux_out_fmt(&out, "%s, %" PRId64 " s", p->state, (now - p->started) / 1000);
 	else
 		progress_numbers(&out, p, now);
-	size_t most = ux_terminal_width(STDERR_FILENO); /* a longer line would wrap and stay */
-	out.size = ux_min(out.size, most);
+	size_t max = ux_terminal_width(STDERR_FILENO); /* a longer line would wrap and stay */
+	out.size = ux_min(out.size, max);
 	ux_out_cstr(&out, "\033[K");
 	if (!out.failed)
 		(void)!ux_file_write(STDERR_FILENO, ux_out_bytes(&out), NULL);

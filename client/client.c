@@ -6,10 +6,10 @@
 #include "http_client.h"
 
 enum {
-	OPTS_LEAST = sizeof(
+	OPTS_MIN = sizeof(
 		struct ux_client_opts), /* size of the options in the first version of the API */
 	CALL_MS = 60000,
-	REPLY_MOST = 256 << 20, /* bytes; servers never send more */
+	REPLY_MAX = 256 << 20, /* bytes; servers never send more */
 };
 
 struct ux_client {
@@ -21,7 +21,7 @@ enum ux_code ux_client_open(const struct ux_client_opts *caller, struct ux_clien
 			    struct ux_error *err)
 {
 	struct ux_client_opts opts;
-	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_MIN, caller, err));
 	if (!opts.url)
 		return ux_error_set(err, UX_EINVAL, "missing URL");
 	struct ux_client *c = calloc(1, sizeof(*c));
@@ -108,7 +108,7 @@ enum ux_code ux_client_ask(struct ux_client *c, struct ux_question *q, struct ux
 				    .path = "/v1/symbolize",
 				    .type = UX_QUESTION_TYPE,
 				    .timeout_ms = c->call_ms,
-				    .answer_most = REPLY_MOST};
+				    .answer_max = REPLY_MAX};
 	if (ret_retry_s)
 		*ret_retry_s = 0;
 	call.body.data = ux_question_bytes(q, &call.body.size);

@@ -15,7 +15,7 @@ struct ux_minisign_secret;
 
 enum {
 	UX_CLONE_JOBS = 4, /* modules that are copied at once, by default */
-	UX_CLONE_JOBS_MOST = 64,
+	UX_CLONE_JOBS_MAX = 64,
 };
 
 /* Which objects are copied. Zeroed: all. */

@@ -51,7 +51,7 @@ struct ux_clone_plan {
 
 /*
  * A place. Functions that are NULL are not offered: a source has list() and get(), a target the
- * others too. Worker numbers are below UX_CLONE_JOBS_MOST, and one thread at a time uses each.
+ * others too. Worker numbers are below UX_CLONE_JOBS_MAX, and one thread at a time uses each.
  */
 struct ux_clone_endpoint {
 	/* objects are read, or written, in the order of their paths by one worker alone */

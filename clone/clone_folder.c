@@ -26,8 +26,8 @@
 enum {
 	FOLDER_MODE = 0777,
 	FILE_MODE = 0666,
-	NOTES_MOST = 1 << 20, /* bytes */
-	SOURCE_MOST = 4096,   /* bytes of the name of a source in it */
+	NOTES_MAX = 1 << 20, /* bytes */
+	SOURCE_MAX = 4096,   /* bytes of the name of a source in it */
 	LINK_TRIES = 100,
 };
 
@@ -70,17 +70,17 @@ static enum ux_code folder_open_file(const struct clone_folder *f, const char *p
 	return UX_OK;
 }
 
-static enum ux_code folder_read_file(const struct clone_folder *f, const char *path, uint64_t most,
+static enum ux_code folder_read_file(const struct clone_folder *f, const char *path, uint64_t max,
 				     struct ux_out *ret, struct ux_error *err)
 {
 	ux_cleanup(folder_close_fd) int fd = -1;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	uint64_t size = 0;
 	UX_TRY(folder_open_file(f, path, &fd, &size, err));
-	if (size > most)
+	if (size > max)
 		return ux_error_set(err, UX_ELIMIT,
 				    "%.100s has %" PRIu64 " bytes; the limit is %" PRIu64, path,
-				    size, most);
+				    size, max);
 	UX_TRY(ux_file_map_fd(fd, &file, err));
 	ux_out_put(ret, file.bytes.data, file.bytes.size);
 	return ux_out_status(ret, err);
@@ -92,8 +92,8 @@ static enum ux_code clone_folder_list(struct ux_clone_endpoint *e, const char *s
 	const struct clone_folder *f = clone_folder_of(e);
 	struct ux_error why = UX_ERROR_INIT;
 	(void)since; /* the manifest has all */
-	UX_TRY(folder_read_file(f, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MOST, &ret->text, err));
-	enum ux_code code = folder_read_file(f, UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MOST,
+	UX_TRY(folder_read_file(f, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MAX, &ret->text, err));
+	enum ux_code code = folder_read_file(f, UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MAX,
 					     &ret->signature, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND) {
 		*err = why;
@@ -150,7 +150,7 @@ static enum ux_code folder_file_is(const struct clone_folder *f, const char *pat
 static enum ux_code folder_make_above(const struct clone_folder *f, const char *path,
 				      struct ux_error *err)
 {
-	char above[UX_MANIFEST_PATH_MOST];
+	char above[UX_MANIFEST_PATH_MAX];
 	if (snprintf(above, sizeof(above), "%s", path) >= (int)sizeof(above))
 		return ux_error_set(err, UX_ELIMIT, "the path of an object is too long");
 	for (char *slash = strchr(above, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -166,7 +166,7 @@ static enum ux_code folder_make_above(const struct clone_folder *f, const char *
 static enum ux_code folder_link(const struct clone_folder *f, const char *from, const char *to,
 				struct ux_error *err)
 {
-	char temp[UX_MANIFEST_PATH_MOST];
+	char temp[UX_MANIFEST_PATH_MAX];
 	UX_TRY(folder_make_above(f, to, err));
 	for (int i = 0; i < LINK_TRIES; i++) {
 		(void)snprintf(temp, sizeof(temp), PARTS "/link.%ld.%d", (long)gettid(), i);
@@ -384,7 +384,7 @@ static void folder_each_note(struct ux_bytes text, folder_note_fn *fn, void *ctx
 		if (!ux_json_read_element(&c, &n))
 			return;
 		struct ux_bytes next = ux_json_read_text(&c).raw;
-		if (!c.failed && !source.failed && source.size <= SOURCE_MOST &&
+		if (!c.failed && !source.failed && source.size <= SOURCE_MAX &&
 		    next.size < UX_CLONE_NEXT)
 			fn(ctx, ux_out_bytes(&source), next);
 	}
@@ -411,7 +411,7 @@ static enum ux_code clone_folder_noted(struct ux_clone_endpoint *e, const char *
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 	struct folder_note note = {.source = ux_bytes_cstr(source)};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = folder_read_file(clone_folder_of(e), NOTES, NOTES_MOST, &text, &why);
+	enum ux_code code = folder_read_file(clone_folder_of(e), NOTES, NOTES_MAX, &text, &why);
 	ret[0] = '\0';
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -439,9 +439,9 @@ static enum ux_code clone_folder_note(struct ux_clone_endpoint *e, const char *s
 	struct ux_json j = ux_json_make(&out);
 	struct folder_note note = {.json = &j};
 	struct ux_error why = UX_ERROR_INIT;
-	if (strlen(source) > SOURCE_MOST)
+	if (strlen(source) > SOURCE_MAX)
 		return UX_OK;
-	(void)!folder_read_file(f, NOTES, NOTES_MOST, &text, &why);
+	(void)!folder_read_file(f, NOTES, NOTES_MAX, &text, &why);
 	ux_json_array_begin(&j);
 	folder_write_note(&note, ux_bytes_cstr(source), ux_bytes_cstr(next));
 	note.source = ux_bytes_cstr(source);

@@ -136,7 +136,7 @@ static enum ux_code download_once(struct ux_http_client *client, const char *pat
 		.silence_ms = SILENCE_MS,
 		.slow_bytes_s = SLOW_BYTES,
 		.slow_s = SLOW_S,
-		.answer_most = SIZE_MAX,
+		.answer_max = SIZE_MAX,
 		.sink = download_write,
 		.sink_ctx = d,
 		.begins = download_begins,
@@ -163,8 +163,7 @@ enum ux_code ux_clone_download(struct ux_http_client *client, const char *path,
 			       const struct ux_entry *o, int fd, uint64_t have,
 			       struct ux_error *err)
 {
-	struct ux_retry retry = {.most = UX_CLONE_TRIES,
-				 .deadline_ms = ux_clock_ms() + TRANSFER_MS};
+	struct ux_retry retry = {.max = UX_CLONE_TRIES, .deadline_ms = ux_clock_ms() + TRANSFER_MS};
 	struct download d = {.o = o, .fd = fd, .have = have};
 	for (;;) {
 		struct ux_error why = UX_ERROR_INIT;

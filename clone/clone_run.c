@@ -505,7 +505,7 @@ static enum ux_code clone_all(struct clone *c, struct ux_error *err)
 		return UX_OK;
 	}
 	UX_TRY(clone_group(c, err));
-	unsigned jobs = o->jobs ? ux_min(o->jobs, (unsigned)UX_CLONE_JOBS_MOST) : UX_CLONE_JOBS;
+	unsigned jobs = o->jobs ? ux_min(o->jobs, (unsigned)UX_CLONE_JOBS_MAX) : UX_CLONE_JOBS;
 	if (c->from->in_order || c->to->in_order)
 		jobs = 1;
 	UX_TRY(ux_pool_run(jobs, c->spans.size, clone_module, c, err));

@@ -32,15 +32,14 @@ static struct clone_s3 *clone_s3_of(struct ux_clone_endpoint *e)
 
 struct s3_text {
 	struct ux_out *to;
-	uint64_t most;
+	uint64_t max;
 };
 
 static enum ux_code s3_text_take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct s3_text *t = ctx;
-	if (bytes.size > t->most - t->to->size)
-		return ux_error_set(err, UX_ELIMIT, "a manifest exceeds %" PRIu64 " bytes",
-				    t->most);
+	if (bytes.size > t->max - t->to->size)
+		return ux_error_set(err, UX_ELIMIT, "a manifest exceeds %" PRIu64 " bytes", t->max);
 	ux_out_put(t->to, bytes.data, bytes.size);
 	return ux_out_status(t->to, err);
 }
@@ -50,8 +49,8 @@ static enum ux_code clone_s3_list(struct ux_clone_endpoint *e, const char *since
 {
 	struct clone_s3 *c = clone_s3_of(e);
 	struct ux_error why = UX_ERROR_INIT;
-	struct s3_text text = {&ret->text, UX_MANIFEST_SIZE_MOST};
-	struct s3_text signature = {&ret->signature, UX_MANIFEST_LINE_MOST};
+	struct s3_text text = {&ret->text, UX_MANIFEST_SIZE_MAX};
+	struct s3_text signature = {&ret->signature, UX_MANIFEST_LINE_MAX};
 	(void)since; /* the manifest has all */
 	UX_TRY(ux_s3_get(c->s3, UX_MANIFEST_NAME, 0, UINT64_MAX, s3_text_take, &text, err));
 	enum ux_code code = ux_s3_get(c->s3, UX_MANIFEST_SIGNATURE, 0, UINT64_MAX, s3_text_take,

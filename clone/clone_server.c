@@ -27,8 +27,8 @@ struct clone_server {
 	const char *cacert;
 	struct ux_push_options options; /* of the pushes, which point to it */
 	/* one of each for each worker, made when it is needed */
-	struct ux_http_client *clients[UX_CLONE_JOBS_MOST];
-	struct ux_push_client pushes[UX_CLONE_JOBS_MOST];
+	struct ux_http_client *clients[UX_CLONE_JOBS_MAX];
+	struct ux_push_client pushes[UX_CLONE_JOBS_MAX];
 	const struct ux_clone_plan *plan;
 };
 
@@ -83,9 +83,9 @@ static enum ux_code export_read_objects(struct ux_cur *c, struct ux_manifest *m,
 		struct ux_bytes value = ux_json_skip(c);
 		if (c->failed)
 			break;
-		if (m->objects.size >= UX_MANIFEST_OBJECTS_MOST)
+		if (m->objects.size >= UX_MANIFEST_OBJECTS_MAX)
 			return ux_error_set(err, UX_ELIMIT, "more than %d objects",
-					    UX_MANIFEST_OBJECTS_MOST);
+					    UX_MANIFEST_OBJECTS_MAX);
 		UX_TRY(ux_entry_read(value, off, &m->arena, &o, err));
 		if (!ux_entries_append(&m->objects, o))
 			return ux_error_nomem(err);
@@ -123,7 +123,7 @@ static enum ux_code export_page_get(struct ux_http_client *client, const char *s
 	json_t *doc = NULL;
 	(void)snprintf(path, sizeof(path), "/v1/export?limit=%d&since=%s", PAGE, since);
 	const struct ux_http_call call = {
-		.path = path, .timeout_ms = PAGE_MS, .answer_most = PAGE_BYTES};
+		.path = path, .timeout_ms = PAGE_MS, .answer_max = PAGE_BYTES};
 	UX_TRY(ux_http_client_call(client, &call, &answer, err));
 	if (answer.status == 200)
 		return export_read(ux_out_bytes(&answer.body), m, ret, err);
@@ -208,7 +208,7 @@ static enum ux_code clone_server_has(struct ux_clone_endpoint *e, const struct u
 				     enum ux_clone_outcome *ret, struct ux_error *err)
 {
 	const struct ux_clone_plan *plan = clone_server_of(e)->plan;
-	char folder[UX_MANIFEST_PATH_MOST];
+	char folder[UX_MANIFEST_PATH_MAX];
 	*ret = UX_CLONE_COPIED;
 	if (!plan->had || plan->had->manifest.objects.size == 0)
 		return UX_OK;
@@ -263,7 +263,7 @@ static enum ux_code clone_server_upload(struct clone_server *s, unsigned worker,
 	const struct ux_entry *o = p->object;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_id_set ids = {0};
-	for (size_t i = 0; i < o->n_ids && ids.size < UX_ID_SET_MOST; i++) {
+	for (size_t i = 0; i < o->n_ids && ids.size < UX_ID_SET_MAX; i++) {
 		struct ux_id id;
 		UX_TRY(ux_id_parse(ux_bytes_cstr(o->ids[i]), &id, err));
 		UX_TRY(ux_id_set_add(&ids, &id, err));
@@ -314,7 +314,7 @@ static enum ux_code clone_server_put(struct ux_clone_endpoint *e, unsigned worke
 static void clone_server_close(struct ux_clone_endpoint *e)
 {
 	struct clone_server *s = clone_server_of(e);
-	for (size_t i = 0; i < UX_CLONE_JOBS_MOST; i++) {
+	for (size_t i = 0; i < UX_CLONE_JOBS_MAX; i++) {
 		if (s->clients[i])
 			ux_http_client_destroy(s->clients[i]);
 		ux_push_client_close(&s->pushes[i]);

@@ -113,10 +113,10 @@ static void tar_extensions_deinit(struct tar_extension (*list)[3])
 static enum ux_code tar_read_extension(struct tar_reader *r, const struct ux_tar_header *h,
 				       struct tar_extension *ret, struct ux_error *err)
 {
-	if (h->size > UX_TAR_EXTENDED_MOST)
+	if (h->size > UX_TAR_EXTENDED_MAX)
 		return ux_error_at(err, UX_ELIMIT, "tar", r->off,
 				   "an extended header has %" PRIu64 " bytes; the limit is %d",
-				   h->size, UX_TAR_EXTENDED_MOST);
+				   h->size, UX_TAR_EXTENDED_MAX);
 	ret->type = h->type;
 	ux_out_reset(&ret->content);
 	uint8_t *room = h->size > 0 ? ux_out_room(&ret->content, (size_t)h->size) : NULL;
@@ -166,14 +166,14 @@ static const char *tar_plain_path(const char *path)
 }
 
 /* The content of a small member, the manifest or its signature. */
-static enum ux_code tar_read_text(struct tar_reader *r, uint64_t most, struct ux_out *ret,
+static enum ux_code tar_read_text(struct tar_reader *r, uint64_t max, struct ux_out *ret,
 				  struct ux_error *err)
 {
 	const uint64_t size = r->member.size;
-	if (size > most)
+	if (size > max)
 		return ux_error_at(err, UX_ELIMIT, "tar", r->off,
 				   "%.60s has %" PRIu64 " bytes; the limit is %" PRIu64,
-				   r->member.path, size, most);
+				   r->member.path, size, max);
 	uint8_t *room = size > 0 ? ux_out_room(ret, (size_t)size) : NULL;
 	UX_TRY(ux_out_status(ret, err));
 	if (room)
@@ -195,10 +195,10 @@ static enum ux_code tar_read_front(struct tar_reader *r, struct ux_clone_list *r
 	if (!tar_member_is(r, UX_MANIFEST_NAME))
 		return ux_error_at(err, UX_ECORRUPT, "tar", 0,
 				   "the first member is not " UX_MANIFEST_NAME);
-	UX_TRY(tar_read_text(r, UX_MANIFEST_SIZE_MOST, &ret->text, err));
+	UX_TRY(tar_read_text(r, UX_MANIFEST_SIZE_MAX, &ret->text, err));
 	UX_TRY(tar_next(r, err));
 	return tar_member_is(r, UX_MANIFEST_SIGNATURE)
-		       ? tar_read_text(r, UX_MANIFEST_LINE_MOST, &ret->signature, err)
+		       ? tar_read_text(r, UX_MANIFEST_LINE_MAX, &ret->signature, err)
 		       : UX_OK;
 }
 
@@ -222,9 +222,9 @@ static enum ux_code tar_add_place(struct clone_tar *t, struct ux_error *err)
 	const struct ux_tar_header *h = &t->in.member;
 	struct tar_place place = {.off = t->in.off, .size = h->size};
 	const char *path = tar_plain_path(h->path);
-	if (t->places.size >= UX_MANIFEST_OBJECTS_MOST)
+	if (t->places.size >= UX_MANIFEST_OBJECTS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the archive has more than %d members",
-				    UX_MANIFEST_OBJECTS_MOST);
+				    UX_MANIFEST_OBJECTS_MAX);
 	/* the target of a link stands in front of it; few members are links */
 	for (size_t i = t->places.size; h->type == UX_TAR_LINK && i > 0; i--) {
 		const struct tar_place *to = &t->places.data[i - 1];
@@ -250,7 +250,7 @@ static enum ux_code tar_scan(struct clone_tar *t, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code tar_read_place(struct clone_tar *t, const char *path, uint64_t most,
+static enum ux_code tar_read_place(struct clone_tar *t, const char *path, uint64_t max,
 				   struct ux_out *ret, struct ux_error *err)
 {
 	const struct tar_place *place = tar_find(t, path);
@@ -260,7 +260,7 @@ static enum ux_code tar_read_place(struct clone_tar *t, const char *path, uint64
 	r.off = place->off;
 	r.member.size = place->size;
 	(void)snprintf(r.member.path, sizeof(r.member.path), "%s", path);
-	return tar_read_text(&r, most, ret, err);
+	return tar_read_text(&r, max, ret, err);
 }
 
 static enum ux_code clone_tar_list(struct ux_clone_endpoint *e, const char *since,
@@ -274,8 +274,8 @@ static enum ux_code clone_tar_list(struct ux_clone_endpoint *e, const char *sinc
 	if (!t->in.seeks)
 		return tar_read_front(&t->in, ret, err);
 	UX_TRY(tar_scan(t, err));
-	UX_TRY(tar_read_place(t, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MOST, &ret->text, err));
-	enum ux_code code = tar_read_place(t, UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MOST,
+	UX_TRY(tar_read_place(t, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MAX, &ret->text, err));
+	enum ux_code code = tar_read_place(t, UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MAX,
 					   &ret->signature, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND) {
 		*err = why;
@@ -650,7 +650,7 @@ enum ux_code ux_clone_tar_open(const char *path, bool target, struct ux_clone_en
 		.in.fd = -1,
 		.out = -1,
 	};
-	ux_arena_init(&t->arena, UX_MANIFEST_MEMORY_MOST);
+	ux_arena_init(&t->arena, UX_MANIFEST_MEMORY_MAX);
 	enum ux_code code = tar_open_input(t, path, target, err);
 	if (code == UX_OK && target)
 		code = tar_open_output(t, path, err);

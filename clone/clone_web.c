@@ -12,7 +12,7 @@ enum {
 struct clone_web {
 	struct ux_clone_endpoint base;
 	struct ux_http_client_options options;
-	struct ux_http_client *clients[UX_CLONE_JOBS_MOST]; /* made when they are needed */
+	struct ux_http_client *clients[UX_CLONE_JOBS_MAX]; /* made when they are needed */
 };
 
 static struct clone_web *clone_web_of(struct ux_clone_endpoint *e)
@@ -29,14 +29,14 @@ static enum ux_code clone_web_client(struct clone_web *w, unsigned worker,
 	return UX_OK;
 }
 
-static enum ux_code clone_web_read(struct clone_web *w, const char *path, size_t most,
+static enum ux_code clone_web_read(struct clone_web *w, const char *path, size_t max,
 				   struct ux_out *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	struct ux_http_client *client = NULL;
 	json_t *doc = NULL;
 	const struct ux_http_call call = {
-		.path = path, .timeout_ms = MANIFEST_MS, .answer_most = most};
+		.path = path, .timeout_ms = MANIFEST_MS, .answer_max = max};
 	UX_TRY(clone_web_client(w, 0, &client, err));
 	UX_TRY(ux_http_client_call(client, &call, &answer, err));
 	if (answer.status == 200) {
@@ -59,8 +59,8 @@ static enum ux_code clone_web_list(struct ux_clone_endpoint *e, const char *sinc
 	struct clone_web *w = clone_web_of(e);
 	struct ux_error why = UX_ERROR_INIT;
 	(void)since; /* the manifest has all */
-	UX_TRY(clone_web_read(w, "/" UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MOST, &ret->text, err));
-	enum ux_code code = clone_web_read(w, "/" UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MOST,
+	UX_TRY(clone_web_read(w, "/" UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MAX, &ret->text, err));
+	enum ux_code code = clone_web_read(w, "/" UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MAX,
 					   &ret->signature, &why);
 	if (code == UX_OK || code == UX_ENOTFOUND)
 		return UX_OK;
@@ -74,7 +74,7 @@ static enum ux_code clone_web_get(struct ux_clone_endpoint *e, unsigned worker,
 				  struct ux_error *err)
 {
 	struct ux_http_client *client = NULL;
-	char path[UX_MANIFEST_PATH_MOST + 1];
+	char path[UX_MANIFEST_PATH_MAX + 1];
 	UX_TRY(clone_web_client(clone_web_of(e), worker, &client, err));
 	(void)snprintf(path, sizeof(path), "/%s", o->path);
 	return ux_clone_download(client, path, o, fd, have, err);
@@ -83,7 +83,7 @@ static enum ux_code clone_web_get(struct ux_clone_endpoint *e, unsigned worker,
 static void clone_web_close(struct ux_clone_endpoint *e)
 {
 	struct clone_web *w = clone_web_of(e);
-	for (size_t i = 0; i < UX_CLONE_JOBS_MOST; i++)
+	for (size_t i = 0; i < UX_CLONE_JOBS_MAX; i++)
 		if (w->clients[i])
 			ux_http_client_destroy(w->clients[i]);
 	free(w);

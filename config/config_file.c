@@ -23,16 +23,16 @@ struct parser {
 	void *values;                             /* the whole struct of values */
 	const struct ux_setting_section *section; /* current section; NULL: before the first one */
 	size_t section_line;
-	void *into;                  /* struct that keys are written to: values, or a section's */
-	bool seen[UX_SETTINGS_MOST]; /* rows of the section that have been set */
+	void *into;                 /* struct that keys are written to: values, or a section's */
+	bool seen[UX_SETTINGS_MAX]; /* rows of the section that have been set */
 	struct ux_arena *arena;
 	struct ux_error *err;
 };
 
-static const char *config_shown_path(const char *file, size_t most)
+static const char *config_shown_path(const char *file, size_t max)
 {
 	size_t n = strlen(file);
-	return n > most ? file + n - most : file;
+	return n > max ? file + n - max : file;
 }
 
 ux_printf(3, 4) static enum ux_code
@@ -64,7 +64,7 @@ static enum ux_code config_end_section(struct parser *p)
 
 static bool config_is_section_name(struct ux_bytes s)
 {
-	if (s.size == 0 || s.size > UX_CONFIG_NAME_MOST)
+	if (s.size == 0 || s.size > UX_CONFIG_NAME_MAX)
 		return false;
 	for (size_t i = 0; i < s.size; i++)
 		if (!isalnum(s.data[i]) && !memchr("._-", s.data[i], 3))
@@ -100,7 +100,7 @@ static enum ux_code config_section_line(struct parser *p, struct ux_bytes s)
 		return config_bad_line(
 			p, p->line,
 			"[%s] needs a name of 1 to %d letters, digits, \".\", \"_\" or \"-\"",
-			section->kind, UX_CONFIG_NAME_MOST);
+			section->kind, UX_CONFIG_NAME_MAX);
 	UX_TRY(config_end_section(p));
 	const struct ux_section_list *list = (void *)((char *)p->values + section->target);
 	if (ux_section_find(list, name))
@@ -145,9 +145,9 @@ static enum ux_code config_key_line(struct parser *p, struct ux_bytes s)
 
 static enum ux_code config_check_bytes(struct parser *p, struct ux_bytes s)
 {
-	if (s.size > UX_CONFIG_LINE_MOST)
+	if (s.size > UX_CONFIG_LINE_MAX)
 		return config_bad_line(p, p->line, "line has %zu bytes; the limit is %d", s.size,
-				       UX_CONFIG_LINE_MOST);
+				       UX_CONFIG_LINE_MAX);
 	for (size_t i = 0; i < s.size; i++)
 		if ((s.data[i] < ' ' && s.data[i] != '\t') || s.data[i] == 0x7f)
 			return config_bad_line(p, p->line, "invalid byte 0x%02x: not text",
@@ -200,7 +200,7 @@ static enum ux_code config_read_file(const char *file, struct ux_out *out, struc
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open %s",
 				   config_shown_path(file, FILE_SHOWN_ALONE));
-	while (out->size <= UX_CONFIG_BYTES_MOST) {
+	while (out->size <= UX_CONFIG_BYTES_MAX) {
 		char piece[4096];
 		ssize_t n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
@@ -214,7 +214,7 @@ static enum ux_code config_read_file(const char *file, struct ux_out *out, struc
 		UX_TRY(ux_out_status(out, err));
 	}
 	return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes",
-			    config_shown_path(file, FILE_SHOWN_ALONE), UX_CONFIG_BYTES_MOST);
+			    config_shown_path(file, FILE_SHOWN_ALONE), UX_CONFIG_BYTES_MAX);
 }
 
 enum ux_code ux_config_read(const struct ux_setting_table *t, const char *file, void *values,

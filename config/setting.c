@@ -62,13 +62,13 @@ static void setting_put_number(const struct ux_setting *row, uint64_t v, struct 
 
 static void setting_put_bounds(const struct ux_setting *row, struct ux_out *out)
 {
-	if (row->least > 0) {
+	if (row->min > 0) {
 		ux_out_cstr(out, ", from ");
-		setting_put_number(row, row->least, out);
+		setting_put_number(row, row->min, out);
 	}
-	if (row->most > 0) {
-		ux_out_cstr(out, row->least > 0 ? " to " : ", up to ");
-		setting_put_number(row, row->most, out);
+	if (row->max > 0) {
+		ux_out_cstr(out, row->min > 0 ? " to " : ", up to ");
+		setting_put_number(row, row->max, out);
 	}
 }
 
@@ -167,9 +167,9 @@ static enum ux_code setting_read_list(struct ux_bytes text, struct ux_setting_li
 	size_t n = 0;
 	for (struct ux_bytes rest = text; setting_next_word(&rest).size > 0;)
 		n++;
-	if (n > UX_SETTING_WORDS_MOST)
+	if (n > UX_SETTING_WORDS_MAX)
 		return ux_error_set(err, UX_EINVAL, "has %zu words; expected at most %d", n,
-				    UX_SETTING_WORDS_MOST);
+				    UX_SETTING_WORDS_MAX);
 	list.items = n > 0 ? ux_arena_array(arena, const char *, n) : NULL;
 	if (n > 0 && !list.items)
 		return ux_arena_fail(arena, err);
@@ -224,8 +224,8 @@ enum ux_code ux_setting_read(const struct ux_setting *row, struct ux_bytes text,
 	case UX_SETTING_COUNT:
 	case UX_SETTING_BYTES:
 	case UX_SETTING_TIME:
-		fine = setting_read_number(row, text, &v) && v >= row->least &&
-		       (row->most == 0 || v <= row->most);
+		fine = setting_read_number(row, text, &v) && v >= row->min &&
+		       (row->max == 0 || v <= row->max);
 		if (fine)
 			*(uint64_t *)target = v;
 		break;
@@ -288,11 +288,11 @@ enum ux_code ux_section_add(const struct ux_setting_table *t,
 			    void *values, struct ux_arena *arena, void **ret, struct ux_error *err)
 {
 	struct ux_section_list *list = (void *)((char *)values + section->target);
-	if (list->n == section->most)
+	if (list->n == section->max)
 		return ux_error_set(err, UX_EINVAL, "more than %zu sections [%s NAME]",
-				    section->most, section->kind);
+				    section->max, section->kind);
 	if (!list->items)
-		list->items = ux_arena_array(arena, void *, section->most);
+		list->items = ux_arena_array(arena, void *, section->max);
 	void *item = ux_arena_alloc(arena, section->size, _Alignof(max_align_t));
 	char *kept = ux_arena_strndup(arena, name.data, name.size);
 	if (!list->items || !item || !kept)

@@ -36,7 +36,7 @@ struct ux_setting {
 	size_t target; /* offset in the struct of values, or in that of its section */
 	/* default in the syntax of the file; NULL: unset, 0, or the first word */
 	const char *value;
-	uint64_t least, most;     /* bounds of numbers; most 0: no upper bound */
+	uint64_t min, max;        /* bounds of numbers; most 0: no upper bound */
 	unsigned flags;           /* enum ux_setting_flag */
 	const char *const *words; /* of a choice, NULL-terminated, in the order of its enum */
 	const char *what;         /* description in one or two sentences, for users */
@@ -47,7 +47,7 @@ struct ux_setting_section {
 	const char *kind;
 	size_t size;   /* size of its struct, whose first member is const char *name */
 	size_t target; /* offset of a struct ux_section_list in the struct of values */
-	size_t most;
+	size_t max;
 	const char *what;
 };
 
@@ -59,14 +59,14 @@ struct ux_section_list {
 
 struct ux_setting_table {
 	const struct ux_setting *rows;
-	size_t n_rows; /* at most UX_SETTINGS_MOST */
+	size_t n_rows; /* at most UX_SETTINGS_MAX */
 	const struct ux_setting_section *sections;
 	size_t n_sections;
 };
 
 enum {
-	UX_SETTINGS_MOST = 256,
-	UX_SETTING_WORDS_MOST = 256 /* words of a list */
+	UX_SETTINGS_MAX = 256,
+	UX_SETTING_WORDS_MAX = 256 /* words of a list */
 };
 
 /* The row of a key in a kind of section (NULL: before all sections); NULL if there is none. */
@@ -123,9 +123,9 @@ static inline const char *ux_section_name(const void *item)
  * and bytes that are not text.
  */
 enum {
-	UX_CONFIG_BYTES_MOST = 1 << 20,
-	UX_CONFIG_LINE_MOST = 4096,
-	UX_CONFIG_NAME_MOST = 64 /* bytes of a section's name: letters, digits and "._-" */
+	UX_CONFIG_BYTES_MAX = 1 << 20,
+	UX_CONFIG_LINE_MAX = 4096,
+	UX_CONFIG_NAME_MAX = 64 /* bytes of a section's name: letters, digits and "._-" */
 };
 
 /*
@@ -136,7 +136,7 @@ enum ux_code ux_config_parse(const struct ux_setting_table *t, struct ux_bytes t
 			     const char *file, void *values, struct ux_arena *arena,
 			     struct ux_error *err) ux_must;
 
-/* The same for a file, of at most UX_CONFIG_BYTES_MOST. */
+/* The same for a file, of at most UX_CONFIG_BYTES_MAX. */
 enum ux_code ux_config_read(const struct ux_setting_table *t, const char *file, void *values,
 			    struct ux_arena *arena, struct ux_error *err) ux_must;
 

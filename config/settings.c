@@ -6,7 +6,7 @@
 
 enum {
 	/* memory for a configuration's strings: a multiple of the largest file */
-	MEMORY_MOST = 8 << 20
+	MEMORY_MAX = 8 << 20
 };
 
 static const char *const readings[] = {"auto", "open", "keyed", NULL};
@@ -355,7 +355,7 @@ static const struct ux_setting rows[] = {
 	{NULL, "upstream-time", UX_SETTING_TIME, AT(upstream_ms), "10m", MS(1), MS(24 * 3600),
 	 UX_SETTING_LIVE, NULL, "Timeout of the transfer of one file from an upstream."},
 };
-static_assert(ux_countof(rows) <= UX_SETTINGS_MOST, "a file's reader remembers each");
+static_assert(ux_countof(rows) <= UX_SETTINGS_MAX, "a file's reader remembers each");
 
 const struct ux_setting_table ux_settings_table = {
 	.rows = rows,
@@ -406,7 +406,7 @@ enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux
 	ux_cleanup(settings_guard) struct ux_settings *s = calloc(1, sizeof(*s));
 	if (!s)
 		return ux_error_nomem(err);
-	ux_arena_init(&s->arena, MEMORY_MOST);
+	ux_arena_init(&s->arena, MEMORY_MAX);
 	UX_TRY(ux_setting_defaults(&ux_settings_table, NULL, s, &s->arena, err));
 	if (source->file)
 		UX_TRY(ux_config_read(&ux_settings_table, source->file, s, &s->arena, err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What crash reports say besides frames: mappings, identities of modules, the kernel's release. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 /* "7fc2ee0d2000-7fc2ee228000 r-xp 00026000 fe:00 332835   /usr/lib/libc.so.6" */
 static bool fact_proc_map(struct ux_bytes line, struct ux_crash_line *ret)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames in the log of Linux: "func+0x37e/0xac0 [module]", and where programs ended. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 static bool kernel_is_symbol_byte(uint8_t c)
 {

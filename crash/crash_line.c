@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of crash reports: which form each has. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 enum {
 	DETECT_BYTES = 256 << 10, /* of a text that may be a crash report */
@@ -109,12 +109,12 @@ bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_b
 	while (line.size > 0 &&
 	       (line.data[line.size - 1] == '\n' || line.data[line.size - 1] == '\r'))
 		line.size--;
-	if (line.size <= UX_CRASH_LINE_MOST)
+	if (line.size <= UX_CRASH_LINE_MAX)
 		line = ux_crash_unprefixed(line);
 	if (ux_trim(line).size == 0) {
 		r->in_stack = false;
 		r->function = UX_BYTES_NONE;
-	} else if (line.size <= UX_CRASH_LINE_MOST) {
+	} else if (line.size <= UX_CRASH_LINE_MAX) {
 		crash_parse(r, line, *text, ret);
 	}
 	for (size_t i = 0; i < ret->followers && text->size > 0; i++)

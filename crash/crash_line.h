@@ -76,15 +76,15 @@ enum ux_crash_fact {
 };
 
 enum {
-	UX_CRASH_FRAMES_MOST = 16,    /* in one line */
-	UX_CRASH_LINE_MOST = 1 << 16, /* bytes; longer lines have neither frames nor facts */
+	UX_CRASH_FRAMES_MAX = 16,    /* in one line */
+	UX_CRASH_LINE_MAX = 1 << 16, /* bytes; longer lines have neither frames nor facts */
 };
 
 /* What was found in one line. */
 struct ux_crash_line {
-	struct ux_crash_frame frames[UX_CRASH_FRAMES_MOST];
+	struct ux_crash_frame frames[UX_CRASH_FRAMES_MAX];
 	size_t n;
-	bool more;        /* there were more than UX_CRASH_FRAMES_MOST */
+	bool more;        /* there were more than UX_CRASH_FRAMES_MAX */
 	size_t followers; /* lines behind the first one that belong to its frame */
 	enum ux_crash_fact fact;
 	struct ux_bytes module, id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbered frames: "#1 0x..." of sanitizers, gdb, systemd-coredump, eu-stack and Android. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 /* A numbered line in pieces. */
 struct numbered_line {

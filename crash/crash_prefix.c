@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What logs and mails put in front of each line of a report. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 /* Skips a character. False, with *s unchanged: another one is there. */
 static bool prefix_skip_char(struct ux_bytes *s, char c)
@@ -129,10 +129,10 @@ struct ux_bytes ux_crash_unprefixed(struct ux_bytes line)
 struct ux_bytes ux_crash_peek(struct ux_bytes text)
 {
 	const uint8_t *end = text.size > 0 ? memchr(text.data, '\n',
-						    ux_min(text.size, (size_t)UX_CRASH_LINE_MOST))
+						    ux_min(text.size, (size_t)UX_CRASH_LINE_MAX))
 					   : NULL;
 	size_t n = end ? (size_t)(end - text.data) : 0;
-	if (!end && text.size <= UX_CRASH_LINE_MOST)
+	if (!end && text.size <= UX_CRASH_LINE_MAX)
 		n = text.size;
 	while (n > 0 && text.data[n - 1] == '\r')
 		n--;

@@ -2,7 +2,7 @@
 /* What a whole crash report says about the modules in its stacks. */
 #include "crash_report.h"
 
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 #include <strings.h>
 
@@ -46,9 +46,9 @@ static enum ux_code report_module(struct ux_crash_report *c, struct ux_bytes nam
 		*ret = &c->modules.data[*found];
 		return UX_OK;
 	}
-	if (c->modules.size >= UX_CRASH_MODULES_MOST || !report_copy(c, name, &made.name)) {
+	if (c->modules.size >= UX_CRASH_MODULES_MAX || !report_copy(c, name, &made.name)) {
 		c->unkept++;
-		return c->arena.over || c->modules.size >= UX_CRASH_MODULES_MOST
+		return c->arena.over || c->modules.size >= UX_CRASH_MODULES_MAX
 			       ? UX_OK
 			       : ux_error_nomem(err);
 	}
@@ -115,7 +115,7 @@ static enum ux_code report_add_frame(struct ux_crash_report *c, const struct ux_
 /* Keeps a mapping in the form that ux_proc_maps_parse() reads. */
 static void report_add_mapping(struct ux_crash_report *c, const struct ux_crash_line *line)
 {
-	if (c->maps_text.size + line->module.size > UX_CRASH_MAPS_MOST) {
+	if (c->maps_text.size + line->module.size > UX_CRASH_MAPS_MAX) {
 		c->unkept++;
 		return;
 	}
@@ -157,7 +157,7 @@ enum ux_code ux_crash_report_read(struct ux_crash_report *c, struct ux_bytes tex
 	struct ux_bytes whole;
 	size_t maps_before = c->maps_text.size;
 	if (c->arena.budget == 0)
-		ux_arena_init(&c->arena, UX_CRASH_REPORT_MEMORY_MOST);
+		ux_arena_init(&c->arena, UX_CRASH_REPORT_MEMORY_MAX);
 	while (ux_crash_next(&r, &text, &whole, &line)) {
 		for (size_t i = 0; i < line.n; i++)
 			UX_TRY(report_add_frame(c, &line.frames[i], err));

@@ -13,9 +13,9 @@
 #include "vec.h"
 
 enum {
-	UX_CRASH_MODULES_MOST = 16384,          /* of one report */
-	UX_CRASH_MAPS_MOST = 16 << 20,          /* bytes of mappings that are kept */
-	UX_CRASH_REPORT_MEMORY_MOST = 32 << 20, /* bytes of names */
+	UX_CRASH_MODULES_MAX = 16384,          /* of one report */
+	UX_CRASH_MAPS_MAX = 16 << 20,          /* bytes of mappings that are kept */
+	UX_CRASH_REPORT_MEMORY_MAX = 32 << 20, /* bytes of names */
 };
 
 /* How it is known where a module is in memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames that the run-time libraries of Go, Rust and Java print. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 /* --- Go --------------------------------------------------------------------------------------- */
 

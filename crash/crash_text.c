@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pieces that lines of crash reports are made of, for the readers of their forms. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 #include "id.h"
 
@@ -92,7 +92,7 @@ bool ux_crash_has_line(struct ux_bytes s)
 
 bool ux_crash_is_bare_id(struct ux_bytes s)
 {
-	if (s.size < BARE_ID_DIGITS || s.size % 2 != 0 || s.size > 2 * UX_ID_GNU_MOST)
+	if (s.size < BARE_ID_DIGITS || s.size % 2 != 0 || s.size > 2 * UX_ID_GNU_MAX)
 		return false;
 	for (size_t i = 0; i < s.size; i++)
 		if (ux_hex_digit((char)s.data[i]) < 0)
@@ -103,7 +103,7 @@ bool ux_crash_is_bare_id(struct ux_bytes s)
 struct ux_crash_frame *ux_crash_add(struct ux_crash_reader *r, struct ux_crash_line *line,
 				    enum ux_crash_form form)
 {
-	if (line->n == UX_CRASH_FRAMES_MOST) {
+	if (line->n == UX_CRASH_FRAMES_MAX) {
 		line->more = true;
 		return NULL;
 	}

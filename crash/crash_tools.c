@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames that valgrind, Python's faulthandler and py-spy print. */
-#include "crash_inside.h"
+#include "crash_internal.h"
 
 /* --- valgrind --------------------------------------------------------------------------------- */
 

@@ -53,7 +53,7 @@ enum ux_code ux_crawl_client_call(struct ux_crawl_client *c, enum ux_method meth
 				  const char *path, const json_t *body, json_t **ret,
 				  struct ux_error *err)
 {
-	struct ux_retry retry = {.most = c->tries, .deadline_ms = ux_clock_ms() + TIME_MS};
+	struct ux_retry retry = {.max = c->tries, .deadline_ms = ux_clock_ms() + TIME_MS};
 	ux_cleanup(crawl_client_free_text) char *text =
 		body ? json_dumps(body, JSON_COMPACT) : NULL;
 	if (body && !text)

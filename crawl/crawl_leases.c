@@ -13,7 +13,7 @@ enum {
 	LEASE_S = 120,
 	RENEW_S = 20, /* a lease outlives four renewals that fail */
 	NAME_BYTES = 120,
-	WAIT_MOST_S = 60, /* until it is looked again whether a package is due */
+	WAIT_MAX_S = 60, /* until it is looked again whether a package is due */
 };
 
 /* A lease, for the renewals, with the connection of the thread that has it at the time. */
@@ -185,7 +185,7 @@ static enum ux_code lease_read_files(const json_t *doc, struct ux_package *ret,
 	size_t n = json_array_size(list);
 	if (n == 0)
 		return UX_OK;
-	if (n > UX_PACKAGE_FILES_MOST)
+	if (n > UX_PACKAGE_FILES_MAX)
 		return ux_error_set(err, UX_EUNSUPPORTED, "package has too many further files: %zu",
 				    n);
 	struct ux_package_file *files = calloc(n, sizeof(*files));
@@ -264,7 +264,7 @@ static uint64_t lease_count_freed(struct ux_crawl_leases *j)
  */
 static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds, uint64_t before)
 {
-	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MOST_S), UINT64_C(1));
+	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MAX_S), UINT64_C(1));
 	pthread_mutex_lock(&j->lock);
 	for (uint64_t i = 0; i < seconds && j->freed == before; i++) {
 		struct timespec until;

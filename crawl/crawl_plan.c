@@ -11,8 +11,8 @@
 
 enum {
 	PLAN_MEMORY = 1 << 30, /* a package takes about 500 bytes */
-	PLAN_PACKAGES_MOST = 1000000,
-	LABEL_MOST = 512,
+	PLAN_PACKAGES_MAX = 1000000,
+	LABEL_MAX = 512,
 };
 
 void ux_crawl_plan_deinit(struct ux_crawl_plan *plan)
@@ -29,11 +29,11 @@ void ux_crawl_plan_deinit(struct ux_crawl_plan *plan)
 static enum ux_code plan_words(struct ux_arena *arena, const char *text, struct ux_crawl_words *ret,
 			       struct ux_error *err)
 {
-	const char **items = ux_arena_array(arena, const char *, UX_CRAWL_WORDS_MOST);
+	const char **items = ux_arena_array(arena, const char *, UX_CRAWL_WORDS_MAX);
 	size_t count = 0;
 	if (!items)
 		return ux_arena_fail(arena, err);
-	for (const char *p = text; count < UX_CRAWL_WORDS_MOST; count++) {
+	for (const char *p = text; count < UX_CRAWL_WORDS_MAX; count++) {
 		p += strspn(p, " ");
 		size_t n = strcspn(p, " ");
 		if (n == 0)
@@ -58,7 +58,7 @@ static bool plan_has_word(const struct ux_crawl_words *words, const char *word)
 static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_repository *r,
 				 struct ux_error *err)
 {
-	char label[LABEL_MOST];
+	char label[LABEL_MAX];
 	int n = snprintf(label, sizeof(label), "%s %s%s%s %s", r->distribution, r->suite,
 			 r->suite[0] != '\0' ? " " : "", r->component, r->arch);
 	if (n < 0 || (size_t)n >= sizeof(label))
@@ -68,9 +68,9 @@ static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_rep
 					  .err = UX_ERROR_INIT};
 	if (!one.label)
 		return ux_arena_fail(&plan->arena, err);
-	if (plan->repositories.size == UX_CRAWL_REPOSITORIES_MOST)
+	if (plan->repositories.size == UX_CRAWL_REPOSITORIES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %u repositories",
-				    (unsigned)UX_CRAWL_REPOSITORIES_MOST);
+				    (unsigned)UX_CRAWL_REPOSITORIES_MAX);
 	return ux_crawl_repository_vec_append(&plan->repositories, one) ? UX_OK
 									: ux_error_nomem(err);
 }
@@ -225,7 +225,7 @@ bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_packag
 	for (size_t i = 0; i < choice->names.n && !named; i++)
 		named = fnmatch(choice->names.items[i], package->name, 0) == 0;
 	return named && (roles >> package->role & 1) &&
-	       !(choice->size_most > 0 && package->size > choice->size_most) &&
+	       !(choice->size_max > 0 && package->size > choice->size_max) &&
 	       !(choice->since > 0 && package->time > 0 && package->time < choice->since);
 }
 
@@ -288,9 +288,9 @@ static enum ux_code reading_keep(const struct reading *r, const struct ux_packag
 	}
 	if (failed)
 		return ux_arena_fail(a, err);
-	if (plan->packages.size == PLAN_PACKAGES_MOST)
+	if (plan->packages.size == PLAN_PACKAGES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %u packages in one crawl",
-				    (unsigned)PLAN_PACKAGES_MOST);
+				    (unsigned)PLAN_PACKAGES_MAX);
 	const struct ux_crawl_package one = {p,
 					     (uint32_t)(r->repository - plan->repositories.data)};
 	return ux_crawl_package_vec_append(&plan->packages, one) ? UX_OK : ux_error_nomem(err);

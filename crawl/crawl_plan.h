@@ -8,8 +8,8 @@
 #include "vec.h"
 
 enum {
-	UX_CRAWL_WORDS_MOST = 64, /* values of one option */
-	UX_CRAWL_REPOSITORIES_MOST = 1024,
+	UX_CRAWL_WORDS_MAX = 64, /* values of one option */
+	UX_CRAWL_REPOSITORIES_MAX = 1024,
 };
 
 struct ux_crawl_words {
@@ -29,7 +29,7 @@ struct ux_crawl_choice {
 	struct ux_crawl_words names; /* patterns of names, as of a shell; n 0: all */
 	unsigned roles;              /* bits 1 << enum ux_package_role; 0: debug and stripped */
 	int64_t since;               /* packages built before are left out; 0: none */
-	uint64_t size_most;          /* packages that are larger are left out; 0: none */
+	uint64_t size_max;           /* packages that are larger are left out; 0: none */
 	/* Packages are no work, only known by their build IDs: fetched when one is missing. */
 	bool only_index;
 };

@@ -66,7 +66,7 @@ void ux_package_symbols_deinit(struct ux_package_symbols *s);
  * its path, and proved by the CRC in .gnu_debuglink. A zeroed struct is empty.
  */
 struct ux_stripped_files {
-	struct ux_package_stream *streams[UX_PACKAGE_FILES_MOST]; /* their members stay */
+	struct ux_package_stream *streams[UX_PACKAGE_FILES_MAX]; /* their members stay */
 	size_t n_streams;
 	struct ux_push_modules list; /* that name a debug file */
 	uint64_t bytes;              /* that were received */

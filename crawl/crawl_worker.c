@@ -13,7 +13,7 @@ enum {
 	 * disk at the end of each upload, and for those that end together once.
 	 */
 	SENDERS = 4,
-	SENDERS_MOST = 32,
+	SENDERS_MAX = 32,
 	/* A package whose extraction takes long is received slowly, and may break off late. */
 	FETCH_MS = 6 * 3600 * 1000,
 };
@@ -216,7 +216,7 @@ static enum ux_code crawl_open(struct crawl_work *c, unsigned jobs, struct ux_er
 						 .wait_most_ms = FETCH_MS,
 						 .cancelled = o->cancelled,
 						 .cancelled_ctx = o->ctx};
-	const unsigned senders = ux_min(SENDERS * jobs, (unsigned)SENDERS_MOST);
+	const unsigned senders = ux_min(SENDERS * jobs, (unsigned)SENDERS_MAX);
 	c->push = crawl_push_options(o);
 	c->memory = ux_extraction_memory_new(c->push.memory);
 	if (!c->memory)
@@ -232,7 +232,7 @@ enum ux_code ux_crawl_work(const struct ux_crawl_work_options *options,
 			   struct ux_crawl_work_summary *ret, struct ux_error *err)
 {
 	unsigned jobs = ux_min(options->jobs > 0 ? options->jobs : ux_pool_cpus(),
-			       (unsigned)UX_CRAWL_JOBS_MOST);
+			       (unsigned)UX_CRAWL_JOBS_MAX);
 	struct crawl_work c = {.o = options,
 			       .ret = ret,
 			       .lock = PTHREAD_MUTEX_INITIALIZER,

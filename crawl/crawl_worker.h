@@ -53,7 +53,7 @@ enum {
 	 * were quarantined are tried again.
 	 */
 	UX_CRAWL_EXTRACTOR = 1,
-	UX_CRAWL_JOBS_MOST = 64,
+	UX_CRAWL_JOBS_MAX = 64,
 };
 
 /* The texts and the packages must outlive the call. */

@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 enum {
-	FACTOR = 4, /* bytes of memory for each byte of a file, whose sections are compressed */
-	LEAST = 24 << 20, /* bytes with which an extraction can work: the rest goes to disk */
+	FACTOR = 4,     /* bytes of memory for each byte of a file, whose sections are compressed */
+	MIN = 24 << 20, /* bytes with which an extraction can work: the rest goes to disk */
 	FIXED = 16 << 20, /* bytes of the child itself */
 };
 
@@ -26,7 +26,7 @@ struct ux_extraction_memory *ux_extraction_memory_new(uint64_t total)
 	struct ux_extraction_memory *m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	m->total = ux_max(total, (uint64_t)LEAST);
+	m->total = ux_max(total, (uint64_t)MIN);
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->changed, NULL);
 	return m;
@@ -44,7 +44,7 @@ void ux_extraction_memory_free(struct ux_extraction_memory *m)
 uint64_t ux_extraction_memory_take(struct ux_extraction_memory *m, uint64_t file_bytes)
 {
 	uint64_t wanted = ux_min(file_bytes, m->total) * FACTOR + FIXED;
-	uint64_t part = ux_min(ux_max(wanted, (uint64_t)LEAST), m->total);
+	uint64_t part = ux_min(ux_max(wanted, (uint64_t)MIN), m->total);
 	pthread_mutex_lock(&m->lock);
 	uint64_t number = m->next++;
 	while (number != m->first || m->used + part > m->total)

@@ -18,8 +18,8 @@ enum {
 	READ_SECONDS = 3600,     /* of processor time */
 };
 
-#define MEMBERS_MOST (UINT64_C(64) << 30) /* bytes of all members of one package */
-#define SIZE_MOST    (UINT64_C(16) << 30) /* bytes of a package whose size is not known */
+#define MEMBERS_MAX    (UINT64_C(64) << 30) /* bytes of all members of one package */
+#define SIZE_BYTES_MAX (UINT64_C(16) << 30) /* bytes of a package whose size is not known */
 
 struct ux_package_stream {
 	struct ux_package_stream_options o;
@@ -81,15 +81,15 @@ static enum ux_code feed_begin(void *ctx, struct ux_error *err)
 static enum ux_code feed_take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_package_stream *s = ctx;
-	uint64_t most = s->o.size > 0 ? s->o.size : SIZE_MOST;
+	uint64_t max = s->o.size > 0 ? s->o.size : SIZE_BYTES_MAX;
 	size_t known = (size_t)ux_min(s->again, (uint64_t)bytes.size);
 	if (atomic_load(&s->cancelled))
 		return ux_error_set(err, UX_ECONFLICT, "reading the package was stopped");
 	s->again -= known;
 	bytes = ux_bytes(bytes.data + known, bytes.size - known);
-	if (bytes.size > most - s->bytes) {
+	if (bytes.size > max - s->bytes) {
 		s->feed_cause = UX_CAUSE_SIZE;
-		return ux_error_set(err, UX_ECORRUPT, "package exceeds %" PRIu64 " bytes", most);
+		return ux_error_set(err, UX_ECORRUPT, "package exceeds %" PRIu64 " bytes", max);
 	}
 	s->bytes += bytes.size;
 	sha256_update(&s->sha, bytes.size, bytes.data);
@@ -116,7 +116,7 @@ static void *feed_run(void *ctx)
 	struct ux_polite_answer answer;
 	const struct ux_polite_request request = {
 		.url = s->o.url,
-		.most = SIZE_MOST,
+		.max = SIZE_BYTES_MAX,
 		.begin = feed_begin,
 		.sink = feed_take,
 		.ctx = s,
@@ -173,7 +173,7 @@ enum ux_code ux_package_stream_open(struct ux_package_stream **ret,
 	s->o = *options;
 	s->feed_err = (struct ux_error)UX_ERROR_INIT;
 	s->limits = (struct ux_sandbox_limits){.memory = READ_MEMORY,
-					       .output = MEMBERS_MOST,
+					       .output = MEMBERS_MAX,
 					       .seconds = READ_SECONDS,
 					       .forks = options->forks};
 	sha256_init(&s->sha);

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 enum {
-	BATCH_MOST = 32, /* members of one query */
-	GSYM_ALIGN = 8,  /* of GSYMs in the file of a package */
+	BATCH_MAX = 32, /* members of one query */
+	GSYM_ALIGN = 8, /* of GSYMs in the file of a package */
 };
 
 /* bytes of members that wait for the supplementary file that dwz made of them */
-#define WAITING_MOST (UINT64_C(4) << 30)
+#define WAITING_MAX (UINT64_C(4) << 30)
 
 struct package_run {
 	struct ux_push_work *w;
@@ -175,7 +175,7 @@ static enum ux_code package_wanted(struct package_run *r, struct ux_push_module 
 				   struct ux_error *err)
 {
 	bool waits = m->needs.size > 0 && !ux_push_by_id_find(&r->w->known, m->needs) &&
-		     r->waiting_bytes + m->part.size <= WAITING_MOST;
+		     r->waiting_bytes + m->part.size <= WAITING_MAX;
 	if (!waits)
 		return package_extract(r, m, err);
 	if (!ux_push_modules_append(&r->waiting, *m))
@@ -285,8 +285,8 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 /* Queries the server for the modules of the batch, and extracts what it needs. */
 static enum ux_code package_query_batch(struct package_run *r, struct ux_error *err)
 {
-	struct ux_push_query_entry entries[2 * BATCH_MOST];
-	struct ux_push_answer answers[2 * BATCH_MOST];
+	struct ux_push_query_entry entries[2 * BATCH_MAX];
+	struct ux_push_answer answers[2 * BATCH_MAX];
 	struct ux_push_work *w = r->w;
 	for (size_t at = 0; at < r->batch.size; at += ux_countof(entries)) {
 		size_t n = ux_min(r->batch.size - at, ux_countof(entries));
@@ -319,7 +319,7 @@ static enum ux_code package_query_batch(struct package_run *r, struct ux_error *
 static enum ux_code package_read_batch(struct package_run *r, bool *ret_more, struct ux_error *err)
 {
 	struct ux_stream_member member;
-	for (unsigned n = 0; n < BATCH_MOST; n++) {
+	for (unsigned n = 0; n < BATCH_MAX; n++) {
 		UX_TRY(ux_package_stream_next(r->stream, &member, ret_more, err));
 		if (!*ret_more)
 			break;

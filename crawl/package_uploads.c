@@ -17,7 +17,7 @@ struct upload_thread {
 
 struct ux_package_uploads {
 	const struct ux_push_options *push;
-	unsigned packages_most;
+	unsigned packages_max;
 	void (*ended)(void *ctx, struct ux_package_delivery *d);
 	void *ctx;
 	struct upload_thread *threads;
@@ -184,7 +184,7 @@ void ux_package_uploads_put(struct ux_package_uploads *u, struct ux_package_deli
 		return;
 	}
 	pthread_mutex_lock(&u->lock);
-	while (u->n_packages >= u->packages_most)
+	while (u->n_packages >= u->packages_max)
 		pthread_cond_wait(&u->has_room, &u->lock);
 	if (u->last)
 		u->last->behind = d;
@@ -239,7 +239,7 @@ enum ux_code ux_package_uploads_open(struct ux_package_uploads **ret,
 	if (!u)
 		return ux_error_nomem(err);
 	*u = (struct ux_package_uploads){.push = push,
-					 .packages_most = packages,
+					 .packages_max = packages,
 					 .ended = ended,
 					 .ctx = ctx,
 					 .threads = calloc(threads, sizeof(*u->threads))};

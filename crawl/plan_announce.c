@@ -10,9 +10,9 @@ enum {
 	BATCH_PACKAGES = 1000,
 	BATCH_IDS = 20000, /* build IDs of one request: about a megabyte */
 	PAGE = 1000,       /* repositories of one answer */
-	PAGES_MOST = 100,  /* answers */
+	PAGES_MAX = 100,   /* answers */
 	PLANNER = 3,       /* version of what is chosen by default; a new one reads all again */
-	PATH_MOST = 4096,
+	PATH_BYTES_MAX = 4096,
 };
 
 /* --- states ----------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ enum {
  */
 static bool announce_is_whole(const struct ux_crawl_choice *choice)
 {
-	return choice->names.n == 0 && choice->since == 0 && choice->size_most == 0;
+	return choice->names.n == 0 && choice->since == 0 && choice->size_max == 0;
 }
 
 /*
@@ -115,21 +115,21 @@ static bool announce_page_path(const char *after, char *path)
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(after));
 	int n = !coded ? -1
 		: after[0] == '\0'
-			? snprintf(path, PATH_MOST, "/v1/crawl/repositories?limit=%d", PAGE)
-			: snprintf(path, PATH_MOST, "/v1/crawl/repositories?limit=%d&after=%s",
+			? snprintf(path, PATH_BYTES_MAX, "/v1/crawl/repositories?limit=%d", PAGE)
+			: snprintf(path, PATH_BYTES_MAX, "/v1/crawl/repositories?limit=%d&after=%s",
 				   PAGE, coded);
-	return n > 0 && n < PATH_MOST;
+	return n > 0 && n < PATH_BYTES_MAX;
 }
 
 enum ux_code ux_crawl_known(struct ux_crawl_client *c, const struct ux_crawl_plan *plan,
 			    const struct ux_crawl_choice *choice, struct ux_repository_state *known,
 			    struct ux_error *err)
 {
-	char path[PATH_MOST], after[512] = "";
+	char path[PATH_BYTES_MAX], after[512] = "";
 	memset(known, 0, plan->repositories.size * sizeof(*known));
 	if (!announce_is_whole(choice))
 		return UX_OK;
-	for (unsigned page = 0; page < PAGES_MOST && announce_page_path(after, path); page++) {
+	for (unsigned page = 0; page < PAGES_MAX && announce_page_path(after, path); page++) {
 		ux_cleanup(json_decrefp) json_t *doc = NULL;
 		UX_TRY(ux_crawl_client_call(c, UX_METHOD_GET, path, NULL, &doc, err));
 		const json_t *list = json_object_get(doc, "repositories");
@@ -152,7 +152,7 @@ static json_t *announce_ids(const struct ux_package *p)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; list && i < p->n_build_ids; i++) {
-		char hex[2 * UX_ID_BYTES_MOST + 1];
+		char hex[2 * UX_ID_BYTES_MAX + 1];
 		ux_hex_encode(ux_bytes(p->build_ids[i].bytes, p->build_ids[i].size), hex);
 		if (json_array_append_new(list, json_string(hex)) != 0) {
 			json_decref(list);

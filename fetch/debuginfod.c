@@ -15,17 +15,17 @@
 #include <unistd.h>
 
 enum {
-	SERVERS_MOST = 16,
-	HEADERS_MOST = 16, /* lines of headers */
+	SERVERS_MAX = 16,
+	HEADERS_MAX = 16, /* lines of headers */
 	HEADERS_BYTES = 16 << 10,
 	SILENCE_MS = 4000, /* together with the time in which curl notices it, less than 5 s */
-	MOST_MS = 600000,
+	MAX_MS = 600000,
 	AVOID_MS = 60000, /* for this time a server that did not answer is not queried */
 	MISS_S = 600,
-	REDIRECTS_MOST = 5,
+	REDIRECTS_MAX = 5,
 };
 
-#define SIZE_MOST (UINT64_C(4) << 30)
+#define SIZE_BYTES_MAX (UINT64_C(4) << 30)
 
 struct server {
 	struct ux_http_client *client;
@@ -35,11 +35,11 @@ struct server {
 struct ux_debuginfod {
 	char *cache;
 	bool in_tmp; /* the cache is in /tmp, where anybody may have made it */
-	uint64_t size_most;
+	uint64_t size_max;
 	int64_t silence_ms, most_ms;
 	char *lines; /* the text of the header file, with NULs instead of newlines */
-	const char *headers[HEADERS_MOST + 1];
-	struct server servers[SERVERS_MOST];
+	const char *headers[HEADERS_MAX + 1];
+	struct server servers[SERVERS_MAX];
 	size_t n_servers;
 };
 
@@ -53,13 +53,13 @@ static const char *debuginfod_variable(const char *name)
 
 /* Returns the number in an environment variable times `unit`, at most `most`; 0 if the variable
  * is not set or not a number. */
-static uint64_t debuginfod_variable_number(const char *name, uint64_t unit, uint64_t most)
+static uint64_t debuginfod_variable_number(const char *name, uint64_t unit, uint64_t max)
 {
 	const char *text = debuginfod_variable(name);
 	uint64_t v = 0;
 	if (!text || !ux_decimal_parse(ux_bytes_cstr(text), &v))
 		return 0;
-	return v > most / unit ? most : v * unit;
+	return v > max / unit ? max : v * unit;
 }
 
 struct ux_debuginfod_options ux_debuginfod_environment(void)
@@ -68,7 +68,7 @@ struct ux_debuginfod_options ux_debuginfod_environment(void)
 		.urls = debuginfod_variable("DEBUGINFOD_URLS"),
 		.cache = debuginfod_variable("DEBUGINFOD_CACHE_PATH"),
 		.headers = debuginfod_variable("DEBUGINFOD_HEADERS_FILE"),
-		.size_most = debuginfod_variable_number("DEBUGINFOD_MAXSIZE", 1, SIZE_MOST),
+		.size_max = debuginfod_variable_number("DEBUGINFOD_MAXSIZE", 1, SIZE_BYTES_MAX),
 		.silence_ms =
 			(unsigned)debuginfod_variable_number("DEBUGINFOD_TIMEOUT", 1000, INT_MAX),
 		.most_ms =
@@ -99,9 +99,8 @@ static enum ux_code debuginfod_add_server(struct ux_debuginfod *d, const char *w
 		return ux_error_nomem(err);
 	if (strncmp(url, "ima:", 4) == 0)
 		return UX_OK;
-	if (d->n_servers == SERVERS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d debuginfod servers",
-				    SERVERS_MOST);
+	if (d->n_servers == SERVERS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d debuginfod servers", SERVERS_MAX);
 	struct ux_http_client_options options = {.url = url, .connect_ms = (unsigned)d->silence_ms};
 	UX_TRY(ux_http_client_create(&d->servers[d->n_servers].client, &options, err));
 	d->n_servers++;
@@ -135,7 +134,7 @@ static enum ux_code debuginfod_read_headers(struct ux_debuginfod *d, const char 
 	d->lines = strndup((const char *)file.bytes.data, file.bytes.size);
 	if (!d->lines)
 		return ux_error_nomem(err);
-	for (char *line = d->lines; line && n < HEADERS_MOST;) {
+	for (char *line = d->lines; line && n < HEADERS_MAX;) {
 		char *end = strpbrk(line, "\r\n");
 		if (end)
 			*end++ = '\0';
@@ -160,9 +159,9 @@ enum ux_code ux_debuginfod_create(struct ux_debuginfod **ret, const struct ux_de
 	ux_cleanup(debuginfod_guard) struct ux_debuginfod *d = calloc(1, sizeof(*d));
 	if (!d)
 		return ux_error_nomem(err);
-	d->size_most = o->size_most ? o->size_most : SIZE_MOST;
+	d->size_max = o->size_max ? o->size_max : SIZE_BYTES_MAX;
 	d->silence_ms = o->silence_ms ? o->silence_ms : SILENCE_MS;
-	d->most_ms = o->most_ms ? o->most_ms : MOST_MS;
+	d->most_ms = o->most_ms ? o->most_ms : MAX_MS;
 	d->cache = o->cache ? strdup(o->cache) : debuginfod_default_cache(&d->in_tmp);
 	if (!d->cache)
 		return ux_error_nomem(err);
@@ -282,8 +281,8 @@ static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s
 		.headers = d->headers,
 		.timeout_ms = d->most_ms,
 		.silence_ms = d->silence_ms,
-		.answer_most = (size_t)ux_min(d->size_most, (uint64_t)SIZE_MAX),
-		.redirects = REDIRECTS_MOST,
+		.answer_max = (size_t)ux_min(d->size_max, (uint64_t)SIZE_MAX),
+		.redirects = REDIRECTS_MAX,
 		.sink = debuginfod_on_bytes,
 		.sink_ctx = &f,
 	};
@@ -332,7 +331,7 @@ enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
 				enum ux_debuginfod_kind kind, char **ret_path, struct ux_error *err)
 {
 	const char *word = kind == UX_DEBUGINFOD_DEBUGINFO ? "debuginfo" : "executable";
-	char hex[2 * UX_ID_BYTES_MOST + 1], target[sizeof(hex) + 64], path[PATH_MAX];
+	char hex[2 * UX_ID_BYTES_MAX + 1], target[sizeof(hex) + 64], path[PATH_MAX];
 	if (!d || id->type != UX_ID_GNU || id->size < 2)
 		return ux_error_set(err, UX_ENOTFOUND, "no GNU build ID to query");
 	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);

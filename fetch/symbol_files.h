@@ -19,7 +19,7 @@ struct ux_debuginfod_options {
 	const char *urls;    /* URLs, separated by blanks; NULL or "": no server is queried */
 	const char *cache;   /* NULL: debuginfod_client in $XDG_CACHE_HOME or $HOME/.cache */
 	const char *headers; /* file with HTTP header lines to send, such as keys; NULL: none */
-	uint64_t size_most;  /* limit of the size of a file in bytes; 0: 4 GiB */
+	uint64_t size_max;   /* limit of the size of a file in bytes; 0: 4 GiB */
 	unsigned silence_ms; /* limit for connecting and for a pause in the answer; 0: 4 s */
 	unsigned most_ms;    /* limit for the transfer of one file; 0: 10 minutes */
 };

@@ -29,9 +29,9 @@
 enum {
 	MB = 1 << 20,
 	MS_FREE = 250, /* of processor time: threads, a server's store */
-	MS_MOST = 2000,
+	MS_MAX = 2000,
 	MEMORY_FREE = 64 * MB, /* tables of fixed size, budgets that small inputs may use up */
-	MEMORY_MOST = 256 * MB,
+	MEMORY_MAX = 256 * MB,
 };
 
 /* In a build with AddressSanitizer these are there. */
@@ -47,9 +47,9 @@ static void on_malloc(const volatile void *p, size_t size)
 	(void)p;
 	int64_t now = atomic_fetch_add_explicit(&live, (int64_t)size, memory_order_relaxed) +
 		      (int64_t)size;
-	int64_t most = atomic_load_explicit(&peak, memory_order_relaxed);
-	while (now > most && !atomic_compare_exchange_weak_explicit(
-				     &peak, &most, now, memory_order_relaxed, memory_order_relaxed))
+	int64_t max = atomic_load_explicit(&peak, memory_order_relaxed);
+	while (now > max && !atomic_compare_exchange_weak_explicit(
+				    &peak, &max, now, memory_order_relaxed, memory_order_relaxed))
 		continue;
 }
 
@@ -108,9 +108,9 @@ static int64_t begin_memory(void)
 
 static int64_t end_memory(int64_t before)
 {
-	int64_t most = counts_allocations() ? atomic_load_explicit(&peak, memory_order_relaxed)
-					    : status_bytes("VmHWM:");
-	return most - before;
+	int64_t max = counts_allocations() ? atomic_load_explicit(&peak, memory_order_relaxed)
+					   : status_bytes("VmHWM:");
+	return max - before;
 }
 
 static int64_t now_ms(void)
@@ -121,9 +121,9 @@ static int64_t now_ms(void)
 }
 
 /* What `size` bytes may cost of something of which nothing may cost `none` and 1 MB `most`. */
-static int64_t allowed(size_t size, int64_t none, int64_t most)
+static int64_t allowed(size_t size, int64_t none, int64_t max)
 {
-	return none + (most - none) * (int64_t)ux_min(size, (size_t)MB) / MB;
+	return none + (max - none) * (int64_t)ux_min(size, (size_t)MB) / MB;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -132,13 +132,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int64_t memory = begin_memory(), started = now_ms();
 	fuzz_input(data, size);
 	int64_t took = now_ms() - started, used = end_memory(memory);
-	int64_t ms_most = allowed(size, MS_FREE, MS_MOST) * SLOWER;
-	int64_t memory_most = allowed(size, MEMORY_FREE, MEMORY_MOST);
-	if (warm && (took > ms_most || used > memory_most))
+	int64_t ms_max = allowed(size, MS_FREE, MS_MAX) * SLOWER;
+	int64_t memory_max = allowed(size, MEMORY_FREE, MEMORY_MAX);
+	if (warm && (took > ms_max || used > memory_max))
 		fprintf(stderr, "%zu bytes took %" PRId64 " ms and %" PRId64 " bytes\n", size, took,
 			used);
-	fuzz_truth(!warm || took <= ms_most);
-	fuzz_truth(!warm || used <= memory_most);
+	fuzz_truth(!warm || took <= ms_max);
+	fuzz_truth(!warm || used <= memory_max);
 	warm = true; /* the first input pays for libraries and tables that are made once */
 	return 0;
 }

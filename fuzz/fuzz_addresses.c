@@ -22,7 +22,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	uint64_t line = 0;
 	while (ux_address_reader_next(&reader, &requested, &err)) {
 		fuzz_truth(requested.line > line && requested.line <= size);
-		fuzz_truth(requested.bad.size <= UX_ADDRESS_LINE_MOST);
+		fuzz_truth(requested.bad.size <= UX_ADDRESS_LINE_MAX);
 		fuzz_truth(requested.bad.size == 0 ||
 			   !memchr(requested.bad.data, '\n', requested.bad.size));
 		line = requested.line;

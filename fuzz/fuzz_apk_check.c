@@ -16,9 +16,9 @@
 static void put_gzip(struct ux_out *out, struct ux_bytes content)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
-	size_t most = c ? libdeflate_gzip_compress_bound(c, content.size) : 0;
-	uint8_t *to = malloc(most + 1);
-	size_t n = c && to ? libdeflate_gzip_compress(c, content.data, content.size, to, most) : 0;
+	size_t max = c ? libdeflate_gzip_compress_bound(c, content.size) : 0;
+	uint8_t *to = malloc(max + 1);
+	size_t n = c && to ? libdeflate_gzip_compress(c, content.data, content.size, to, max) : 0;
 	ux_out_put(out, to, n);
 	free(to);
 	libdeflate_free_compressor(c);

@@ -15,7 +15,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_core_modules modules = {0};
 	enum ux_code code = ux_core_read_modules(&core, &modules, &err);
 	fuzz_truths_of_error(code, &err, size);
-	fuzz_truth(modules.size <= UX_CORE_MODULES_MOST);
+	fuzz_truth(modules.size <= UX_CORE_MODULES_MAX);
 	for (size_t i = 0; i < modules.size; i++) {
 		const char *path = modules.data[i].path;
 		fuzz_truth(fuzz_inside(ux_bytes(path, strlen(path) + 1), file));
@@ -25,7 +25,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	err = (struct ux_error)UX_ERROR_INIT;
 	code = ux_core_read_threads(&core, &threads, &err);
 	fuzz_truths_of_error(code, &err, size);
-	fuzz_truth(threads.size <= UX_CORE_THREADS_MOST);
+	fuzz_truth(threads.size <= UX_CORE_THREADS_MAX);
 	for (size_t i = 0; i < threads.size; i++)
 		fuzz_truth(fuzz_inside(threads.data[i].registers, file));
 	ux_core_threads_deinit(&threads);

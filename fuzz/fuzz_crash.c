@@ -28,8 +28,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 	while (ux_crash_next(&r, &left, &whole, &line)) {
 		fuzz_truth(whole.data == data + used && whole.size > 0);
 		used += whole.size;
-		fuzz_truth(line.n <= UX_CRASH_FRAMES_MOST);
-		fuzz_truth(!line.more || line.n == UX_CRASH_FRAMES_MOST);
+		fuzz_truth(line.n <= UX_CRASH_FRAMES_MAX);
+		fuzz_truth(!line.more || line.n == UX_CRASH_FRAMES_MAX);
 		for (size_t i = 0; i < line.n; i++) {
 			check_frame(&line.frames[i], text);
 			ux_crash_report_settle(&report, &line.frames[i]);

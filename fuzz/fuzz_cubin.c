@@ -10,7 +10,7 @@
 #include "cubin_line.h"
 
 enum {
-	CALLS_MOST = 2000, /* of a table, compared with their parents */
+	CALLS_MAX = 2000, /* of a table, compared with their parents */
 };
 
 static bool covers(const struct ux_cubin_calls *c, const struct ux_cubin_call *call, uint64_t lo,
@@ -28,7 +28,7 @@ static void check_tree(const struct ux_cubin_calls *c, unsigned *left)
 		const struct ux_cubin_call *call = &c->calls.data[at];
 		const struct ux_cubin_call *parent = &c->calls.data[call->key.parent];
 		uint64_t covered = 0;
-		fuzz_truth(call->depth == parent->depth + 1 && call->depth <= UX_CUBIN_DEPTH_MOST);
+		fuzz_truth(call->depth == parent->depth + 1 && call->depth <= UX_CUBIN_DEPTH_MAX);
 		for (uint32_t r = call->range; r != 0; r = c->ranges.data[r].next) {
 			struct ux_cubin_call_range range = c->ranges.data[r];
 			fuzz_truth(range.lo < range.hi && (range.lo > covered || covered == 0));
@@ -57,7 +57,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_cubin_calls calls = {0};
 	while (ux_cur_more(&c)) {
 		struct ux_error err = UX_ERROR_INIT;
-		unsigned left = CALLS_MOST;
+		unsigned left = CALLS_MAX;
 		enum ux_code code = ux_cubin_lines_read(&c, &lines, &err);
 		fuzz_truths_of_error(code, &err, size);
 		fuzz_truth(ux_cubin_calls_begin(&calls, lines.rows.size));

@@ -8,7 +8,7 @@
 #include "debian_source.h"
 
 enum {
-	OUT_MOST = 1 << 20
+	OUT_MAX = 1 << 20
 };
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -23,11 +23,11 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (!ux_debian_source_is(ux_bytes(data, size)))
 		return 0;
 	enum ux_code code = ux_debian_source_unpack(fuzz_archive_calls(), ux_bytes(data, size),
-						    OUT_MOST, &p, &err);
+						    OUT_MAX, &p, &err);
 	fuzz_truth(code == err.code);
 	if (code != UX_OK)
 		return 0;
-	fuzz_truth(p.size <= OUT_MOST);
+	fuzz_truth(p.size <= OUT_MAX);
 	fuzz_truth(ux_source_pack_read(ux_out_bytes(&out), &arena, &list, &n, NULL) == UX_OK);
 	for (size_t i = 0; i < n; i++)
 		fuzz_truth(strncmp(list[i].path, "/usr/src/", strlen("/usr/src/")) == 0);

@@ -25,7 +25,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(!out.failed && ux_bytes_starts(all, UX_STR("before ")));
 	fuzz_truth(how.mode != UX_DEMANGLE_NONE || ux_bytes_eq(text, name));
 	/* The budget, a clone's suffix, and "<...>" where arguments were shorter. */
-	fuzz_truth(text.size <= name.size + 2 * (size_t)UX_DEMANGLE_TEXT_MOST);
+	fuzz_truth(text.size <= name.size + 2 * (size_t)UX_DEMANGLE_TEXT_MAX);
 	fuzz_truth(name.size == 0 || text.size > 0);
 	ux_demangle_as(name, &how, &again);
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&again), text));

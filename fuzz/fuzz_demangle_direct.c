@@ -7,11 +7,11 @@
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	static char at_once[UX_DEMANGLE_TEXT_MOST], as_tree[UX_DEMANGLE_TEXT_MOST];
+	static char at_once[UX_DEMANGLE_TEXT_MAX], as_tree[UX_DEMANGLE_TEXT_MAX];
 	struct ux_bytes name = ux_bytes(data, size);
 	const struct ux_itanium_style style = {.parameters = true},
 				      tree = {.parameters = true, .tree = true};
-	if (size > UX_DEMANGLE_NAME_MOST || !ux_bytes_starts(name, UX_STR("_Z")) ||
+	if (size > UX_DEMANGLE_NAME_MAX || !ux_bytes_starts(name, UX_STR("_Z")) ||
 	    memchr(data, 0, size))
 		return 0;
 	struct ux_name_text a = ux_name_text_make(at_once, sizeof(at_once)),

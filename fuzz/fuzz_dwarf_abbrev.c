@@ -7,7 +7,7 @@
 #include "fuzz_dwarf.h"
 
 enum {
-	ENTRIES_MOST = 64, /* of the table that are tried on the bytes */
+	ENTRIES_MAX = 64, /* of the table that are tried on the bytes */
 };
 
 /* The attributes of one abbreviation, c behind its children flag, over the bytes of d. */
@@ -126,9 +126,9 @@ static void check_entries(const struct ux_dwarf_abbrevs *table, struct ux_cur c,
 		fuzz_truth(entry && entry->code == code);
 		fuzz_truth(twice || entry->tag == ux_min(tag, (uint64_t)0xffff));
 		fuzz_truth(twice || entry->has_children == children);
-		if (!twice && i < ENTRIES_MOST)
+		if (!twice && i < ENTRIES_MAX)
 			compare(table, entry, c, bytes, layout);
-		if (!twice && i < ENTRIES_MOST)
+		if (!twice && i < ENTRIES_MAX)
 			check_step(table, entry, bytes, layout);
 		while (!c.failed) {
 			uint64_t attr = ux_cur_uleb(&c);

@@ -6,7 +6,7 @@
 #include "dwarf_code.h"
 
 enum {
-	TABLES_MOST = 32, /* times that the line tables may be read */
+	TABLES_MAX = 32, /* times that the line tables may be read */
 };
 
 struct reading {
@@ -43,7 +43,7 @@ static void check_calls(const struct reading *r, const struct ux_code_function *
 		const struct ux_code_inline *call = &r->code.inlines.data[i];
 		fuzz_truth(r->code.owners.data[i] == number);
 		fuzz_truth(call->depth >= 1 && call->depth <= depth + 1);
-		fuzz_truth(call->depth <= UX_DWARF_NEST_MOST + 1);
+		fuzz_truth(call->depth <= UX_DWARF_NEST_MAX + 1);
 		fuzz_truth(call->range_first <= r->code.ranges.size &&
 			   call->range_count <= r->code.ranges.size - call->range_first);
 		fuzz_truth(call->name == UX_CODE_NO_NAME || call->name < r->names.list.size);
@@ -80,7 +80,7 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 		if (own == 0)
 			fuzz_truths_of_text(name, r->s);
 		else /* made, with something behind what qualifies it */
-			fuzz_truth(strnlen(name, UX_DWARF_QUALIFIED_MOST) > own);
+			fuzz_truth(strnlen(name, UX_DWARF_QUALIFIED_MAX) > own);
 	}
 }
 
@@ -132,7 +132,7 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 	check_code(r, unit);
 	find_variable(r, &ctx);
 	r->price += ux_dwarf_lines_cost(&ctx, &r->text, &r->paid);
-	if (r->price > (uint64_t)TABLES_MOST * r->s->data[UX_DWARF_LINE].size)
+	if (r->price > (uint64_t)TABLES_MAX * r->s->data[UX_DWARF_LINE].size)
 		return; /* an extraction stops there, too */
 	err = (struct ux_error)UX_ERROR_INIT;
 	code = ux_dwarf_lines_parse(&ctx, &r->text, &r->lines, &err);

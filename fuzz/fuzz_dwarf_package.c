@@ -5,8 +5,8 @@
 #include "dwarf_split.h"
 
 enum {
-	SWAP = 1,          /* option: the other byte order */
-	ASKED_MOST = 4096, /* units looked for; a table may have more slots */
+	SWAP = 1,         /* option: the other byte order */
+	ASKED_MAX = 4096, /* units looked for; a table may have more slots */
 };
 
 static void check_parts(const struct ux_dwarf_sections *cut, const struct ux_dwarf_sections *whole)
@@ -42,7 +42,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (code != UX_OK)
 		return 0;
 	fuzz_truth((p.n_slots & (p.n_slots - 1)) == 0 && p.n_slots <= size);
-	for (uint32_t i = 0; i < p.n_slots && i < ASKED_MOST; i++) {
+	for (uint32_t i = 0; i < p.n_slots && i < ASKED_MAX; i++) {
 		struct ux_cur c = p.ids;
 		ux_cur_seek(&c, i * sizeof(uint64_t));
 		uint64_t id = ux_cur_u64(&c);

@@ -6,9 +6,9 @@
 #include "elf_ids.h"
 
 enum {
-	INFLATED_MOST = 1 << 20,
+	INFLATED_MAX = 1 << 20,
 	/* Sections may overlap, so a small file can name much work; one input does this much. */
-	WORK_MOST = 1 << 22, /* inflated bytes, symbols and notes together */
+	WORK_MAX = 1 << 22, /* inflated bytes, symbols and notes together */
 };
 
 static void walk_symbols(struct ux_elf_symbols *it, size_t *work)
@@ -18,7 +18,7 @@ static void walk_symbols(struct ux_elf_symbols *it, size_t *work)
 	fuzz_truth(it->strings.size == 0 || it->strings.data[it->strings.size - 1] == '\0');
 	const struct ux_elf_symbol *s;
 	size_t count = 0;
-	while ((s = ux_elf_symbols_next(it)) && (*work)++ < WORK_MOST) {
+	while ((s = ux_elf_symbols_next(it)) && (*work)++ < WORK_MAX) {
 		struct ux_bytes first = ux_bytes(s->name, 1);
 		fuzz_truth(s->name[0] == '\0' || fuzz_inside(first, it->strings));
 		fuzz_truth(!s->home || s->home == &elf->sections[s->section]);
@@ -54,8 +54,8 @@ static void read_dynamic(const struct ux_elf *elf, size_t *work)
 	err = (struct ux_error)UX_ERROR_INIT;
 	code = ux_elf_opd_open(elf, &opd, &err);
 	fuzz_truths_of_error(code, &err, elf->file.size);
-	uint64_t pc = 0, most = ux_min((uint64_t)opd.content.bytes.size, UINT64_C(1) << 12);
-	for (uint64_t i = 0; code == UX_OK && opd.elf && i <= most; i++)
+	uint64_t pc = 0, max = ux_min((uint64_t)opd.content.bytes.size, UINT64_C(1) << 12);
+	for (uint64_t i = 0; code == UX_OK && opd.elf && i <= max; i++)
 		if (ux_elf_opd_code(&opd, opd.section->addr + i, &pc))
 			fuzz_truth(i + sizeof(pc) <= opd.content.bytes.size);
 }
@@ -63,7 +63,7 @@ static void read_dynamic(const struct ux_elf *elf, size_t *work)
 static void read_notes(const struct ux_elf *elf, struct ux_elf_notes *it, size_t *work)
 {
 	const struct ux_elf_note *note;
-	while ((note = ux_elf_notes_next(it)) && (*work)++ < WORK_MOST) {
+	while ((note = ux_elf_notes_next(it)) && (*work)++ < WORK_MAX) {
 		fuzz_truth(fuzz_inside(note->owner, elf->file));
 		fuzz_truth(fuzz_inside(note->desc, elf->file));
 	}
@@ -77,7 +77,7 @@ static void read_content(const struct ux_elf *elf, const struct ux_elf_section *
 {
 	ux_cleanup(ux_content_free) struct ux_content content = {0};
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = ux_elf_section_load(elf, section, INFLATED_MOST, NULL, &content, &err);
+	enum ux_code code = ux_elf_section_load(elf, section, INFLATED_MAX, NULL, &content, &err);
 	fuzz_truths_of_error(code, &err, elf->file.size);
 	if (code != UX_OK) {
 		fuzz_truth(!content.owned);
@@ -85,7 +85,7 @@ static void read_content(const struct ux_elf *elf, const struct ux_elf_section *
 	}
 	bool compressed = ux_elf_section_compressed(elf, section);
 	fuzz_truth(compressed == (content.owned != NULL));
-	fuzz_truth(compressed ? content.bytes.size <= INFLATED_MOST
+	fuzz_truth(compressed ? content.bytes.size <= INFLATED_MAX
 			      : fuzz_inside(content.bytes, elf->file));
 	*work += compressed ? content.bytes.size : 0;
 }
@@ -127,9 +127,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 		return 0;
 	fuzz_truth(ux_elf_is(elf.file));
 	size_t work = 0;
-	for (size_t i = 0; i < elf.n_sections && work < WORK_MOST; i++)
+	for (size_t i = 0; i < elf.n_sections && work < WORK_MAX; i++)
 		read_section(&elf, &elf.sections[i], &work);
-	for (size_t i = 0; i < elf.n_segments && work < WORK_MOST; i++) {
+	for (size_t i = 0; i < elf.n_segments && work < WORK_MAX; i++) {
 		struct ux_elf_notes notes;
 		if (ux_elf_notes_of_segment(&elf, &elf.segments[i], &notes, NULL) == UX_OK)
 			read_notes(&elf, &notes, &work);

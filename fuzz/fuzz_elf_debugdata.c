@@ -7,7 +7,7 @@
 #include "packed_file.h"
 
 enum {
-	INFLATED_MOST = 1 << 20
+	INFLATED_MAX = 1 << 20
 };
 
 static void read_file(struct ux_bytes file)
@@ -37,9 +37,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 		read_file(input);
 		return 0;
 	}
-	enum ux_code code = ux_xz_inflate(input, "input", INFLATED_MOST, &content, &err);
+	enum ux_code code = ux_xz_inflate(input, "input", INFLATED_MAX, &content, &err);
 	fuzz_truths_of_error(code, &err, size);
-	fuzz_truth(content.bytes.size <= INFLATED_MOST);
+	fuzz_truth(content.bytes.size <= INFLATED_MAX);
 	fuzz_truth(code != UX_OK || ux_xz_is(input) || size == 0);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include "elf_reloc.h"
 
 enum {
-	INFLATED_MOST = 1 << 20,
-	WORK_MOST = 1 << 22, /* sections may overlap: bytes of sections and of the file together */
+	INFLATED_MAX = 1 << 20,
+	WORK_MAX = 1 << 22, /* sections may overlap: bytes of sections and of the file together */
 };
 
 /* A cubin's code is where it is in the file. */
@@ -28,7 +28,7 @@ static void check_cubin(const struct ux_elf *elf)
 static void check_layout(const struct ux_elf *elf)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-	uint64_t most = elf->is64 ? INT64_MAX : UINT32_MAX - 2, sum = 0;
+	uint64_t max = elf->is64 ? INT64_MAX : UINT32_MAX - 2, sum = 0;
 	for (size_t i = 0; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		if ((s->flags & code) != code) {
@@ -37,8 +37,8 @@ static void check_layout(const struct ux_elf *elf)
 		}
 		if (s->addr == UINT64_MAX)
 			continue;
-		fuzz_truth(s->addr >= UX_ELF_LAYOUT_BASE && s->addr <= most);
-		fuzz_truth(s->size <= most - s->addr && s->size <= most - sum);
+		fuzz_truth(s->addr >= UX_ELF_LAYOUT_BASE && s->addr <= max);
+		fuzz_truth(s->size <= max - s->addr && s->size <= max - sum);
 		sum += s->size;
 		for (size_t j = 0; j < i && i < 64; j++) {
 			const struct ux_elf_section *o = &elf->sections[j];
@@ -55,7 +55,7 @@ static void read_section(const struct ux_elf *elf, const struct ux_elf_section *
 	struct ux_reloc_loss loss;
 	struct ux_error err = UX_ERROR_INIT;
 	bool relocs = ux_elf_section_has_relocs(elf, section);
-	enum ux_code code = ux_elf_section_load_relocated(elf, section, INFLATED_MOST, NULL,
+	enum ux_code code = ux_elf_section_load_relocated(elf, section, INFLATED_MAX, NULL,
 							  &content, &loss, &err);
 	fuzz_truths_of_error(code, &err, elf->file.size);
 	fuzz_truth((loss.count > 0) == (loss.first.code != UX_OK));
@@ -63,7 +63,7 @@ static void read_section(const struct ux_elf *elf, const struct ux_elf_section *
 	if (code != UX_OK)
 		return;
 	fuzz_truth(content.owned || !relocs);
-	fuzz_truth(ux_elf_section_load(elf, section, INFLATED_MOST, NULL, &plain, NULL) == UX_OK);
+	fuzz_truth(ux_elf_section_load(elf, section, INFLATED_MAX, NULL, &plain, NULL) == UX_OK);
 	fuzz_truth(content.bytes.size == plain.bytes.size);
 	fuzz_truth(relocs || ux_bytes_eq(content.bytes, plain.bytes));
 }
@@ -80,7 +80,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	else
 		check_layout(&elf);
 	size_t work = 0;
-	for (size_t i = 0; i < elf.n_sections && work < WORK_MOST; i++)
+	for (size_t i = 0; i < elf.n_sections && work < WORK_MAX; i++)
 		read_section(&elf, &elf.sections[i], &work);
 	return 0;
 }

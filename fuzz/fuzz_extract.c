@@ -27,9 +27,9 @@ enum {
 	OWN_SUP = 64,
 	NO_DWARF = 128,
 	BUDGET = 1 << 26,
-	FUNCTIONS_MOST = 200, /* looked into */
-	PLACES_MOST = 40,     /* looked up in each */
-	NODES_MOST = UX_GSYM_DEPTH_MOST,
+	FUNCTIONS_MAX = 200, /* looked into */
+	PLACES_MAX = 40,     /* looked up in each */
+	NODES_MAX = UX_GSYM_DEPTH_MAX,
 };
 
 struct outcome {
@@ -79,7 +79,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 static size_t frames_of(const struct ux_gsym *g, const struct ux_gsym_decoded *f, uint32_t off,
 			struct ux_frame *frames)
 {
-	const struct ux_gsym_node *open[NODES_MOST];
+	const struct ux_gsym_node *open[NODES_MAX];
 	uint32_t file = 0, line = 0, depth = 0;
 	for (size_t i = 0; i < f->n_rows && f->rows[i].off <= off; i++) {
 		file = f->rows[i].file;
@@ -114,9 +114,9 @@ static size_t frames_of(const struct ux_gsym *g, const struct ux_gsym_decoded *f
 
 static void check_place(const struct ux_gsym *g, const struct ux_gsym_decoded *f, uint32_t off)
 {
-	struct ux_frame own[UX_FRAMES_MOST], got[UX_FRAMES_MOST];
+	struct ux_frame own[UX_FRAMES_MAX], got[UX_FRAMES_MAX];
 	size_t n = frames_of(g, f, off, own), n_got = 0;
-	fuzz_truth(ux_gsym_lookup(g, f->start + off, got, UX_FRAMES_MOST, &n_got, NULL) == UX_OK);
+	fuzz_truth(ux_gsym_lookup(g, f->start + off, got, UX_FRAMES_MAX, &n_got, NULL) == UX_OK);
 	fuzz_truth(n == n_got);
 	for (size_t i = 0; i < n; i++) {
 		fuzz_truth(own[i].function == got[i].function && own[i].line == got[i].line);
@@ -134,11 +134,11 @@ static void check_function(const struct ux_gsym *g, uint32_t number)
 	fuzz_truth(f.size > 0 && f.name != 0);
 	check_place(g, &f, 0);
 	check_place(g, &f, f.size - 1);
-	for (size_t i = 0; i < f.n_rows && i < PLACES_MOST; i++) {
+	for (size_t i = 0; i < f.n_rows && i < PLACES_MAX; i++) {
 		fuzz_truth(f.rows[i].off < f.size);
 		check_place(g, &f, f.rows[i].off);
 	}
-	for (size_t i = 0; i < f.n_inlines && i < PLACES_MOST; i++) {
+	for (size_t i = 0; i < f.n_inlines && i < PLACES_MAX; i++) {
 		struct ux_gsym_range r = f.ranges[f.inlines[i].range_first];
 		fuzz_truth(r.lo < r.hi && r.hi <= f.size);
 		check_place(g, &f, r.lo);
@@ -168,7 +168,7 @@ static void check_output(const struct outcome *o)
 	fuzz_truth(counts.rows == o->stats.counts.rows);
 	fuzz_truth(counts.inlines == o->stats.counts.inlines);
 	fuzz_truth(counts.line_bytes == o->stats.counts.line_bytes);
-	for (uint32_t i = 0; i < g.n_functions && i < FUNCTIONS_MOST; i++)
+	for (uint32_t i = 0; i < g.n_functions && i < FUNCTIONS_MAX; i++)
 		check_function(&g, i);
 }
 

@@ -13,7 +13,7 @@
 #include "fatbin_unpack.h"
 
 enum {
-	UNPACKED_MOST = 1 << 24, /* of all entries together: each may have a bound's worth */
+	UNPACKED_MAX = 1 << 24, /* of all entries together: each may have a bound's worth */
 };
 
 static void look_at_cubin(struct ux_bytes bytes)
@@ -55,7 +55,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	look_at_cubin(file);
 	fuzz_truth(ux_fatbin_list_read(file, &list, NULL) == UX_OK);
 	fuzz_truth(list.bad == 0 || list.reason.code != UX_OK);
-	for (size_t i = 0; i < list.entries.size && sum < UNPACKED_MOST; i++)
+	for (size_t i = 0; i < list.entries.size && sum < UNPACKED_MAX; i++)
 		sum += look_at(&list.entries.data[i], file);
 	ux_fatbin_list_deinit(&list);
 	return 0;

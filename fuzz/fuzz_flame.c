@@ -49,17 +49,17 @@ static bool has_pages(void *ctx, const struct ux_id *id)
 	return id->bytes[0] % 4 != 0;
 }
 
-static void graph_truths(const struct ux_profile *p, int64_t sum, size_t most, struct ux_out *page)
+static void graph_truths(const struct ux_profile *p, int64_t sum, size_t max, struct ux_out *page)
 {
 	ux_cleanup(ux_call_tree_deinit) struct ux_call_tree t = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out picture = {0};
 	ux_cleanup(ux_stream_deinit) struct ux_stream to_page = {.write = keep, .ctx = page};
 	ux_cleanup(ux_stream_deinit) struct ux_stream to_picture = {.write = keep, .ctx = &picture};
-	struct ux_call_options options = {.most = most, .has_pages = has_pages};
+	struct ux_call_options options = {.max = max, .has_pages = has_pages};
 	struct ux_flame_options how = {.title = ux_profile_text(p, 0),
 				       .other = UX_STR("<b>"),
 				       .frame_url = UX_STR("/frame")};
-	fuzz_truth(ux_call_tree_make(&t, p, most ? p : NULL, &options, NULL) == UX_OK);
+	fuzz_truth(ux_call_tree_make(&t, p, max ? p : NULL, &options, NULL) == UX_OK);
 	tree_truths(&t, sum);
 	for (size_t i = 0; i < t.nodes.size; i++)
 		fuzz_truth(t.nodes.data[i].place <= t.places.size);

@@ -11,7 +11,7 @@
 #include "text.h"
 
 enum {
-	LINES_MOST = 32
+	LINES_MAX = 32
 };
 
 static struct ux_bytes take_line(struct ux_bytes *in)
@@ -54,12 +54,12 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = {"X-Forwarded-For", "Forwarded", "X-Forwarded-Proto",
 					    "Via"};
-	struct ux_http_field fields[LINES_MOST];
+	struct ux_http_field fields[LINES_MAX];
 	struct ux_bytes in = ux_bytes(data, size);
 	struct ux_networks trusted = {.n = 0};
 	struct ux_request req = {.headers = fields, .peer = address(take_line(&in))};
 	network(&trusted, take_line(&in));
-	while (in.size > 0 && req.n_headers < LINES_MOST) {
+	while (in.size > 0 && req.n_headers < LINES_MAX) {
 		struct ux_bytes line = take_line(&in);
 		if (line.size == 0)
 			continue;

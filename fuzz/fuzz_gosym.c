@@ -13,8 +13,8 @@
 #include "gosym_code.h"
 
 enum {
-	WORDS_MOST = 4096,
-	PLACES_MOST = 64, /* of a function that are compared */
+	WORDS_MAX = 4096,
+	PLACES_MAX = 64, /* of a function that are compared */
 };
 
 /* Where the function begins, which is the only one of the unit. */
@@ -60,10 +60,10 @@ static void check_ranges(const struct ux_gosym_code *c, const struct ux_code_inl
 
 static void check_calls(const struct ux_gosym_code *c)
 {
-	const struct ux_code_inline *open[UX_GOSYM_DEPTH_MOST + 2] = {NULL};
+	const struct ux_code_inline *open[UX_GOSYM_DEPTH_MAX + 2] = {NULL};
 	for (size_t i = 0; i < c->inlines.size; i++) {
 		const struct ux_code_inline *call = &c->inlines.data[i];
-		fuzz_truth(call->depth >= 1 && call->depth <= UX_GOSYM_DEPTH_MOST);
+		fuzz_truth(call->depth >= 1 && call->depth <= UX_GOSYM_DEPTH_MAX);
 		fuzz_truth(call->name < c->names.size && c->names.data[call->name][0] != '\0');
 		fuzz_truth(call->call_file < c->files.size);
 		fuzz_truth(call->depth == 1 || open[call->depth - 1]);
@@ -75,7 +75,7 @@ static void check_calls(const struct ux_gosym_code *c)
 
 /* The names of what is inlined at place, outermost first, by the tree. */
 static size_t by_tree(const struct ux_gosym_code *c, uint32_t place,
-		      const char *names[UX_GOSYM_DEPTH_MOST])
+		      const char *names[UX_GOSYM_DEPTH_MAX])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < c->inlines.size; i++)
@@ -96,15 +96,15 @@ static bool is_node(const struct ux_gosym_code *c, int32_t index)
 /* The same innermost first, as the runtime goes, but where trees tell parents by those. */
 static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *f,
 		      const struct ux_gosym_code *c, uint32_t place,
-		      const char *names[UX_GOSYM_DEPTH_MOST])
+		      const char *names[UX_GOSYM_DEPTH_MAX])
 {
 	size_t n = 0;
 	int32_t index = ux_gosym_steps_at(&c->call_steps, place);
-	for (unsigned hops = 0; index >= 0 && hops < 2 * UX_GOSYM_DEPTH_MOST; hops++) {
+	for (unsigned hops = 0; index >= 0 && hops < 2 * UX_GOSYM_DEPTH_MAX; hops++) {
 		struct ux_gosym_call call;
 		fuzz_truth(ux_gosym_call_read(g, f, (uint32_t)index, &call));
 		if (g->wrapper == 0 || call.id != g->wrapper) {
-			fuzz_truth(n < UX_GOSYM_DEPTH_MOST);
+			fuzz_truth(n < UX_GOSYM_DEPTH_MAX);
 			names[n++] = call.name;
 		}
 		index = ux_gosym_steps_at(&c->call_steps, call.off);
@@ -118,9 +118,9 @@ static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *
 static void check_walks(const struct ux_gosym *g, const struct ux_gosym_function *f,
 			const struct ux_gosym_code *c)
 {
-	uint32_t step = c->size / PLACES_MOST + 1;
+	uint32_t step = c->size / PLACES_MAX + 1;
 	for (uint32_t place = 0; place < c->size; place += step) {
-		const char *tree[UX_GOSYM_DEPTH_MOST], *walk[UX_GOSYM_DEPTH_MOST];
+		const char *tree[UX_GOSYM_DEPTH_MAX], *walk[UX_GOSYM_DEPTH_MAX];
 		size_t n = by_tree(c, place, tree);
 		fuzz_truth(n == by_walk(g, f, c, place, walk));
 		for (size_t i = 0; i < n; i++)
@@ -134,7 +134,7 @@ static bool has_hidden_circle(const struct ux_gosym_code *c)
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		uint32_t n = (uint32_t)i;
 		for (unsigned hops = 0; n != UINT32_MAX; hops++) {
-			if (hops > UX_GOSYM_DEPTH_MOST)
+			if (hops > UX_GOSYM_DEPTH_MAX)
 				return true;
 			n = c->nodes.data[n].parent;
 		}
@@ -163,13 +163,13 @@ static void read_functions(const struct ux_gosym *g)
 	}
 }
 
-static struct ux_gosym_word words[WORDS_MOST];
+static struct ux_gosym_word words[WORDS_MAX];
 
 static size_t read_words(struct ux_cur *c)
 {
 	size_t n = 0;
 	uint64_t last = 0;
-	while (n < WORDS_MOST && ux_cur_left(c) >= 16) {
+	while (n < WORDS_MAX && ux_cur_left(c) >= 16) {
 		struct ux_gosym_word w = {ux_cur_u64(c), 0};
 		w.value = ux_cur_u64(c);
 		if (n == 0 || w.pc > last)

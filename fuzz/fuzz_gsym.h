@@ -7,15 +7,15 @@
 #include "gsym_reader.h"
 
 enum {
-	FUZZ_FRAMES = UX_FRAMES_MOST,
-	FUZZ_PCS_MOST = 512,
+	FUZZ_FRAMES = UX_FRAMES_MAX,
+	FUZZ_PCS_MAX = 512,
 };
 
 /* Fills pcs: starts of functions, what lies before and behind them, and numbers of seed's. */
 static inline size_t fuzz_pcs(const struct ux_gsym *g, uint64_t seed, uint64_t *pcs)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < g->n_functions && n + 8 <= FUZZ_PCS_MOST; i++) {
+	for (uint32_t i = 0; i < g->n_functions && n + 8 <= FUZZ_PCS_MAX; i++) {
 		uint64_t start = ux_gsym_start(g, i);
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		pcs[n++] = start;

@@ -15,8 +15,8 @@ enum {
 
 struct requested {
 	const struct ux_gsym *g;
-	uint64_t pcs[FUZZ_PCS_MOST];
-	bool met[FUZZ_PCS_MOST];
+	uint64_t pcs[FUZZ_PCS_MAX];
+	bool met[FUZZ_PCS_MAX];
 	uint64_t back;
 	size_t n;
 	size_t n_frames; /* of all answers */
@@ -54,7 +54,7 @@ static bool compare(void *ctx, size_t index, const struct ux_frame *frames, size
 static void into_arrays(struct requested *a)
 {
 	ux_cleanup(ux_free_ptr) struct ux_frame *frames = calloc(a->n_frames + 1, sizeof(*frames));
-	struct ux_frame_span spans[FUZZ_PCS_MOST];
+	struct ux_frame_span spans[FUZZ_PCS_MAX];
 	struct ux_gsym_batch b = {.pcs = a->pcs,
 				  .n = a->n,
 				  .back = a->back,

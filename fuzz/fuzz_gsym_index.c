@@ -11,7 +11,7 @@
 enum {
 	ALL = 0x80, /* all frames; else the rest of the byte */
 	PIECES_BUDGET = 64 << 20,
-	PIECES_MOST = 64, /* pieces and functions that are checked */
+	PIECES_MAX = 64, /* pieces and functions that are checked */
 };
 
 /* The frames of a piece; 0: one of its strings or files is damaged. */
@@ -41,7 +41,7 @@ static void check_pieces(const struct ux_gsym *g, uint32_t i)
 	struct ux_gsym_pieces pieces;
 	if (ux_gsym_pieces_find(g, i, &arena, &pieces) != UX_OK)
 		return;
-	for (size_t k = 0; k < pieces.n && k < PIECES_MOST; k++) {
+	for (size_t k = 0; k < pieces.n && k < PIECES_MAX; k++) {
 		const uint32_t end = k + 1 < pieces.n ? pieces.list[k + 1].off : pieces.size;
 		const uint32_t offs[] = {pieces.list[k].off, end - 1};
 		fuzz_truth(pieces.list[k].off < end);
@@ -62,7 +62,7 @@ static void check_pieces(const struct ux_gsym *g, uint32_t i)
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct ux_gsym plain;
-	uint64_t pcs[FUZZ_PCS_MOST];
+	uint64_t pcs[FUZZ_PCS_MAX];
 	if (size == 0 || ux_gsym_open(&plain, ux_bytes(data + 1, size - 1), NULL) != UX_OK)
 		return 0;
 	struct ux_gsym indexed = plain;
@@ -80,7 +80,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	bool sorted = true;
 	for (uint32_t i = 1; i < plain.n_functions; i++)
 		sorted &= ux_gsym_start(&plain, i - 1) <= ux_gsym_start(&plain, i);
-	for (uint32_t i = 0; sorted && i < plain.n_functions && i < PIECES_MOST; i++)
+	for (uint32_t i = 0; sorted && i < plain.n_functions && i < PIECES_MAX; i++)
 		check_pieces(&plain, i);
 	return 0;
 }

@@ -6,15 +6,15 @@
 
 enum {
 	PART = 16,
-	SIZE_MOST = 1 << 16,
-	ADDRESSES_MOST = 16,
+	SIZE_BYTES_MAX = 1 << 16,
+	ADDRESSES_MAX = 16,
 };
 
 /* The whole file, and what is here of it. */
 struct partial {
 	struct ux_bytes file;
-	uint8_t here[SIZE_MOST];
-	bool noted[SIZE_MOST / PART];
+	uint8_t here[SIZE_BYTES_MAX];
+	bool noted[SIZE_BYTES_MAX / PART];
 };
 
 static void partial_need(void *ctx, uint64_t off, uint64_t n)
@@ -37,7 +37,7 @@ static enum ux_code partial_bring(void *ctx, struct ux_error *err)
 
 static void check_address(const struct ux_gsym *whole, const struct ux_gsym *part, uint64_t pc)
 {
-	struct ux_frame a[UX_GSYM_DEPTH_MOST + 1], b[UX_GSYM_DEPTH_MOST + 1];
+	struct ux_frame a[UX_GSYM_DEPTH_MAX + 1], b[UX_GSYM_DEPTH_MAX + 1];
 	size_t n = 0, m = 0;
 	enum ux_code code = ux_gsym_lookup(whole, pc, a, ux_countof(a), &n, NULL);
 	fuzz_truth(ux_gsym_lookup(part, pc, b, ux_countof(b), &m, NULL) == code);
@@ -55,9 +55,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 	static struct partial p;
 	const struct ux_gsym_parts parts = {partial_need, partial_bring, &p};
 	struct ux_gsym whole, g;
-	uint64_t pcs[ADDRESSES_MOST];
+	uint64_t pcs[ADDRESSES_MAX];
 	size_t n = 0;
-	if (size > SIZE_MOST)
+	if (size > SIZE_BYTES_MAX)
 		return 0;
 	memset(p.here, 0, size);
 	memset(p.noted, 0, sizeof(p.noted));
@@ -66,7 +66,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(ux_gsym_open_parts(&g, ux_bytes(p.here, size), &parts, NULL) == code);
 	if (code != UX_OK)
 		return 0;
-	for (uint32_t i = 0; i < whole.n_functions && n + 2 <= ADDRESSES_MOST; i++) {
+	for (uint32_t i = 0; i < whole.n_functions && n + 2 <= ADDRESSES_MAX; i++) {
 		pcs[n++] = ux_gsym_start(&whole, i);
 		pcs[n++] = ux_gsym_start(&whole, i) + 5;
 	}

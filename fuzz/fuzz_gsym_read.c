@@ -11,7 +11,7 @@
 
 enum {
 	BUDGET = 1 << 24,
-	FUNCTIONS_MOST =
+	FUNCTIONS_MAX =
 		200, /* looked into; records may be shared, so a small file names much work */
 	PCS = 16,    /* in each */
 	FRAMES = 8
@@ -148,8 +148,8 @@ static void read_symbols(const struct ux_gsym *g, bool verified)
 	fuzz_truth(code == UX_OK || code == UX_ELIMIT);
 	if (code != UX_OK)
 		return;
-	fuzz_truth(names.n <= ux_gsym_names_most(g));
-	for (unsigned i = 0; i < FUNCTIONS_MOST && ux_gsym_symbols_next(&symbols, &s); i++) {
+	fuzz_truth(names.n <= ux_gsym_names_max(g));
+	for (unsigned i = 0; i < FUNCTIONS_MAX && ux_gsym_symbols_next(&symbols, &s); i++) {
 		const char *own = NULL;
 		fuzz_truth(s.function < g->n_functions);
 		bool named = ux_gsym_function_read(g, s.function, &own, &size) &&
@@ -186,7 +186,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truths_of_error(code, &err, size);
 	bool verified = code == UX_OK;
 	bool hidden = notes.count[UX_GSYM_NOTE_OVERLAP] + notes.count[UX_GSYM_NOTE_UNTRIED] > 0;
-	for (uint32_t i = 0; i < g.n_functions && i < FUNCTIONS_MOST; i++)
+	for (uint32_t i = 0; i < g.n_functions && i < FUNCTIONS_MAX; i++)
 		read_function(&g, i, verified, hidden);
 	read_whole(&g, verified);
 	read_symbols(&g, verified);

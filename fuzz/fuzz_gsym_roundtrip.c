@@ -37,7 +37,7 @@ static bool same(const struct ux_gsym_function *a, const struct ux_gsym_decoded 
 static void check_rows(const struct ux_gsym *g, const struct ux_gsym_decoded *f)
 {
 	for (size_t i = 0; i < f->n_rows; i++) {
-		struct ux_frame frame[UX_GSYM_DEPTH_MOST + 1];
+		struct ux_frame frame[UX_GSYM_DEPTH_MAX + 1];
 		size_t n = 0;
 		uint64_t pc = f->start + f->rows[i].off;
 		fuzz_truth(ux_gsym_lookup(g, pc, frame, ux_countof(frame), &n, NULL) == UX_OK);

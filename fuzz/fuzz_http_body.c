@@ -10,15 +10,15 @@
 #include "wire.h"
 
 /* The pattern with something that is there in each of its places. */
-static void fill_in(const char *pattern, char target[TEXT_MOST])
+static void fill_in(const char *pattern, char target[TEXT_MAX])
 {
 	size_t at = 0;
-	while (*pattern && at + sizeof(uid) < TEXT_MOST) {
+	while (*pattern && at + sizeof(uid) < TEXT_MAX) {
 		if (*pattern != '{') {
 			target[at++] = *pattern++;
 			continue;
 		}
-		at += (size_t)snprintf(target + at, TEXT_MOST - at, "%s",
+		at += (size_t)snprintf(target + at, TEXT_MAX - at, "%s",
 				       strncmp(pattern, "{uid}", 5) == 0 ? uid : "go:x");
 		pattern = strchr(pattern, '}') + 1;
 	}
@@ -45,7 +45,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
 	static const char *const types[] = {"application/json", "application/x-www-form-urlencoded",
 					    UX_WIRE_TYPE, NULL};
-	char target[TEXT_MOST];
+	char target[TEXT_MAX];
 	if (size < 2)
 		return 0;
 	serve();

@@ -12,7 +12,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
 	static const char *const methods[] = {"GET",    "HEAD",  "POST", "PUT",
 					      "DELETE", "PATCH", "",     "get"};
-	char target[TEXT_MOST], range[TEXT_MOST];
+	char target[TEXT_MAX], range[TEXT_MAX];
 	if (size == 0)
 		return 0;
 	serve();

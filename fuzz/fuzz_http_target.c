@@ -9,14 +9,14 @@
 #include "fuzz_server.h"
 
 enum {
-	FIELDS_MOST = 8
+	FIELDS_MAX = 8
 };
 
 static size_t take_fields(struct ux_bytes in, struct ux_http_field *fields)
 {
 	size_t n = 0;
 	struct ux_bytes line;
-	while (n < FIELDS_MOST && ux_text_take_line(&in, &line)) {
+	while (n < FIELDS_MAX && ux_text_take_line(&in, &line)) {
 		const uint8_t *colon = memchr(line.data, ':', line.size);
 		size_t name = colon ? (size_t)(colon - line.data) : 0;
 		if (name > 0)
@@ -31,8 +31,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
 	static const char *const methods[] = {"GET",  "GET", "GET",    "HEAD",
 					      "POST", "PUT", "DELETE", "OPTIONS"};
-	char target[TEXT_MOST];
-	struct ux_http_field fields[FIELDS_MOST];
+	char target[TEXT_MAX];
+	struct ux_http_field fields[FIELDS_MAX];
 	if (size == 0)
 		return 0;
 	serve();

@@ -10,11 +10,11 @@
 #include "path_canonical.h"
 
 enum {
-	ENTRIES_MOST = 64
+	ENTRIES_MAX = 64
 };
 
 struct names {
-	struct ux_packed_source list[ENTRIES_MOST];
+	struct ux_packed_source list[ENTRIES_MAX];
 	size_t n;
 };
 
@@ -23,7 +23,7 @@ static void add_name(struct names *v, struct ux_bytes line, struct ux_arena *are
 	static const char *const folders[] = {"/object", "/folder", "/other"};
 	const char *kind = memchr("ofx", line.data[0], 3), *path = NULL;
 	char *whole = ux_arena_array(arena, char, line.size + 16);
-	if (!kind || !whole || v->n == ENTRIES_MOST || line.size < 2 ||
+	if (!kind || !whole || v->n == ENTRIES_MAX || line.size < 2 ||
 	    ux_path_of_source(ux_bytes(line.data + 1, line.size - 1), arena, &path, NULL) !=
 		    UX_OK ||
 	    strcmp(path, "/") == 0)

@@ -8,7 +8,7 @@
 static bool check_thread(void *ctx, const struct ux_interp_thread *t)
 {
 	size_t *frames = ctx;
-	fuzz_truth(t->n <= UX_INTERP_FRAMES_MOST);
+	fuzz_truth(t->n <= UX_INTERP_FRAMES_MAX);
 	for (size_t i = 0; i < t->n; i++)
 		*frames += strlen(t->frames[i].function) + strlen(t->frames[i].file);
 	return true;

@@ -6,20 +6,20 @@
 #include "python_stack.h"
 
 enum {
-	THREADS_MOST = 64, /* enough of a circle */
+	THREADS_MAX = 64, /* enough of a circle */
 };
 
 static bool check_thread(void *ctx, const struct ux_interp_thread *t)
 {
 	size_t *threads = ctx;
-	fuzz_truth(t->n <= UX_INTERP_FRAMES_MOST && t->tid >= 0);
+	fuzz_truth(t->n <= UX_INTERP_FRAMES_MAX && t->tid >= 0);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct ux_interp_frame *f = &t->frames[i];
-		fuzz_truth(strlen(f->function) <= (size_t)UX_PYTHON_TEXT_MOST * 4);
-		fuzz_truth(strlen(f->file) <= (size_t)UX_PYTHON_TEXT_MOST * 4);
+		fuzz_truth(strlen(f->function) <= (size_t)UX_PYTHON_TEXT_MAX * 4);
+		fuzz_truth(strlen(f->file) <= (size_t)UX_PYTHON_TEXT_MAX * 4);
 		fuzz_truth(f->code % 8 == 0 && f->code >= MAKE_INTERP_BASE);
 	}
-	return ++*threads < THREADS_MOST;
+	return ++*threads < THREADS_MAX;
 }
 
 static void resolve(struct ux_python *p, uint64_t code, struct ux_arena *arena)

@@ -11,7 +11,7 @@ static void look_around(const struct ux_jitdump *d)
 		uint64_t addr = (uint64_t)i * 0x40;
 		if (!ux_jitdump_lookup(d, addr, i % 2 ? UINT64_MAX : i, &f, NULL))
 			continue;
-		fuzz_truth(strlen(f.function) <= 3 * (size_t)UX_JIT_NAME_MOST);
+		fuzz_truth(strlen(f.function) <= 3 * (size_t)UX_JIT_NAME_MAX);
 		fuzz_truth(f.dir && f.base);
 		fuzz_truth(!memchr(f.function, '\n', strlen(f.function)));
 	}

@@ -101,7 +101,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (code != UX_OK)
 		return 0;
 	fuzz_truth(ux_macho_any(file));
-	fuzz_truth(slices.size >= 1 && slices.size <= UX_MACHO_SLICES_MOST);
+	fuzz_truth(slices.size >= 1 && slices.size <= UX_MACHO_SLICES_MAX);
 	for (size_t i = 0; i < slices.size; i++) {
 		const struct ux_macho_slice *s = &slices.list[i];
 		char name[UX_MACHO_ARCH_TEXT];

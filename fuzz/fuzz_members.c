@@ -8,7 +8,7 @@
 #include "members.h"
 
 enum {
-	OUT_MOST = 1 << 20
+	OUT_MAX = 1 << 20
 };
 
 static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
@@ -48,9 +48,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 		return 0; /* zstd, as above */
 	(void)ux_member_kind(ux_bytes(data + 1, ux_min(size - 1, (size_t)UX_MEMBERS_HEAD)),
 			     "a.tar.gz");
-	enum ux_code code = ux_members_unpack(calls, ux_bytes(data + 1, size - 1), OUT_MOST, mode,
+	enum ux_code code = ux_members_unpack(calls, ux_bytes(data + 1, size - 1), OUT_MAX, mode,
 					      &packer, NULL);
-	fuzz_truth(packer.size <= OUT_MOST);
+	fuzz_truth(packer.size <= OUT_MAX);
 	if (code == UX_OK)
 		check_pack(ux_out_bytes(&out), mode);
 	return 0;

@@ -29,7 +29,7 @@ static enum ux_code check_package(void *ctx, const struct ux_package *p, struct 
 	check_text(p->version);
 	check_text(p->source);
 	check_text(p->url);
-	assert(p->n_files <= UX_PACKAGE_FILES_MOST);
+	assert(p->n_files <= UX_PACKAGE_FILES_MAX);
 	for (size_t i = 0; i < p->n_files; i++) {
 		check_text(p->files[i].key);
 		check_text(p->files[i].url);
@@ -37,9 +37,9 @@ static enum ux_code check_package(void *ctx, const struct ux_package *p, struct 
 	fuzz_truth(p->key[0] && p->name[0] && p->version[0]);
 	fuzz_truth(strncmp(p->url, ROOT "/", strlen(ROOT "/")) == 0 && !strstr(p->url, "/../"));
 	fuzz_truth(p->has_sha256 || p->apk.size > 0);
-	fuzz_truth(p->n_build_ids <= UX_PACKAGE_BUILD_IDS_MOST && p->time >= 0);
+	fuzz_truth(p->n_build_ids <= UX_PACKAGE_BUILD_IDS_MAX && p->time >= 0);
 	for (size_t i = 0; i < p->n_build_ids; i++)
-		fuzz_truth(p->build_ids[i].size >= 8 && p->build_ids[i].size <= UX_ID_GNU_MOST);
+		fuzz_truth(p->build_ids[i].size >= 8 && p->build_ids[i].size <= UX_ID_GNU_MAX);
 	return UX_OK;
 }
 

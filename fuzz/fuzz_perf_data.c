@@ -11,7 +11,7 @@
 static uint64_t count_samples(const struct ux_profile *p)
 {
 	uint64_t n = 0;
-	fuzz_truth(p->n_types > 0 && p->n_types <= UX_PROFILE_VALUES_MOST);
+	fuzz_truth(p->n_types > 0 && p->n_types <= UX_PROFILE_VALUES_MAX);
 	for (size_t i = 1; i < p->stacks.size; i++) {
 		fuzz_truth(p->stacks.data[i].caller < i);
 		fuzz_truth(p->stacks.data[i].location < p->locations.size);

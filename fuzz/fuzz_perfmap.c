@@ -48,7 +48,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	}
 	for (size_t i = 0; i < ux_min(m.entries.size, (size_t)32); i++) {
 		const struct ux_perf_entry *e = &m.entries.data[i];
-		fuzz_truth(e->size > 0 && strlen(e->name.text) <= 3 * (size_t)UX_JIT_NAME_MOST);
+		fuzz_truth(e->size > 0 && strlen(e->name.text) <= 3 * (size_t)UX_JIT_NAME_MAX);
 		check(&m, e->start);
 		check(&m, e->start + e->size - 1);
 		check(&m, e->start + e->size);

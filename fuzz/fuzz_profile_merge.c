@@ -10,7 +10,7 @@
 #include "profile_merge.h"
 
 enum {
-	MEMORY_MOST = 16 << 20
+	MEMORY_MAX = 16 << 20
 };
 
 static uint64_t weight(const struct ux_profile *p, size_t type)
@@ -52,7 +52,7 @@ static void merge_truths(const struct ux_profile *p)
 	ux_cleanup(ux_profile_deinit) struct ux_profile sum;
 	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0};
 	fuzz_truth(ux_profile_init(&sum, NULL) == UX_OK);
-	sum.most = MEMORY_MOST;
+	sum.max = MEMORY_MAX;
 	fuzz_truth(ux_profile_merger_init(&m, &sum, NULL) == UX_OK);
 	if (ux_profile_merge(&m, p, UX_MERGE_ALL, NULL) != UX_OK)
 		return;
@@ -64,7 +64,7 @@ static void merge_truths(const struct ux_profile *p)
 	weight_truths(&sum, p, 2);
 	fuzz_truth(sum.locations.size == locations && sum.modules.size == modules);
 	fuzz_truth(sum.stacks.size == stacks && sum.samples.size == samples);
-	fuzz_truth(sum.charged <= MEMORY_MOST);
+	fuzz_truth(sum.charged <= MEMORY_MAX);
 	write_truths(&sum);
 }
 
@@ -77,7 +77,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_pprof pprof;
 	struct ux_otlp otlp;
 	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK);
-	p.most = MEMORY_MOST;
+	p.max = MEMORY_MAX;
 	enum ux_code code = ux_otlp_is(in) && !ux_pprof_is(in)
 				    ? ux_otlp_read_resources(&otlp, in, &p, &resources, &err)
 				    : ux_pprof_read(&pprof, in, &p, &err);

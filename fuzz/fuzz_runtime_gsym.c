@@ -33,7 +33,7 @@ static void check_parts(struct ux_bytes left, const struct ux_runtime_request *w
 		from = part.from_ns;
 	}
 	fuzz_truth(err.code == UX_OK);
-	fuzz_truth(n <= UX_RUNTIME_PARTS_MOST);
+	fuzz_truth(n <= UX_RUNTIME_PARTS_MAX);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -59,7 +59,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 		fuzz_truth(code != UX_ENOMEM);
 	ux_out_deinit(&out);
 	if (ux_runtime_path_parse(file, &span)) {
-		char path[UX_RUNTIME_PATH_MOST];
+		char path[UX_RUNTIME_PATH_MAX];
 		struct ux_runtime_span again;
 		ux_runtime_path_format(&span, path);
 		fuzz_truth(ux_runtime_path_parse(ux_bytes_cstr(path), &again));

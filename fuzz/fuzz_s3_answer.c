@@ -9,8 +9,8 @@ static enum ux_code check_object(void *ctx, const struct ux_s3_object *object, s
 {
 	(void)err;
 	++*(unsigned *)ctx;
-	fuzz_truth(object->key[0] != '\0' && strlen(object->key) <= UX_S3_KEY_MOST);
-	fuzz_truth(strlen(object->upload) <= UX_S3_KEY_MOST);
+	fuzz_truth(object->key[0] != '\0' && strlen(object->key) <= UX_S3_KEY_MAX);
+	fuzz_truth(strlen(object->upload) <= UX_S3_KEY_MAX);
 	return *(unsigned *)ctx == 1000 ? UX_ELIMIT : UX_OK;
 }
 

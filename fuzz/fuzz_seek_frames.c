@@ -6,7 +6,7 @@
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	static uint8_t out[UX_SEEK_FRAME_MOST];
+	static uint8_t out[UX_SEEK_FRAME_MAX];
 	struct ux_bytes file = ux_bytes(data, size);
 	struct ux_seek_table t;
 	struct ux_error err = UX_ERROR_INIT;
@@ -19,7 +19,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(table > 0 && t.packed[t.n] + table == size);
 	for (uint32_t i = 0; i < t.n; i++) {
 		uint64_t n = t.content[i + 1] - t.content[i];
-		fuzz_truth(t.packed[i] <= t.packed[i + 1] && n <= UX_SEEK_FRAME_MOST);
+		fuzz_truth(t.packed[i] <= t.packed[i + 1] && n <= UX_SEEK_FRAME_MAX);
 		fuzz_truth(n == 0 || ux_seek_table_find(&t, t.content[i]) == i);
 		if (i < 16)
 			(void)!ux_seek_frame_unpack(

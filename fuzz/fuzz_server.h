@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-	TEXT_MOST = 2048,   /* bytes of target and range that are used */
+	TEXT_MAX = 2048,    /* bytes of target and range that are used */
 	SERVER_LIFE = 20000 /* requests until a fresh store */
 };
 
@@ -78,14 +78,14 @@ static void open_server(void)
 }
 
 /* A line of the input as a string, with "@" replaced. */
-static inline void take_line(struct ux_bytes *in, char text[TEXT_MOST])
+static inline void take_line(struct ux_bytes *in, char text[TEXT_MAX])
 {
 	struct ux_bytes line = UX_BYTES_NONE;
 	size_t at = 0;
 	(void)ux_text_take_line(in, &line);
-	for (size_t i = 0; i < line.size && at + sizeof(uid) < TEXT_MOST; i++) {
+	for (size_t i = 0; i < line.size && at + sizeof(uid) < TEXT_MAX; i++) {
 		if (line.data[i] == '@')
-			at += (size_t)snprintf(text + at, TEXT_MOST - at, "%s", uid);
+			at += (size_t)snprintf(text + at, TEXT_MAX - at, "%s", uid);
 		else if (line.data[i] != 0) /* ends a line in any HTTP parser */
 			text[at++] = (char)line.data[i];
 	}

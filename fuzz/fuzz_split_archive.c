@@ -21,7 +21,7 @@
 
 enum {
 	FROM_MEMBERS = 1 << 7,
-	WRITTEN_MOST = 2, /* files in the folder: the archive and that of the debug files */
+	WRITTEN_MAX = 2, /* files in the folder: the archive and that of the debug files */
 };
 
 /* In memory where that can be had, since what is written is synced. */
@@ -153,7 +153,7 @@ static void split(struct ux_bytes wheel, const struct ux_split_options *options)
 		check_debug(debug);
 	}
 	unsigned files = folder_clear();
-	fuzz_truth(files == (written ? WRITTEN_MOST : 1));
+	fuzz_truth(files == (written ? WRITTEN_MAX : 1));
 }
 
 int fuzz_input(const uint8_t *data, size_t size)

@@ -17,7 +17,7 @@
 static enum ux_code model_too_many(size_t n, struct ux_error *err)
 {
 	return ux_error_set(err, UX_ELIMIT, "%zu addresses; at most %d are taken", n,
-			    UX_SYMBOLIZE_ADDRESSES_MOST);
+			    UX_SYMBOLIZE_ADDRESSES_MAX);
 }
 
 static enum ux_code model_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
@@ -67,7 +67,7 @@ static enum ux_code model_add_module(struct ux_symbolize_request *a, size_t i, c
 	const json_t *id = json_object_get(m, "id"), *list = NULL;
 	if (!json_is_string(id))
 		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no string \"id\"", i);
-	UX_TRY(ux_json_in_array(m, "addresses", UX_SYMBOLIZE_ADDRESSES_MOST, &list, err));
+	UX_TRY(ux_json_in_array(m, "addresses", UX_SYMBOLIZE_ADDRESSES_MAX, &list, err));
 	if (!list)
 		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
 	const struct ux_requested_module module = {
@@ -98,12 +98,12 @@ static enum ux_code model_read(struct ux_symbolize_request *a, const json_t *doc
 {
 	const json_t *modules = NULL;
 	UX_TRY(model_read_options(a, doc, err));
-	UX_TRY(ux_json_in_array(doc, "modules", UX_SYMBOLIZE_MODULES_MOST, &modules, err));
+	UX_TRY(ux_json_in_array(doc, "modules", UX_SYMBOLIZE_MODULES_MAX, &modules, err));
 	if (!modules)
 		return ux_error_set(err, UX_EINVAL, "\"modules\" is missing");
 	for (size_t i = 0; i < json_array_size(modules); i++)
 		UX_TRY(model_add_module(a, i, json_array_get(modules, i), err));
-	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MOST ? model_too_many(a->pcs.size, err) : UX_OK;
+	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MAX ? model_too_many(a->pcs.size, err) : UX_OK;
 }
 
 /* --- truths ------------------------------------------------------------------------------------

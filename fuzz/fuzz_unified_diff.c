@@ -9,8 +9,8 @@
 #include "unified_diff.h"
 
 enum {
-	FILES_MOST = 64, /* of one diff: each of them is applied to the whole text */
-	TEXT_MOST = 4096,
+	FILES_MAX = 64, /* of one diff: each of them is applied to the whole text */
+	TEXT_MAX = 4096,
 };
 
 /* Writes the hunks with old and new exchanged. */
@@ -65,14 +65,14 @@ static void check_file(const struct ux_diff_file *f, struct ux_bytes diff, struc
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = size > 0 ? memchr(data, 0, size) : NULL;
-	if (!zero || zero - data > TEXT_MOST)
+	if (!zero || zero - data > TEXT_MAX)
 		return 0;
 	struct ux_bytes text = ux_bytes(data, (size_t)(zero - data));
 	struct ux_bytes diff = ux_bytes(zero + 1, size - text.size - 1);
 	struct ux_diff d = {.text = diff};
 	struct ux_diff_file f;
 	size_t before = 0;
-	for (unsigned n = 0; n < FILES_MOST && ux_diff_next(&d, &f); n++) {
+	for (unsigned n = 0; n < FILES_MAX && ux_diff_next(&d, &f); n++) {
 		fuzz_truth(d.at > before && d.at <= diff.size);
 		before = d.at;
 		check_file(&f, diff, text);

@@ -58,7 +58,7 @@ static void fuzz_rows(const struct ux_unwind_module *m, struct ux_unwind_module 
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST];
+	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX];
 	struct ux_unwind_module module = {0};
 	struct ux_unwinder unwinder = {0};
 	struct ux_unwind_thread thread = {0};
@@ -102,9 +102,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct fuzz_code code = {&module, (data[0] & FUZZ_NO_RULES) != 0};
 	fuzz_truth(ux_unwind(&unwinder, &thread, fuzz_find, &code, frames, &n, &end, NULL) ==
 		   UX_OK);
-	fuzz_truth(n >= 1 && n <= UX_UNWIND_FRAMES_MOST);
+	fuzz_truth(n >= 1 && n <= UX_UNWIND_FRAMES_MAX);
 	fuzz_truth(frames[0].address == thread.pc && !frames[0].returns);
-	fuzz_truth((end == UX_UNWIND_LIMIT) == (n == UX_UNWIND_FRAMES_MOST));
+	fuzz_truth((end == UX_UNWIND_LIMIT) == (n == UX_UNWIND_FRAMES_MAX));
 	for (size_t i = 1; i < n; i++)
 		fuzz_truth(frames[i].address > 0 && frames[i].address <= CODE_END);
 	ux_unwinder_deinit(&unwinder);

@@ -27,12 +27,12 @@ static void check_hops(struct ux_bytes input)
 	lines.agent = next_line(&input);
 	if (!ux_hops_read(&lines, own, &hops))
 		return;
-	fuzz_truth(hops.n < UX_HOPS_MOST && hops.forwarded < UX_HOPS_MOST);
+	fuzz_truth(hops.n < UX_HOPS_MAX && hops.forwarded < UX_HOPS_MAX);
 	ux_hops_write(&hops, own, &sent);
 	struct ux_bytes via = ux_bytes_cstr(strchr(sent.via, ':') + 1);
 	lines = (struct ux_hops_lines){.via = via};
 	fuzz_truth(!ux_hops_read(&lines, own, &again));
-	bool room = hops.n + 1 < UX_HOPS_MOST;
+	bool room = hops.n + 1 < UX_HOPS_MAX;
 	fuzz_truth(ux_hops_read(&lines, "ffffffffffffffff", &again) == room ||
 		   memmem(via.data, via.size, "ffffffffffffffff", 16));
 }
@@ -45,7 +45,7 @@ static void check_places(const struct ux_upstream *up)
 	for (int a = 0; a < UX_ARTIFACT_COUNT; a++) {
 		enum ux_code code = ux_upstream_paths_get(up, &id, (enum ux_artifact)a, "/src/x.c",
 							  &arena, &places, NULL);
-		fuzz_truth(code == UX_OK && places.n <= UX_UPSTREAM_PATHS_MOST);
+		fuzz_truth(code == UX_OK && places.n <= UX_UPSTREAM_PATHS_MAX);
 	}
 }
 

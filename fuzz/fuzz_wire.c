@@ -34,7 +34,7 @@ static void write_again(const struct ux_wire_read *r, struct ux_out *out)
 		ux_wire_reply_file(&w, strings[r->files[i].dir], strings[r->files[i].base]);
 	for (size_t i = 1; i <= r->n_frames; i++) {
 		const struct ux_wire_frame *f = &r->frames[i];
-		fuzz_truth(f->up < i && f->depth >= 1 && f->depth <= UX_FRAMES_MOST);
+		fuzz_truth(f->up < i && f->depth >= 1 && f->depth <= UX_FRAMES_MAX);
 		ux_wire_reply_frame(&w, strings[f->function], f->file, f->line, f->up);
 	}
 	for (size_t i = 0; i < r->n_modules; i++) {
@@ -63,9 +63,9 @@ static void reply_truths(struct ux_bytes in)
 	fuzz_truth(again.n_addresses == r.n_addresses && again.n_modules == r.n_modules);
 	/* A small reply may name the same deep frame for each address: some are enough. */
 	for (size_t i = 0; i < r.n_addresses && i < 1000; i++) {
-		struct ux_frame a[UX_FRAMES_MOST], b[UX_FRAMES_MOST];
-		size_t n = ux_wire_read_frames(&r, i, a, UX_FRAMES_MOST);
-		fuzz_truth(n == ux_wire_read_frames(&again, i, b, UX_FRAMES_MOST));
+		struct ux_frame a[UX_FRAMES_MAX], b[UX_FRAMES_MAX];
+		size_t n = ux_wire_read_frames(&r, i, a, UX_FRAMES_MAX);
+		fuzz_truth(n == ux_wire_read_frames(&again, i, b, UX_FRAMES_MAX));
 		fuzz_truth(same_frames(a, b, n));
 	}
 }

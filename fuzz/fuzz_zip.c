@@ -7,7 +7,7 @@
 #include "zip_file.h"
 
 enum {
-	READ_MOST = 1 << 20, /* of one member: more only takes time */
+	READ_MAX = 1 << 20, /* of one member: more only takes time */
 };
 
 static void read_member(const struct ux_zip_member *m, struct ux_bytes file)
@@ -16,7 +16,7 @@ static void read_member(const struct ux_zip_member *m, struct ux_bytes file)
 	struct ux_wheel_change change = {m->name, UX_STR("new")};
 	struct ux_error err = UX_ERROR_INIT;
 	fuzz_truth(fuzz_inside(m->name, file) && fuzz_inside(m->data, file));
-	if (m->size > READ_MOST)
+	if (m->size > READ_MAX)
 		return;
 	enum ux_code code = ux_zip_read(m, &content, &err);
 	fuzz_truths_of_error(code, &err, file.size);

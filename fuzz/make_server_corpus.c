@@ -16,7 +16,7 @@ enum {
 	POST = 4,
 	PUT = 5,
 	DELETE = 6,
-	TARGET_MOST = 512,
+	TARGET_MAX = 512,
 };
 
 #define ID "1b700ab56b01c2af7ddc6a5a5a5a5a5a5a5a5a5a"
@@ -60,9 +60,9 @@ static void save_out(const char *corpus, const char *name, struct ux_out *out)
 }
 
 /* "get_v1_modules_id_1" */
-static void name_of(const struct ux_route *r, unsigned variant, char name[TARGET_MOST])
+static void name_of(const struct ux_route *r, unsigned variant, char name[TARGET_MAX])
 {
-	int n = snprintf(name, TARGET_MOST, "%s%s_%u", ux_method_name(r->method), r->pattern,
+	int n = snprintf(name, TARGET_MAX, "%s%s_%u", ux_method_name(r->method), r->pattern,
 			 variant);
 	for (int i = 0; i < n; i++) {
 		char c = name[i];
@@ -84,7 +84,7 @@ static void make_target_seeds(void)
 		"Content-Range: bytes 0-1/*\nContent-Length: 99\nExpect: 100-continue\n"};
 	for (size_t i = 0; i < ux_server_route_count; i++) {
 		for (unsigned variant = 0; variant < ux_countof(queries); variant++) {
-			char name[TARGET_MOST];
+			char name[TARGET_MAX];
 			struct ux_out out = {0};
 			const struct ux_route *r = &ux_server_routes[i];
 			ux_out_u8(&out, (uint8_t)(method_byte(r->method) | KEYED));
@@ -145,7 +145,7 @@ static void put_compact(struct ux_out *out)
 
 static void make_body_seed(unsigned route, const char *body, uint8_t type, const char *text)
 {
-	char name[TARGET_MOST];
+	char name[TARGET_MAX];
 	struct ux_out out = {0};
 	ux_out_u8(&out, (uint8_t)route);
 	ux_out_u8(&out, type);

@@ -26,7 +26,7 @@ static const char *const object_holds[UX_ENTRY_HOLDS_COUNT] = {"code", "debug", 
 void ux_manifest_init(struct ux_manifest *m)
 {
 	*m = (struct ux_manifest){0};
-	ux_arena_init(&m->arena, UX_MANIFEST_MEMORY_MOST);
+	ux_arena_init(&m->arena, UX_MANIFEST_MEMORY_MAX);
 }
 
 void ux_manifest_deinit(struct ux_manifest *m)
@@ -126,9 +126,9 @@ enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 		ux_out_u8(out, '\n');
 	}
 	UX_TRY(ux_out_status(out, err));
-	if (out->size > UX_MANIFEST_SIZE_MOST)
+	if (out->size > UX_MANIFEST_SIZE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the manifest exceeds %d bytes",
-				    UX_MANIFEST_SIZE_MOST);
+				    UX_MANIFEST_SIZE_MAX);
 	return UX_OK;
 }
 
@@ -151,7 +151,7 @@ static const char *object_keep(struct object_reader *r, struct ux_bytes text)
 }
 
 /* Reads a text of at most `most` bytes, without control characters. */
-static const char *object_read_text(struct object_reader *r, size_t most)
+static const char *object_read_text(struct object_reader *r, size_t max)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	struct ux_json_text text = ux_json_read_text(&r->c);
@@ -163,7 +163,7 @@ static const char *object_read_text(struct object_reader *r, size_t most)
 		r->nomem = r->nomem || plain.failed;
 		s = ux_out_bytes(&plain);
 	}
-	if (s.size > most)
+	if (s.size > max)
 		ux_cur_bad(&r->c, "the text is too long");
 	if (s.size > 0 && memchr(s.data, '\0', s.size))
 		ux_cur_bad(&r->c, "the text has a NUL");
@@ -195,7 +195,7 @@ static void object_read_id(struct object_reader *r, const char **ret)
 {
 	struct ux_id id;
 	char canonical[UX_ID_TEXT];
-	const char *text = object_read_text(r, UX_MANIFEST_ID_MOST);
+	const char *text = object_read_text(r, UX_MANIFEST_ID_MAX);
 	if (r->c.failed)
 		return;
 	if (ux_id_parse(ux_bytes_cstr(text), &id, NULL) != UX_OK ||
@@ -206,7 +206,7 @@ static void object_read_id(struct object_reader *r, const char **ret)
 
 static void object_read_ids(struct object_reader *r)
 {
-	const char *ids[UX_MANIFEST_IDS_MOST];
+	const char *ids[UX_MANIFEST_IDS_MAX];
 	size_t i = 0, n = 0;
 	while (ux_json_read_element(&r->c, &i)) {
 		if (n == ux_countof(ids)) {
@@ -290,7 +290,7 @@ static bool object_read_provenance(struct object_reader *r, struct ux_json_text 
 	for (int i = 0; i < UX_PROVENANCE_COUNT; i++) {
 		if (!ux_json_text_eq(key, ux_provenance_name((enum ux_provenance_fact)i)))
 			continue;
-		r->o->provenance.facts[i] = object_read_text(r, UX_MANIFEST_TEXT_MOST);
+		r->o->provenance.facts[i] = object_read_text(r, UX_MANIFEST_TEXT_MAX);
 		return true;
 	}
 	return false;
@@ -300,7 +300,7 @@ static void object_read_member(struct object_reader *r, struct ux_json_text key)
 {
 	struct ux_entry *o = r->o;
 	if (ux_json_text_eq(key, "path")) {
-		o->path = object_read_text(r, UX_MANIFEST_PATH_MOST - 1);
+		o->path = object_read_text(r, UX_MANIFEST_PATH_MAX - 1);
 	} else if (ux_json_text_eq(key, "sha256")) {
 		object_read_hash(r);
 	} else if (ux_json_text_eq(key, "size")) {
@@ -317,11 +317,11 @@ static void object_read_member(struct object_reader *r, struct ux_json_text key)
 	} else if (ux_json_text_eq(key, "holds")) {
 		object_read_holds(r);
 	} else if (ux_json_text_eq(key, "namespace")) {
-		o->ns = object_read_text(r, UX_MANIFEST_NS_MOST);
+		o->ns = object_read_text(r, UX_MANIFEST_NS_MAX);
 	} else if (ux_json_text_eq(key, "description")) {
-		o->description = object_read_text(r, UX_MANIFEST_TEXT_MOST);
+		o->description = object_read_text(r, UX_MANIFEST_TEXT_MAX);
 	} else if (ux_json_text_eq(key, "file")) {
-		o->file = object_read_text(r, UX_MANIFEST_TEXT_MOST);
+		o->file = object_read_text(r, UX_MANIFEST_TEXT_MAX);
 	} else if (ux_json_text_eq(key, "time")) {
 		o->time = (int64_t)object_read_u64(r);
 	} else if (!object_read_provenance(r, key)) {
@@ -331,7 +331,7 @@ static void object_read_member(struct object_reader *r, struct ux_json_text key)
 
 static enum ux_code object_check(const struct object_reader *r, uint64_t off, struct ux_error *err)
 {
-	char folder[UX_MANIFEST_PATH_MOST];
+	char folder[UX_MANIFEST_PATH_MAX];
 	const struct ux_entry *o = r->o;
 	if (!r->has_hash || !r->has_size || !r->has_kind || o->n_ids == 0)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, off,
@@ -391,10 +391,10 @@ static enum ux_code manifest_read_head(struct ux_bytes line, struct manifest_hea
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "the manifest has version %" PRIu64 "; this unhex reads %d",
 				    ret->version, UX_MANIFEST_VERSION);
-	if (ret->objects > UX_MANIFEST_OBJECTS_MOST)
+	if (ret->objects > UX_MANIFEST_OBJECTS_MAX)
 		return ux_error_set(err, UX_ELIMIT,
 				    "the manifest has %" PRIu64 " objects; the limit is %d",
-				    ret->objects, UX_MANIFEST_OBJECTS_MOST);
+				    ret->objects, UX_MANIFEST_OBJECTS_MAX);
 	return UX_OK;
 }
 
@@ -413,7 +413,7 @@ static bool manifest_next_line(struct ux_bytes *text, struct ux_bytes *ret)
 /* The path must be one that ux_manifest_name() gives to such an object. */
 static bool object_path_is_right(const struct ux_entry *o)
 {
-	char folder[UX_MANIFEST_PATH_MOST], hash[HEX + 1];
+	char folder[UX_MANIFEST_PATH_MAX], hash[HEX + 1];
 	if (ux_manifest_folder(o->ns, o->ids[0], folder, NULL) != UX_OK)
 		return false;
 	size_t n = strlen(folder);
@@ -437,9 +437,9 @@ static enum ux_code manifest_add_line(struct ux_manifest *m, struct ux_bytes lin
 				      struct ux_error *err)
 {
 	struct ux_entry o;
-	if (line.size > UX_MANIFEST_LINE_MOST)
+	if (line.size > UX_MANIFEST_LINE_MAX)
 		return ux_error_at(err, UX_ELIMIT, SECTION, off, "a line exceeds %d bytes",
-				   UX_MANIFEST_LINE_MOST);
+				   UX_MANIFEST_LINE_MAX);
 	UX_TRY(ux_entry_read(line, off, &m->arena, &o, err));
 	if (!object_path_is_right(&o))
 		return ux_error_at(err, UX_ECORRUPT, SECTION, off,
@@ -457,10 +457,10 @@ enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, str
 	struct manifest_head head;
 	struct ux_bytes line;
 	uint64_t bytes = 0;
-	if (text.size > UX_MANIFEST_SIZE_MOST)
+	if (text.size > UX_MANIFEST_SIZE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the manifest exceeds %d bytes",
-				    UX_MANIFEST_SIZE_MOST);
-	if (!manifest_next_line(&text, &line) || line.size > UX_MANIFEST_LINE_MOST)
+				    UX_MANIFEST_SIZE_MAX);
+	if (!manifest_next_line(&text, &line) || line.size > UX_MANIFEST_LINE_MAX)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, 0,
 				   "the first line is not a manifest header");
 	UX_TRY(manifest_read_head(line, &head, err));

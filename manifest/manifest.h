@@ -21,16 +21,16 @@
 enum {
 	UX_MANIFEST_VERSION = 1,
 	UX_MANIFEST_HASH = 32, /* bytes of a SHA-256 */
-	UX_MANIFEST_OBJECTS_MOST = 1 << 22,
-	UX_MANIFEST_LINE_MOST = 64 << 10, /* bytes of one line */
-	UX_MANIFEST_SIZE_MOST = 1 << 30,  /* bytes of a manifest... */
+	UX_MANIFEST_OBJECTS_MAX = 1 << 22,
+	UX_MANIFEST_LINE_MAX = 64 << 10, /* bytes of one line */
+	UX_MANIFEST_SIZE_MAX = 1 << 30,  /* bytes of a manifest... */
 	/* ...and of the memory that its objects take */
-	UX_MANIFEST_MEMORY_MOST = 2000 << 20,
-	UX_MANIFEST_PATH_MOST = 512,  /* bytes of a path, with its NUL */
-	UX_MANIFEST_IDS_MOST = 16,    /* IDs of one module */
-	UX_MANIFEST_ID_MOST = 256,    /* bytes of the text of an ID */
-	UX_MANIFEST_TEXT_MOST = 1024, /* bytes of a description, a name, a fact */
-	UX_MANIFEST_NS_MOST = 64,     /* bytes of the name of a namespace */
+	UX_MANIFEST_MEMORY_MAX = 2000 << 20,
+	UX_MANIFEST_PATH_MAX = 512,  /* bytes of a path, with its NUL */
+	UX_MANIFEST_IDS_MAX = 16,    /* IDs of one module */
+	UX_MANIFEST_ID_MAX = 256,    /* bytes of the text of an ID */
+	UX_MANIFEST_TEXT_MAX = 1024, /* bytes of a description, a name, a fact */
+	UX_MANIFEST_NS_MAX = 64,     /* bytes of the name of a namespace */
 	UX_ENTRY_NAME_DIGITS =
 		16, /* of the hash, behind the name of an object that is not the best */
 };
@@ -136,7 +136,7 @@ enum ux_code ux_manifest_name(struct ux_manifest *m, struct ux_error *err) ux_mu
  * Writes the folder of a module: "buildid/HEX" for a GNU build ID, "module/TYPE/HEX" for others,
  * below "ns/NAME" unless the namespace is the default. UX_EINVAL: the ID or the name is not valid.
  */
-enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MANIFEST_PATH_MOST],
+enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MANIFEST_PATH_MAX],
 				struct ux_error *err) ux_must;
 
 /* Finds the object of a path in a sorted manifest; NULL if there is none. */

@@ -8,14 +8,14 @@
 #include <nettle/sha2.h>
 
 enum {
-	HEX_MOST = 2 * UX_ID_GNU_MOST, /* digits of a folder's name */
-	OTHER_MOST = 32,               /* longer IDs of other types are hashed */
+	HEX_MAX = 2 * UX_ID_GNU_MAX, /* digits of a folder's name */
+	OTHER_MAX = 32,              /* longer IDs of other types are hashed */
 };
 
 static bool namespace_is_folder(const char *ns)
 {
 	size_t n = strlen(ns);
-	return n > 0 && n <= UX_MANIFEST_NS_MOST && (ux_is_lower(ns[0]) || ux_is_digit(ns[0])) &&
+	return n > 0 && n <= UX_MANIFEST_NS_MAX && (ux_is_lower(ns[0]) || ux_is_digit(ns[0])) &&
 	       strspn(ns, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == n;
 }
 
@@ -29,10 +29,10 @@ static void folder_hash(struct ux_bytes bytes, char hex[2 * UX_MANIFEST_HASH + 1
 	ux_hex_encode(ux_bytes(digest, sizeof(digest)), hex);
 }
 
-enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MANIFEST_PATH_MOST],
+enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MANIFEST_PATH_MAX],
 				struct ux_error *err)
 {
-	char hex[HEX_MOST + 1], above[UX_MANIFEST_NS_MOST + 8] = "";
+	char hex[HEX_MAX + 1], above[UX_MANIFEST_NS_MAX + 8] = "";
 	struct ux_id parsed;
 	if (!namespace_is_folder(ns))
 		return ux_error_set(
@@ -42,16 +42,16 @@ enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MAN
 			ns);
 	UX_TRY(ux_id_parse(ux_bytes_cstr(id), &parsed, err));
 	struct ux_bytes bytes = ux_bytes(parsed.bytes, parsed.size);
-	if (parsed.type != UX_ID_GNU && bytes.size > OTHER_MOST)
+	if (parsed.type != UX_ID_GNU && bytes.size > OTHER_MAX)
 		folder_hash(bytes, hex);
 	else
 		ux_hex_encode(bytes, hex);
 	if (strcmp(ns, UX_MANIFEST_NS_DEFAULT) != 0)
 		(void)snprintf(above, sizeof(above), "ns/%.64s/", ns);
 	if (parsed.type == UX_ID_GNU)
-		(void)snprintf(path, UX_MANIFEST_PATH_MOST, "%sbuildid/%s", above, hex);
+		(void)snprintf(path, UX_MANIFEST_PATH_MAX, "%sbuildid/%s", above, hex);
 	else
-		(void)snprintf(path, UX_MANIFEST_PATH_MOST, "%smodule/%s/%s", above,
+		(void)snprintf(path, UX_MANIFEST_PATH_MAX, "%smodule/%s/%s", above,
 			       ux_id_type_name((enum ux_id_type)parsed.type), hex);
 	return UX_OK;
 }
@@ -97,9 +97,9 @@ enum ux_code ux_manifest_add(struct ux_manifest *m, const struct ux_entry *o, st
 {
 	struct ux_entry copy = *o;
 	bool nomem = false;
-	if (m->objects.size >= UX_MANIFEST_OBJECTS_MOST)
+	if (m->objects.size >= UX_MANIFEST_OBJECTS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %d objects",
-				    UX_MANIFEST_OBJECTS_MOST);
+				    UX_MANIFEST_OBJECTS_MAX);
 	const char **ids = ux_arena_array(&m->arena, const char *, o->n_ids + 1);
 	if (!ids)
 		return ux_arena_fail(&m->arena, err);
@@ -169,7 +169,7 @@ static const struct named *named_best(const struct named *list, size_t n, unsign
 static enum ux_code manifest_put(struct ux_manifest *m, const struct named *from, const char *name,
 				 bool best, struct ux_error *err)
 {
-	char path[UX_MANIFEST_PATH_MOST], hash[2 * UX_MANIFEST_HASH + 1];
+	char path[UX_MANIFEST_PATH_MAX], hash[2 * UX_MANIFEST_HASH + 1];
 	struct ux_entry o = from->o;
 	ux_hex_encode(ux_bytes(o.hash, sizeof(o.hash)), hash);
 	int n = best ? snprintf(path, sizeof(path), "%s/%s", o.path, name)
@@ -215,7 +215,7 @@ static size_t named_unite(struct named *list, size_t n)
 static enum ux_code named_set_folders(struct ux_manifest *m, struct named *list,
 				      struct ux_error *err)
 {
-	char folder[UX_MANIFEST_PATH_MOST];
+	char folder[UX_MANIFEST_PATH_MAX];
 	for (size_t i = 0; i < m->objects.size; i++) {
 		list[i] = (struct named){.o = m->objects.data[i], .order = i};
 		UX_TRY(ux_manifest_folder(list[i].o.ns, list[i].o.ids[0], folder, err));

@@ -15,10 +15,10 @@ enum {
 	HIDDEN = UX_MINISIGN_ID + UX_MINISIGN_SECRET + CHECKSUM,
 	SECRET_BLOB = 3 * ALGORITHM + SALT + 2 * 8 + HIDDEN,
 	SIGNATURE_BLOB = ALGORITHM + UX_MINISIGN_ID + crypto_sign_BYTES,
-	BLOB_MOST = SECRET_BLOB,
-	LINE_MOST = 1024,         /* bytes of a line of base64 */
-	COMMENT_MOST = 4096,      /* bytes of a trusted comment */
-	MEMORY_MOST = 2000 << 20, /* bytes that the derivation of a password may take */
+	BLOB_MAX = SECRET_BLOB,
+	LINE_BYTES_MAX = 1024,   /* bytes of a line of base64 */
+	COMMENT_MAX = 4096,      /* bytes of a trusted comment */
+	MEMORY_MAX = 2000 << 20, /* bytes that the derivation of a password may take */
 };
 
 static const char untrusted[] = "untrusted comment: ";
@@ -44,10 +44,10 @@ static bool minisign_line(struct ux_bytes *text, struct ux_bytes *ret)
 /* Decodes a line of base64 that has exactly n bytes. */
 static bool minisign_decode(struct ux_bytes line, uint8_t *ret, size_t n)
 {
-	uint8_t bytes[LINE_MOST];
+	uint8_t bytes[LINE_BYTES_MAX];
 	size_t got = 0;
 	line = ux_trim(line);
-	if (line.size > LINE_MOST || !ux_base64_decode(line, bytes, &got) || got != n)
+	if (line.size > LINE_BYTES_MAX || !ux_base64_decode(line, bytes, &got) || got != n)
 		return false;
 	memcpy(ret, bytes, n);
 	return true;
@@ -55,7 +55,7 @@ static bool minisign_decode(struct ux_bytes line, uint8_t *ret, size_t n)
 
 static void minisign_put_line(struct ux_out *out, const uint8_t *bytes, size_t n)
 {
-	char text[sodium_base64_ENCODED_LEN(BLOB_MOST, sodium_base64_VARIANT_ORIGINAL)];
+	char text[sodium_base64_ENCODED_LEN(BLOB_MAX, sodium_base64_VARIANT_ORIGINAL)];
 	sodium_bin2base64(text, sizeof(text), bytes, n, sodium_base64_VARIANT_ORIGINAL);
 	ux_out_fmt(out, "%s\n", text);
 	sodium_memzero(text, sizeof(text));
@@ -110,7 +110,7 @@ static enum ux_code minisign_unlock(const uint8_t *salt, const char *password, u
 	if (!password)
 		return ux_error_set(err, UX_EDENIED,
 				    "the secret key is encrypted, and no password was given");
-	if (memory > MEMORY_MOST || work > UINT32_MAX)
+	if (memory > MEMORY_MAX || work > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT,
 				    "decrypting the key needs too much memory: %" PRIu64 " bytes",
 				    memory);
@@ -169,13 +169,13 @@ enum ux_code ux_minisign_verify(const struct ux_minisign_public *key, struct ux_
 {
 	uint8_t blob[SIGNATURE_BLOB], whole[crypto_sign_BYTES];
 	uint8_t hash[crypto_generichash_BYTES_MAX];
-	uint8_t signed_comment[crypto_sign_BYTES + COMMENT_MOST];
+	uint8_t signed_comment[crypto_sign_BYTES + COMMENT_MAX];
 	struct ux_bytes comment = UX_BYTES_NONE, line = UX_BYTES_NONE;
 	const struct ux_bytes prefix = ux_bytes_cstr(trusted);
 	UX_TRY(minisign_begin(err));
 	if (!minisign_decode(minisign_body(&signature), blob, sizeof(blob)) ||
 	    !minisign_line(&signature, &comment) || !ux_bytes_starts(comment, prefix) ||
-	    comment.size - prefix.size > COMMENT_MOST || !minisign_line(&signature, &line) ||
+	    comment.size - prefix.size > COMMENT_MAX || !minisign_line(&signature, &line) ||
 	    !minisign_decode(line, whole, sizeof(whole)))
 		return ux_error_set(err, UX_ECORRUPT, "not a minisign signature");
 	bool hashed = memcmp(blob, "ED", ALGORITHM) == 0;

@@ -134,8 +134,8 @@ enum ux_code ux_networks_add(struct ux_networks *list, const char *text, struct 
 		list->local_sockets = true;
 		return UX_OK;
 	}
-	if (list->n == UX_NETWORKS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d networks", UX_NETWORKS_MOST);
+	if (list->n == UX_NETWORKS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d networks", UX_NETWORKS_MAX);
 	if (!network_parse(ux_bytes_cstr(text), &list->items[list->n]))
 		return ux_error_set(
 			err, UX_EINVAL,

@@ -9,8 +9,8 @@
 struct sockaddr;
 
 enum {
-	UX_ADDRESS_TEXT = 48,  /* room for any address, with its NUL */
-	UX_NETWORKS_MOST = 64, /* networks of one list */
+	UX_ADDRESS_TEXT = 48, /* room for any address, with its NUL */
+	UX_NETWORKS_MAX = 64, /* networks of one list */
 };
 
 /*
@@ -28,7 +28,7 @@ struct ux_network {
 };
 
 struct ux_networks {
-	struct ux_network items[UX_NETWORKS_MOST];
+	struct ux_network items[UX_NETWORKS_MAX];
 	size_t n;
 	bool local_sockets; /* "unix" is in the list: peers without an address match */
 };

@@ -170,7 +170,7 @@ static bool connections_memory_is_short(const struct ux_connections *c)
 {
 	const struct ux_http_memory *m = c->memory;
 	return m && atomic_load_explicit(&m->used, memory_order_relaxed) >
-			    atomic_load_explicit(&m->most, memory_order_relaxed) / SHORT_SHARE;
+			    atomic_load_explicit(&m->max, memory_order_relaxed) / SHORT_SHARE;
 }
 
 /* Called with the lock held. */

@@ -21,10 +21,10 @@ static enum ux_code exchange_parse_query(struct ux_request *req, struct ux_bytes
 		text = amp ? ux_bytes(amp + 1, text.size - n - 1) : UX_BYTES_NONE;
 		if (n == 0)
 			continue;
-		if (req->n_query == UX_QUERY_FIELDS_MOST)
+		if (req->n_query == UX_QUERY_FIELDS_MAX)
 			return ux_error_set(&req->err, UX_ELIMIT,
 					    "the query has more than %d parameters",
-					    UX_QUERY_FIELDS_MOST);
+					    UX_QUERY_FIELDS_MAX);
 		const uint8_t *eq = memchr(pair.data, '=', n);
 		size_t key = eq ? (size_t)(eq - pair.data) : n;
 		struct ux_http_field *f = &req->query[req->n_query];
@@ -67,8 +67,8 @@ static enum ux_code exchange_cut_prefix(struct ux_request *req)
 
 static enum ux_code exchange_parse_target(struct ux_request *req, struct ux_bytes target)
 {
-	req->query = ux_arena_array(&req->arena, struct ux_http_field, UX_QUERY_FIELDS_MOST);
-	req->headers = ux_arena_array(&req->arena, struct ux_http_field, UX_REQUEST_HEADERS_MOST);
+	req->query = ux_arena_array(&req->arena, struct ux_http_field, UX_QUERY_FIELDS_MAX);
+	req->headers = ux_arena_array(&req->arena, struct ux_http_field, UX_REQUEST_HEADERS_MAX);
 	char *text = ux_arena_strndup(&req->arena, target.data, target.size);
 	if (!req->query || !req->headers || !text)
 		return ux_arena_fail(&req->arena, &req->err);
@@ -147,13 +147,13 @@ void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_b
 {
 	struct ux_request *req = &x->req;
 	/* Headers after an error in the request line are kept: the head is judged as a whole. */
-	if (x->answered && (!req->headers || req->n_headers == UX_REQUEST_HEADERS_MOST))
+	if (x->answered && (!req->headers || req->n_headers == UX_REQUEST_HEADERS_MAX))
 		return;
-	if (req->n_headers == UX_REQUEST_HEADERS_MOST) {
+	if (req->n_headers == UX_REQUEST_HEADERS_MAX) {
 		x->res.status = 431;
 		exchange_answer_error(x, ux_error_set(&req->err, UX_ELIMIT,
 						      "the request has more than %d header lines",
-						      UX_REQUEST_HEADERS_MOST));
+						      UX_REQUEST_HEADERS_MAX));
 		return;
 	}
 	req->headers[req->n_headers++] = (struct ux_http_field){name, value};
@@ -247,7 +247,7 @@ static uint64_t exchange_body_limit(const struct ux_exchange *x)
 static enum ux_code exchange_refuse_large(struct ux_exchange *x)
 {
 	return ux_error_set(&x->req.err, UX_ELIMIT,
-			    "the body exceeds the limit of %" PRIu64 " bytes", x->body_most);
+			    "the body exceeds the limit of %" PRIu64 " bytes", x->body_max);
 }
 
 /* Bodies are read as they are: packed ones could be endless, and few handlers unpack them. */
@@ -271,10 +271,10 @@ static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 	}
 	UX_TRY(exchange_find_route(x));
 	UX_TRY(exchange_check_coding(req));
-	x->body_most = req->body_most = exchange_body_limit(x);
+	x->body_max = req->body_max = exchange_body_limit(x);
 	if (x->app->gate)
 		UX_TRY(x->app->gate(req, &x->res));
-	if (req->content_length != UINT64_MAX && req->content_length > x->body_most)
+	if (req->content_length != UINT64_MAX && req->content_length > x->body_max)
 		return exchange_refuse_large(x);
 	return req->route->begin ? req->route->begin(req, &x->res) : UX_OK;
 }
@@ -282,7 +282,7 @@ static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 /* Letters, digits and characters that join IDs, and nothing that may be an unhex token. */
 static bool request_name_is_sane(struct ux_bytes s)
 {
-	if (!s.data || s.size == 0 || s.size > UX_REQUEST_NAME_MOST)
+	if (!s.data || s.size == 0 || s.size > UX_REQUEST_NAME_MAX)
 		return false;
 	for (size_t i = 0; i < s.size; i++)
 		if (!isalnum(s.data[i]) && !memchr("-_.:/+=", s.data[i], 7))
@@ -338,7 +338,7 @@ void ux_exchange_begin(struct ux_exchange *x)
 static enum ux_code exchange_append_body(struct ux_exchange *x, struct ux_bytes bytes)
 {
 	struct ux_request *req = &x->req;
-	if (bytes.size > x->body_most - (req->body_size - bytes.size))
+	if (bytes.size > x->body_max - (req->body_size - bytes.size))
 		return exchange_refuse_large(x);
 	if (req->sink.write)
 		return req->sink.write(req->sink.ctx, bytes, &req->err);

@@ -57,7 +57,7 @@ struct ux_exchange {
 	bool parked;   /* the handler waits: call finish again when it is woken */
 	bool worked;   /* the handler ran on a thread of the work queue */
 	uint64_t start_us;
-	uint64_t body_most; /* limit of the body's size as of the start of the request */
+	uint64_t body_max; /* limit of the body's size as of the start of the request */
 };
 
 /* method and target ("/path?query") as sent. */

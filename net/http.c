@@ -62,17 +62,17 @@ static atomic_size_t *memory_of_client(struct ux_http_memory *m, const struct ux
 }
 
 /* Adds to a sum unless it would exceed `most`. */
-static bool memory_add(atomic_size_t *sum, size_t more, size_t most)
+static bool memory_add(atomic_size_t *sum, size_t more, size_t max)
 {
 	size_t used = atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
-	if (used < most && more <= most - used)
+	if (used < max && more <= max - used)
 		return true;
 	atomic_fetch_sub_explicit(sum, more, memory_order_relaxed);
 	return false;
 }
 
 /* `most` is the limit on all requests together. */
-static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t most)
+static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t max)
 {
 	struct ux_http_memory *m = req->memory;
 	if (bytes <= UX_HTTP_SMALL || (req->route && req->route->probe))
@@ -85,7 +85,7 @@ static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t mos
 		return UX_OK;
 	}
 	size_t more = bytes - req->held;
-	size_t share = atomic_load_explicit(&m->most, memory_order_relaxed) / 2;
+	size_t share = atomic_load_explicit(&m->max, memory_order_relaxed) / 2;
 	if (bytes > share)
 		return ux_error_set(&req->err, UX_ELIMIT,
 				    "the request needs more than %zu bytes of memory; request less",
@@ -93,7 +93,7 @@ static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t mos
 	if (!memory_add(memory_of_client(m, req), more, share))
 		return ux_error_set(&req->err, UX_EUNAVAILABLE,
 				    "this client's requests use too much memory; retry later");
-	if (!memory_add(&m->used, more, most)) {
+	if (!memory_add(&m->used, more, max)) {
 		atomic_fetch_sub_explicit(memory_of_client(m, req), more, memory_order_relaxed);
 		return ux_error_set(&req->err, UX_EUNAVAILABLE,
 				    "all requests together use too much memory; retry later");
@@ -105,14 +105,14 @@ static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t mos
 enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
 {
 	struct ux_http_memory *m = req->memory;
-	return m ? memory_hold(req, bytes, atomic_load_explicit(&m->most, memory_order_relaxed))
+	return m ? memory_hold(req, bytes, atomic_load_explicit(&m->max, memory_order_relaxed))
 		 : UX_OK;
 }
 
 enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes)
 {
 	struct ux_http_memory *m = req->memory;
-	return m ? memory_hold(req, bytes, atomic_load_explicit(&m->most, memory_order_relaxed) / 2)
+	return m ? memory_hold(req, bytes, atomic_load_explicit(&m->max, memory_order_relaxed) / 2)
 		 : UX_OK;
 }
 
@@ -122,15 +122,15 @@ enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes)
  */
 static enum ux_code answer_take_room(struct ux_request *req, size_t bytes)
 {
-	size_t all = req->body.size + bytes, most = req->answer_most;
+	size_t all = req->body.size + bytes, max = req->answer_max;
 	if (req->memory) {
-		size_t share = atomic_load_explicit(&req->memory->most, memory_order_relaxed) / 2;
-		most = ux_min(most, ux_max(share, (size_t)UX_HTTP_SMALL));
+		size_t share = atomic_load_explicit(&req->memory->max, memory_order_relaxed) / 2;
+		max = ux_min(max, ux_max(share, (size_t)UX_HTTP_SMALL));
 	}
-	if (all > most)
+	if (all > max)
 		return ux_error_set(&req->err, UX_ELIMIT,
 				    "the response exceeds the limit of %zu bytes; request less",
-				    most);
+				    max);
 	return all > req->held ? ux_request_hold(req, all) : UX_OK;
 }
 
@@ -149,13 +149,13 @@ static enum ux_code answer_may_have(struct ux_out_quota *q, size_t bytes, bool t
 void ux_request_answer_begin(struct ux_request *req)
 {
 	req->answer = (struct ux_out_quota){.may = answer_may_have};
-	req->answer_most = UX_ANSWER_MOST;
+	req->answer_max = UX_ANSWER_MAX;
 	req->out.quota = &req->answer;
 }
 
-void ux_request_answer_most(struct ux_request *req, size_t bytes)
+void ux_request_answer_max(struct ux_request *req, size_t bytes)
 {
-	req->answer_most = bytes;
+	req->answer_max = bytes;
 }
 
 /* A resource kept for the request; allocated in the request's arena. */
@@ -185,8 +185,8 @@ void ux_request_drop_kept(struct ux_request *req, const struct ux_kept *until)
 
 void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value)
 {
-	assert(res->n_fields < UX_RESPONSE_FIELDS_MOST);
-	if (res->n_fields < UX_RESPONSE_FIELDS_MOST)
+	assert(res->n_fields < UX_RESPONSE_FIELDS_MAX);
+	if (res->n_fields < UX_RESPONSE_FIELDS_MAX)
 		res->fields[res->n_fields++] = (struct ux_http_field){ux_bytes_cstr(name), value};
 }
 

@@ -34,11 +34,11 @@ struct ux_http_field {
 };
 
 enum {
-	UX_ROUTE_PARAMS_MOST = 4,      /* placeholders of one pattern */
-	UX_RESPONSE_FIELDS_MOST = 24,  /* headers that a handler may add */
-	UX_QUERY_FIELDS_MOST = 64,     /* parameters of one request */
-	UX_REQUEST_HEADERS_MOST = 128, /* headers of one request */
-	UX_REQUEST_NAME_MOST = 64      /* bytes of a request's name */
+	UX_ROUTE_PARAMS_MAX = 4,      /* placeholders of one pattern */
+	UX_RESPONSE_FIELDS_MAX = 24,  /* headers that a handler may add */
+	UX_QUERY_FIELDS_MAX = 64,     /* parameters of one request */
+	UX_REQUEST_HEADERS_MAX = 128, /* headers of one request */
+	UX_REQUEST_NAME_MAX = 64      /* bytes of a request's name */
 };
 
 struct ux_route;
@@ -69,7 +69,7 @@ enum {
  */
 struct ux_http_memory {
 	atomic_size_t used; /* a sum, so no memory order is needed */
-	atomic_size_t most; /* may change while requests run */
+	atomic_size_t max;  /* may change while requests run */
 	atomic_size_t by_client[UX_HTTP_CLIENTS];
 };
 
@@ -88,7 +88,7 @@ struct ux_request {
 	 * The request's name in logs and in X-Request-Id: that of the client if it is well-formed,
 	 * otherwise a generated one.
 	 */
-	char name[UX_REQUEST_NAME_MOST + 1];
+	char name[UX_REQUEST_NAME_MAX + 1];
 	enum ux_method method;
 	struct ux_address peer; /* of the connection */
 	/*
@@ -108,19 +108,19 @@ struct ux_request {
 	uint64_t content_length; /* UINT64_MAX: not announced */
 	uint64_t body_size;      /* bytes of the body received so far */
 	struct ux_bytes body;    /* the whole body; empty when it is streamed to the sink */
-	uint64_t body_most;      /* limit of its size; a handler that decodes it applies it again */
+	uint64_t body_max;       /* limit of its size; a handler that decodes it applies it again */
 	const struct ux_route *route;
-	struct ux_bytes params[UX_ROUTE_PARAMS_MOST]; /* values of the placeholders, decoded */
+	struct ux_bytes params[UX_ROUTE_PARAMS_MAX]; /* values of the placeholders, decoded */
 	size_t n_params;
 	struct ux_body_sink sink; /* set by a route's begin() */
 	struct ux_arena arena;
 	struct ux_out out; /* buffer for a body of unknown size */
 	/*
 	 * limit of `out` and of every other buffer from which the answer is made, which counts them
-	 * as held by the request while they grow; see ux_request_answer_most()
+	 * as held by the request while they grow; see ux_request_answer_max()
 	 */
 	struct ux_out_quota answer;
-	size_t answer_most;
+	size_t answer_max;
 	struct ux_error err;           /* error of the handler, which becomes the answer */
 	struct ux_http_memory *memory; /* shared by all requests; NULL: memory is not counted */
 	size_t held;                   /* bytes of it held by this request: see ux_request_hold() */
@@ -201,14 +201,14 @@ enum {
 	 * Bytes of the buffers of one answer, unless a handler sets less. An answer with the names
 	 * of a hundred thousand addresses takes a fifth of it.
 	 */
-	UX_ANSWER_MOST = 256 << 20
+	UX_ANSWER_MAX = 256 << 20
 };
 
 /* Starts the limit on the answer's buffers. Called by the driver of the exchange. */
 void ux_request_answer_begin(struct ux_request *req);
 
 /* Sets the limit of this answer; above it, its buffers fail with UX_ELIMIT. */
-void ux_request_answer_most(struct ux_request *req, size_t bytes);
+void ux_request_answer_max(struct ux_request *req, size_t bytes);
 
 /*
  * Keeps a resource that the answer refers to until the answer was sent or the client disconnected:
@@ -261,7 +261,7 @@ struct ux_response {
 	bool reset; /* send no answer: reset the connection */
 	enum ux_caching caching;
 	bool close; /* the connection ends after the answer */
-	struct ux_http_field fields[UX_RESPONSE_FIELDS_MOST]; /* the values live like body */
+	struct ux_http_field fields[UX_RESPONSE_FIELDS_MAX]; /* the values live like body */
 	size_t n_fields;
 };
 
@@ -272,7 +272,7 @@ struct ux_response {
 typedef enum ux_code ux_handler_fn(struct ux_request *req, struct ux_response *res);
 
 /*
- * Adds a header. Adding more than UX_RESPONSE_FIELDS_MOST is a programming error that is silently
+ * Adds a header. Adding more than UX_RESPONSE_FIELDS_MAX is a programming error that is silently
  * ignored. value must live like body.
  */
 void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value);

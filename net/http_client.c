@@ -17,7 +17,7 @@ enum {
 	CALL_MS = 30000,
 	ANSWER_BYTES = 16 << 20,
 	WORDS_BYTES = 64 << 10, /* bytes of an answer that is not passed to the sink */
-	EXPECT_LEAST = 1 << 20, /* bytes of a body that waits for "100 Continue" */
+	EXPECT_MIN = 1 << 20,   /* bytes of a body that waits for "100 Continue" */
 };
 
 struct ux_http_client {
@@ -39,7 +39,7 @@ struct ux_http_client {
 struct transfer {
 	const struct ux_http_call *call;
 	struct ux_http_answer *answer;
-	size_t answer_most;
+	size_t answer_max;
 	uint64_t sent;     /* bytes of the body sent */
 	uint64_t received; /* bytes of the answer received */
 	bool encoded;      /* see client_is_encoded() */
@@ -310,7 +310,7 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 	struct transfer *t = ctx;
 	size_t bytes = size * n;
 	long status = 0;
-	if (bytes > t->answer_most - t->received) {
+	if (bytes > t->answer_max - t->received) {
 		t->too_big = true;
 		return 0;
 	}
@@ -455,7 +455,7 @@ static bool client_add_lines(struct ux_http_client *c, const struct ux_http_call
 	 * To wait for "100 Continue" is worth a round trip where a refusal saves the sending of
 	 * much; libcurl does so with each PUT.
 	 */
-	if (client_body_size(call) < EXPECT_LEAST)
+	if (client_body_size(call) < EXPECT_MIN)
 		ok = ok && client_add_line(c, "Expect:");
 	for (const char *const *h = call->headers; h && *h && ok; h++)
 		ok = client_fits_header(*h) && client_add_line(c, *h);
@@ -554,7 +554,7 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 	char system[80];
 	if (t->too_big)
 		return ux_error_set(err, UX_ELIMIT, "the response of %.60s exceeds %zu bytes",
-				    c->url, t->answer_most);
+				    c->url, t->answer_max);
 	if (t->encoded)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "the response of %.60s has an unrequested Content-Encoding",
@@ -631,7 +631,7 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	ux_cleanup(ux_free_ptr) char *url = NULL;
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	struct transfer t = {.call = call, .answer = &answer};
-	t.answer_most = call->answer_most ? call->answer_most : ANSWER_BYTES;
+	t.answer_max = call->answer_max ? call->answer_max : ANSWER_BYTES;
 	t.curl = c->curl;
 	t.sink_err = (struct ux_error)UX_ERROR_INIT;
 	t.progress_ms = ux_clock_ms();

@@ -79,7 +79,7 @@ struct ux_http_call {
 	/* Polled about once a second; true ends the call with UX_EUNAVAILABLE. NULL: never. */
 	bool (*cancelled)(void *ctx);
 	void *cancelled_ctx;
-	size_t answer_most; /* size limit of the answer, above: UX_ELIMIT; 0: 16 MiB */
+	size_t answer_max; /* size limit of the answer, above: UX_ELIMIT; 0: 16 MiB */
 	/* number of redirects to follow, to any http or https server; 0: none */
 	unsigned redirects;
 	/* receives the body of an answer with status 200; NULL: it is stored in the answer */

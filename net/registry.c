@@ -16,11 +16,11 @@
 enum {
 	CALL_MS = 60000,
 	SILENCE_MS = 60000, /* of a download */
-	REDIRECTS_MOST = 5,
-	TOKEN_MOST = 16 << 10,
-	CONFIG_MOST = 1 << 20, /* bytes of config.json */
-	LINE_MOST = TOKEN_MOST + 64,
-	URL_MOST = 2048,
+	REDIRECTS_MAX = 5,
+	TOKEN_MAX = 16 << 10,
+	CONFIG_MAX = 1 << 20, /* bytes of config.json */
+	LINE_BYTES_MAX = TOKEN_MAX + 64,
+	URL_MAX = 2048,
 };
 
 #define DOCKER_HOST "registry-1.docker.io"
@@ -126,8 +126,8 @@ struct ux_registry {
 	char *proxy;
 	unsigned tries;
 	int64_t deadline_ms;
-	char basic[TOKEN_MOST]; /* credentials in base64; "": none */
-	char line[LINE_MOST];   /* the Authorization header; "": none */
+	char basic[TOKEN_MAX];     /* credentials in base64; "": none */
+	char line[LINE_BYTES_MAX]; /* the Authorization header; "": none */
 };
 
 /* May a key be sent there? A host of the loopback network needs no encryption. */
@@ -147,7 +147,7 @@ static json_t *registry_read_config(void)
 			? snprintf(path, sizeof(path), "%s/config.json", folder)
 			: snprintf(path, sizeof(path), "%s/.docker/config.json", home ? home : "");
 	if (n < 0 || (size_t)n >= sizeof(path) || ux_file_map(path, &file, NULL) != UX_OK ||
-	    file.bytes.size > CONFIG_MOST)
+	    file.bytes.size > CONFIG_MAX)
 		return NULL;
 	return json_loadb((const char *)file.bytes.data, file.bytes.size, 0, NULL);
 }
@@ -160,7 +160,7 @@ static void registry_read_login(struct ux_registry *r)
 	json_t *config = registry_read_config();
 	json_t *one = json_object_get(json_object_get(config, "auths"), name);
 	const char *auth = json_string_value(json_object_get(one, "auth"));
-	if (auth && strspn(auth, LETTERS "+/=-_") == strlen(auth) && strlen(auth) < TOKEN_MOST)
+	if (auth && strspn(auth, LETTERS "+/=-_") == strlen(auth) && strlen(auth) < TOKEN_MAX)
 		snprintf(r->basic, sizeof(r->basic), "%s", auth);
 	json_decref(config);
 }
@@ -169,7 +169,7 @@ enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_re
 			      const char *cacert, const char *proxy, unsigned tries,
 			      int64_t deadline_ms, struct ux_error *err)
 {
-	char url[URL_MOST];
+	char url[URL_MAX];
 	struct ux_registry *r = calloc(1, sizeof(*r));
 	if (!r)
 		return ux_error_nomem(err);
@@ -209,7 +209,7 @@ void ux_registry_close(struct ux_registry *r)
 static enum ux_code registry_token_url(const struct ux_registry *r, const char *challenge,
 				       char *origin, char *path, struct ux_error *err)
 {
-	char realm[URL_MOST / 2], service[256];
+	char realm[URL_MAX / 2], service[256];
 	UX_ARENA(arena, 64 << 10);
 	if (!ux_challenge_parameter(challenge, "realm", realm, sizeof(realm)))
 		return ux_error_set(err, UX_EUNSUPPORTED, "the registry names no token server");
@@ -226,8 +226,8 @@ static enum ux_code registry_token_url(const struct ux_registry *r, const char *
 	const char *coded_scope = ux_percent_encode(&arena, ux_bytes_cstr(scope));
 	if (!coded || !coded_scope)
 		return ux_error_nomem(err);
-	snprintf(origin, URL_MOST, "%.*s", (int)n, realm);
-	snprintf(path, URL_MOST, "%.900s%s%s%.500s%sscope=%.500s", realm + n,
+	snprintf(origin, URL_MAX, "%.*s", (int)n, realm);
+	snprintf(path, URL_MAX, "%.900s%s%s%.500s%sscope=%.500s", realm + n,
 		 strchr(realm + n, '?') ? "&" : "?", has_service ? "service=" : "",
 		 has_service ? coded : "", has_service ? "&" : "", coded_scope);
 	return UX_OK;
@@ -239,7 +239,7 @@ static enum ux_code registry_take_token(struct ux_registry *r, const struct ux_o
 	json_t *doc = json_loadb((const char *)body->data, body->size, 0, NULL);
 	const char *token = json_string_value(json_object_get(doc, "token"));
 	token = token ? token : json_string_value(json_object_get(doc, "access_token"));
-	bool good = token && strlen(token) < TOKEN_MOST &&
+	bool good = token && strlen(token) < TOKEN_MAX &&
 		    strspn(token, LETTERS "-._~+/=") == strlen(token);
 	if (good)
 		snprintf(r->line, sizeof(r->line), "Authorization: Bearer %s", token);
@@ -252,7 +252,7 @@ static enum ux_code registry_take_token(struct ux_registry *r, const struct ux_o
 static enum ux_code registry_get_token(struct ux_registry *r, const char *challenge,
 				       struct ux_error *err)
 {
-	char origin[URL_MOST], path[URL_MOST], line[LINE_MOST];
+	char origin[URL_MAX], path[URL_MAX], line[LINE_BYTES_MAX];
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	struct ux_http_client *http = NULL;
 	UX_TRY(registry_token_url(r, challenge, origin, path, err));
@@ -331,7 +331,7 @@ enum ux_code ux_registry_blob_url(const struct ux_image_reference *reference, co
 /* What is fetched: a blob's bytes go to a file and a hash, those of a manifest stay in memory. */
 struct fetch {
 	int fd; /* -1: manifest */
-	uint64_t most;
+	uint64_t max;
 	uint64_t got;
 	struct sha256_ctx sha;
 };
@@ -339,9 +339,9 @@ struct fetch {
 static enum ux_code fetch_take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct fetch *f = ctx;
-	if (bytes.size > f->most - f->got)
+	if (bytes.size > f->max - f->got)
 		return ux_error_set(err, UX_ELIMIT, "the registry sent more than %" PRIu64 " bytes",
-				    f->most);
+				    f->max);
 	f->got += bytes.size;
 	sha256_update(&f->sha, bytes.size, bytes.data);
 	return ux_file_write(f->fd, bytes, err);
@@ -384,8 +384,8 @@ static enum ux_code registry_try(struct ux_registry *r, const char *path, struct
 		.headers = headers,
 		.timeout_ms = f->fd >= 0 ? left : ux_min(left, (int64_t)CALL_MS),
 		.silence_ms = SILENCE_MS,
-		.answer_most = f->fd >= 0 ? f->most + 1 : UX_MANIFEST_BYTES_MOST,
-		.redirects = REDIRECTS_MOST,
+		.answer_max = f->fd >= 0 ? f->max + 1 : UX_MANIFEST_BYTES_MAX,
+		.redirects = REDIRECTS_MAX,
 		.sink = f->fd >= 0 ? fetch_take : NULL,
 		.sink_ctx = f,
 	};
@@ -397,7 +397,7 @@ static enum ux_code registry_fetch(struct ux_registry *r, const char *path, stru
 				   struct ux_http_answer *ret, struct ux_error *err)
 {
 	bool authenticated = false;
-	struct ux_retry retry = {.most = r->tries, .deadline_ms = r->deadline_ms};
+	struct ux_retry retry = {.max = r->tries, .deadline_ms = r->deadline_ms};
 	for (;;) {
 		ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 		struct ux_error why = UX_ERROR_INIT;
@@ -460,7 +460,7 @@ enum ux_code ux_registry_blob(struct ux_registry *r, const char *digest, uint64_
 			      struct ux_error *err)
 {
 	char path[640];
-	struct fetch f = {.fd = fd, .most = size};
+	struct fetch f = {.fd = fd, .max = size};
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	snprintf(path, sizeof(path), "/v2/%s/blobs/%s", r->reference.name, digest);
 	UX_TRY(registry_fetch(r, path, &f, &answer, err));

@@ -10,8 +10,8 @@
 #include "out.h"
 
 enum {
-	UX_DIGEST_TEXT = 72,               /* "sha256:", 64 digits, NUL */
-	UX_MANIFEST_BYTES_MOST = 16 << 20, /* the specification has 4 MiB */
+	UX_DIGEST_TEXT = 72,              /* "sha256:", 64 digits, NUL */
+	UX_MANIFEST_BYTES_MAX = 16 << 20, /* the specification has 4 MiB */
 };
 
 /* A reference: [HOST[:PORT]/]NAME[:TAG][@sha256:HEX]. Fields are NUL-terminated. */

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 enum {
-	LENGTH_DIGITS_MOST = 18, /* so that a Content-Length fits into 63 bits */
+	LENGTH_DIGITS_MAX = 18, /* so that a Content-Length fits into 63 bits */
 };
 
 /* RFC 9110, 5.6.2 */
@@ -148,10 +148,10 @@ static enum ux_code head_check_host(const struct ux_request_head *head, struct u
 
 static enum ux_code head_check_length(struct ux_bytes text, struct ux_error *err)
 {
-	if (text.size == 0 || text.size > LENGTH_DIGITS_MOST)
+	if (text.size == 0 || text.size > LENGTH_DIGITS_MAX)
 		return ux_error_set(err, UX_EINVAL,
 				    "Content-Length has %zu digits; expected 1 to %d", text.size,
-				    LENGTH_DIGITS_MOST);
+				    LENGTH_DIGITS_MAX);
 	for (size_t i = 0; i < text.size; i++)
 		if (!isdigit(text.data[i]))
 			return ux_error_set(err, UX_EINVAL, "Content-Length is not a number");

@@ -7,19 +7,19 @@
 #include <errno.h>
 
 enum {
-	PAUSE_MS = 250,        /* before the second attempt; doubles each time */
-	PAUSE_MOST_MS = 10000, /* longest pause without a Retry-After */
-	DOUBLINGS_MOST = 16,
+	PAUSE_MS = 250,       /* before the second attempt; doubles each time */
+	PAUSE_MAX_MS = 10000, /* longest pause without a Retry-After */
+	DOUBLINGS_MAX = 16,
 };
 
 int64_t ux_retry_next(struct ux_retry *r, bool busy, unsigned retry_after_s)
 {
 	r->failed += !busy;
-	if (!busy && r->failed >= r->most)
+	if (!busy && r->failed >= r->max)
 		return UX_RETRY_NONE;
-	int64_t ms = (int64_t)PAUSE_MS << ux_min(r->pauses, (unsigned)DOUBLINGS_MOST);
+	int64_t ms = (int64_t)PAUSE_MS << ux_min(r->pauses, (unsigned)DOUBLINGS_MAX);
 	r->pauses++;
-	ms = ux_max(ux_min(ms, (int64_t)PAUSE_MOST_MS), (int64_t)retry_after_s * 1000);
+	ms = ux_max(ux_min(ms, (int64_t)PAUSE_MAX_MS), (int64_t)retry_after_s * 1000);
 	return ux_clock_ms() + ms < r->deadline_ms ? ms : UX_RETRY_NONE;
 }
 

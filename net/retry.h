@@ -7,7 +7,7 @@
 
 /* The attempts at one thing. Set the first two members; the others are zero before the first. */
 struct ux_retry {
-	unsigned most;       /* attempts that may fail in succession */
+	unsigned max;        /* attempts that may fail in succession */
 	int64_t deadline_ms; /* of CLOCK_MONOTONIC; no attempt begins after it */
 	unsigned failed;     /* attempts, since the last progress */
 	unsigned pauses;

@@ -42,7 +42,7 @@ bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *
 			have = ux_bytes(have.data, have.size + path.size);
 			path = UX_BYTES_NONE;
 		}
-		if (have.size == 0 || n == UX_ROUTE_PARAMS_MOST)
+		if (have.size == 0 || n == UX_ROUTE_PARAMS_MAX)
 			return false;
 		params[n++] = have;
 	}
@@ -59,7 +59,7 @@ enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_meth
 	enum ux_method want = method == UX_METHOD_HEAD ? UX_METHOD_GET : method;
 	*ret_allow = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct ux_bytes found[UX_ROUTE_PARAMS_MOST];
+		struct ux_bytes found[UX_ROUTE_PARAMS_MAX];
 		size_t n_found = 0;
 		if (!ux_route_match(routes[i].pattern, path, found, &n_found))
 			continue;

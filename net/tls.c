@@ -21,7 +21,7 @@ enum {
 struct chain {
 	struct chain *older;
 	struct ux_bytes files[2]; /* malloc'ed contents as read, to detect changes */
-	gnutls_pcert_st certs[UX_TLS_CHAIN_MOST];
+	gnutls_pcert_st certs[UX_TLS_CHAIN_MAX];
 	unsigned n;
 	gnutls_privkey_t key;
 	int64_t expires;
@@ -71,11 +71,11 @@ static enum ux_code tls_read_file(const char *path, struct ux_bytes *ret, struct
 	ux_cleanup(tls_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open %s", tls_path_tail(path));
-	uint8_t *data = malloc(UX_TLS_FILE_MOST + 1);
+	uint8_t *data = malloc(UX_TLS_FILE_MAX + 1);
 	size_t n = 0;
 	ssize_t r = data ? 1 : 0;
-	while (r > 0 && n <= UX_TLS_FILE_MOST) {
-		r = read(fd, data + n, UX_TLS_FILE_MOST + 1 - n);
+	while (r > 0 && n <= UX_TLS_FILE_MAX) {
+		r = read(fd, data + n, UX_TLS_FILE_MAX + 1 - n);
 		n += r > 0 ? (size_t)r : 0;
 	}
 	int why = errno;
@@ -84,9 +84,9 @@ static enum ux_code tls_read_file(const char *path, struct ux_bytes *ret, struct
 		return ux_error_nomem(err);
 	if (r < 0)
 		return ux_error_os(err, why, "cannot read %s", tls_path_tail(path));
-	if (n > UX_TLS_FILE_MOST)
+	if (n > UX_TLS_FILE_MAX)
 		return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes",
-				    tls_path_tail(path), UX_TLS_FILE_MOST);
+				    tls_path_tail(path), UX_TLS_FILE_MAX);
 	return UX_OK;
 }
 
@@ -98,9 +98,9 @@ static gnutls_datum_t tls_datum(struct ux_bytes b)
 /* The certificates in the order of the file, which must be that of the chain. */
 static enum ux_code tls_read_certificates(struct chain *c, const char *path, struct ux_error *err)
 {
-	gnutls_x509_crt_t certs[UX_TLS_CHAIN_MOST];
+	gnutls_x509_crt_t certs[UX_TLS_CHAIN_MAX];
 	const gnutls_datum_t pem = tls_datum(c->files[0]);
-	unsigned n = UX_TLS_CHAIN_MOST;
+	unsigned n = UX_TLS_CHAIN_MAX;
 	int r = gnutls_x509_crt_list_import(certs, &n, &pem, GNUTLS_X509_FMT_PEM,
 					    GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED |
 						    GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);

@@ -7,8 +7,8 @@
 #include "error.h"
 
 enum {
-	UX_TLS_FILE_MOST = 1 << 20,
-	UX_TLS_CHAIN_MOST = 16 /* certificates in a chain */
+	UX_TLS_FILE_MAX = 1 << 20,
+	UX_TLS_CHAIN_MAX = 16 /* certificates in a chain */
 };
 
 /*

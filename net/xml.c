@@ -5,8 +5,8 @@
 #include <expat.h>
 
 enum {
-	PIECE = 64 << 10,   /* bytes given to the parser at once */
-	TAG_MOST = 8 << 20, /* bytes of one tag, which the parser keeps */
+	PIECE = 64 << 10,  /* bytes given to the parser at once */
+	TAG_MAX = 8 << 20, /* bytes of one tag, which the parser keeps */
 };
 
 void ux_xml_stop(struct ux_xml *x, enum ux_code code)
@@ -51,7 +51,7 @@ static void xml_on_start(void *ctx, const char *name, const char **attributes)
 	struct ux_xml *x = ctx;
 	x->wants_text = false;
 	x->text_size = 0;
-	if (++x->depth > UX_XML_DEPTH_MOST)
+	if (++x->depth > UX_XML_DEPTH_MAX)
 		ux_xml_bad(x, "elements are nested too deeply");
 	else if (x->code == UX_OK)
 		x->on_start(x->ctx, name, attributes);
@@ -119,9 +119,9 @@ static void xml_parse_piece(struct ux_xml *x, ux_xml_read_fn *read, void *from, 
 	enum XML_Status status = XML_ParseBuffer(x->parser, (int)n, n == 0);
 	x->given += n;
 	const uint64_t off = xml_position(x);
-	if (status == XML_STATUS_OK && x->code == UX_OK && x->given - off > TAG_MOST)
+	if (status == XML_STATUS_OK && x->code == UX_OK && x->given - off > TAG_MAX)
 		x->code = ux_error_at(x->err, UX_ELIMIT, "XML", off, "a tag exceeds %d bytes",
-				      TAG_MOST);
+				      TAG_MAX);
 	*ret_more = n > 0 && status == XML_STATUS_OK && x->code == UX_OK;
 	if (status == XML_STATUS_OK || x->code != UX_OK)
 		return;

@@ -7,8 +7,8 @@
 #include "error.h"
 
 enum {
-	UX_XML_DEPTH_MOST = 32,  /* elements inside of each other */
-	UX_XML_TEXT_MOST = 2048, /* bytes of the text of an element that is used */
+	UX_XML_DEPTH_MAX = 32,  /* elements inside of each other */
+	UX_XML_TEXT_MAX = 2048, /* bytes of the text of an element that is used */
 };
 
 /* A document that is being read. Zeroed before ux_xml_parse(). */
@@ -19,7 +19,7 @@ struct ux_xml {
 	uint64_t given;    /* bytes that the parser has got */
 	unsigned depth;    /* of the element that is open; 1: the document's own */
 	bool wants_text;   /* set by on_start: the text of the element is kept until on_end */
-	char text[UX_XML_TEXT_MOST];
+	char text[UX_XML_TEXT_MAX];
 	size_t text_size;
 	/* ctx is what ux_xml_parse() got */
 	void (*on_start)(void *ctx, const char *name, const char **attributes);

@@ -14,19 +14,19 @@
 
 enum {
 	CALL_MS = 30000,
-	PAUSE_MS = 1000,       /* before the second attempt; doubles each time */
-	PAUSE_MOST_MS = 30000, /* the longest one without a Retry-After, */
-	RETRY_MOST_S = 600,    /* and with one */
-	ANSWER_MOST = 4 << 20, /* bytes of an answer; the specification has the same limit */
-	HEADERS_MOST = 32,
-	HEADER_FILE_MOST = 64 << 10,
+	PAUSE_MS = 1000,      /* before the second attempt; doubles each time */
+	PAUSE_MAX_MS = 30000, /* the longest one without a Retry-After, */
+	RETRY_MAX_S = 600,    /* and with one */
+	ANSWER_MAX = 4 << 20, /* bytes of an answer; the specification has the same limit */
+	HEADERS_MAX = 32,
+	HEADER_FILE_MAX = 64 << 10,
 };
 
 static const char default_path[] = "/v1development/profiles";
 
 struct forward_headers {
 	char *text; /* the file, with NULs at the ends of lines; malloc'ed */
-	const char *lines[HEADERS_MOST + 2];
+	const char *lines[HEADERS_MAX + 2];
 };
 
 struct forward_sender {
@@ -52,7 +52,7 @@ struct ux_forwarder {
 	ux_forward_log_fn *log;
 	void *log_ctx;
 	unsigned n_senders;
-	struct forward_sender senders[UX_DISK_QUEUE_LANES_MOST];
+	struct forward_sender senders[UX_DISK_QUEUE_LANES_MAX];
 	struct forward_sums sums;
 };
 
@@ -88,9 +88,9 @@ static enum ux_code forward_headers_split(struct forward_headers *h, const char 
 			if ((uint8_t)line[i] < 0x20 || line[i] == 0x7f)
 				return ux_error_set(err, UX_EINVAL,
 						    "%s: a header has a control character", path);
-		if (n > HEADERS_MOST)
+		if (n > HEADERS_MAX)
 			return ux_error_set(err, UX_ELIMIT, "%s has more than %d headers", path,
-					    HEADERS_MOST);
+					    HEADERS_MAX);
 		h->lines[n++] = line;
 	}
 	h->lines[n] = NULL;
@@ -103,8 +103,8 @@ static enum ux_code forward_headers_read(struct forward_headers *h, const char *
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	if (path)
 		UX_TRY(ux_file_map(path, &file, err));
-	if (file.bytes.size > HEADER_FILE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", path, HEADER_FILE_MOST);
+	if (file.bytes.size > HEADER_FILE_MAX)
+		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", path, HEADER_FILE_MAX);
 	if (file.bytes.size > 0 && memchr(file.bytes.data, '\0', file.bytes.size))
 		return ux_error_set(err, UX_EINVAL, "%s has a NUL", path);
 	h->text = strndup((const char *)(file.bytes.data ? file.bytes.data : (const uint8_t *)""),
@@ -191,7 +191,7 @@ static enum forward_fate forward_send(struct forward_sender *s, struct ux_bytes 
 		.body = message,
 		.headers = f->headers.lines,
 		.timeout_ms = CALL_MS,
-		.answer_most = ANSWER_MOST,
+		.answer_max = ANSWER_MAX,
 		.cancelled = forward_is_cancelled,
 		.cancelled_ctx = f->queue,
 	};
@@ -203,7 +203,7 @@ static enum forward_fate forward_send(struct forward_sender *s, struct ux_bytes 
 		return answered ? FORWARD_TAKEN : FORWARD_AGAIN;
 	}
 	enum forward_fate fate = forward_fate_of(answer.status);
-	*ret_retry_s = ux_min(answer.retry_after_s, (unsigned)RETRY_MOST_S);
+	*ret_retry_s = ux_min(answer.retry_after_s, (unsigned)RETRY_MAX_S);
 	snprintf(text, UX_ERROR_TEXT, "the receiver answered %u", answer.status);
 	uint64_t rejected =
 		fate == FORWARD_TAKEN ? forward_rejected(ux_out_bytes(&answer.body)) : 0;
@@ -217,8 +217,8 @@ static int64_t forward_pause_ms(unsigned n, enum forward_fate fate, unsigned ret
 	if (retry_s > 0)
 		return (int64_t)retry_s * 1000;
 	if (fate == FORWARD_HELD)
-		return PAUSE_MOST_MS;
-	return ux_min((int64_t)PAUSE_MS << ux_min(n - 1, 16U), (int64_t)PAUSE_MOST_MS);
+		return PAUSE_MAX_MS;
+	return ux_min((int64_t)PAUSE_MS << ux_min(n - 1, 16U), (int64_t)PAUSE_MAX_MS);
 }
 
 /* Sends a message until its fate is known. False: the queue is stopping. */
@@ -293,7 +293,7 @@ enum ux_code ux_forwarder_open(struct ux_forwarder **ret, const struct ux_forwar
 	f->log = options->log;
 	f->log_ctx = options->log_ctx;
 	f->path = forward_path_of(options->url);
-	f->n_senders = ux_min(ux_max(options->connections, 1U), (unsigned)UX_DISK_QUEUE_LANES_MOST);
+	f->n_senders = ux_min(ux_max(options->connections, 1U), (unsigned)UX_DISK_QUEUE_LANES_MAX);
 	enum ux_code code = ux_http_url_check(options->url, err);
 	if (code == UX_OK)
 		code = forward_headers_read(&f->headers, options->header_file, err);
@@ -302,7 +302,7 @@ enum ux_code ux_forwarder_open(struct ux_forwarder **ret, const struct ux_forwar
 			&f->queue,
 			&(struct ux_disk_queue_options){.dir = options->dir,
 							.suffix = ".pb.gz",
-							.bytes_most = options->bytes_most,
+							.bytes_max = options->bytes_max,
 							.lanes = f->n_senders},
 			err);
 	if (code == UX_OK)
@@ -356,7 +356,7 @@ void ux_forwarder_metrics(struct ux_forwarder *f, struct ux_out *out)
 		{"unhex_otlp_queue_bytes", "gauge", "Size of waiting messages on disk in bytes.",
 		 s.bytes},
 		{"unhex_otlp_queue_limit_bytes", "gauge",
-		 "Maximum size of waiting messages in bytes.", s.bytes_most},
+		 "Maximum size of waiting messages in bytes.", s.bytes_max},
 		{"unhex_otlp_queue_oldest_seconds", "gauge",
 		 "Age of the oldest waiting message in seconds.", s.oldest_s},
 		{"unhex_otlp_queue_lost_total", "counter",

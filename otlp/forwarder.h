@@ -17,7 +17,7 @@ struct ux_forward_options {
 	const char *header_file; /* its lines are headers to send along; NULL: none */
 	const char *cafile;      /* PEM file of trusted roots; NULL: the system's */
 	const char *dir;         /* folder of the queue */
-	uint64_t bytes_most;     /* of the queue */
+	uint64_t bytes_max;      /* of the queue */
 	unsigned connections;    /* to the receiver: the number of lanes */
 	ux_forward_log_fn *log;  /* called by the forwarder's threads; NULL: none */
 	void *log_ctx;

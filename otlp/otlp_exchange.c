@@ -79,7 +79,7 @@ static enum ux_code otlp_body_inflate(struct ux_request *req, struct ux_otlp_bod
 {
 	if (req->body.size == 0)
 		return UX_OK;
-	UX_TRY(ux_packed_inflate(req->body, (size_t)req->body_most, &b->plain, &req->err));
+	UX_TRY(ux_packed_inflate(req->body, (size_t)req->body_max, &b->plain, &req->err));
 	b->message = b->plain.bytes;
 	size_t bytes = req->answer.bytes + b->plain.bytes.size;
 	enum ux_code code =

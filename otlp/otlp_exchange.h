@@ -22,7 +22,7 @@ struct ux_otlp_body {
 /*
  * Finds the message in the body: it is of type application/x-protobuf or application/json,
  * and may be compressed by gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding.
- * UX_ELIMIT: over req->body_most bytes once it is decompressed. UX_ECORRUPT: what is compressed is
+ * UX_ELIMIT: over req->body_max bytes once it is decompressed. UX_ECORRUPT: what is compressed is
  * damaged, or the JSON is. The decompressed and the converted bytes count for req->answer. It must
  * be released in any case.
  */

@@ -27,13 +27,13 @@ struct call_maker {
 	struct call_grown_nodes nodes;
 	struct ux_profile_values self;      /* n_columns of each node */
 	struct ux_profile_numbers children; /* node of (caller, function) */
-	size_t grown_most;                  /* nodes */
-	double scale[UX_CALL_COLUMNS_MOST]; /* 1 / sum of the values of a column */
+	size_t grown_max;                   /* nodes */
+	double scale[UX_CALL_COLUMNS_MAX];  /* 1 / sum of the values of a column */
 	/* Of the profile that is added: */
 	const struct ux_profile *p;
 	struct ux_frame_functions functions;
-	struct ux_profile_numbers stacks;         /* node of (root, stack) */
-	size_t column_of[UX_PROFILE_VALUES_MOST]; /* SIZE_MAX: the value is not compared */
+	struct ux_profile_numbers stacks;        /* node of (root, stack) */
+	size_t column_of[UX_PROFILE_VALUES_MAX]; /* SIZE_MAX: the value is not compared */
 	struct call_path path;
 	struct ux_call_placer placer;
 	const struct ux_call_options *options;
@@ -67,9 +67,9 @@ static int64_t call_add(int64_t a, int64_t b)
 
 static enum ux_code call_grow(struct call_maker *m, struct call_grown node, struct ux_error *err)
 {
-	if (m->nodes.size >= m->grown_most)
+	if (m->nodes.size >= m->grown_max)
 		return ux_error_set(err, UX_ELIMIT, "the call tree has more than %zu nodes",
-				    m->grown_most);
+				    m->grown_max);
 	for (size_t i = 0; i < m->tree->n_columns; i++)
 		if (!ux_profile_values_append(&m->self, 0))
 			return ux_error_nomem(err);
@@ -170,7 +170,7 @@ static double call_magnitude(int64_t v)
 /* Reads the sums of the columns, which weights are shares of. */
 static void call_scale(struct call_maker *m, size_t first_column)
 {
-	double sums[UX_CALL_COLUMNS_MOST] = {0};
+	double sums[UX_CALL_COLUMNS_MAX] = {0};
 	for (size_t i = 0; i < m->p->samples.size; i++) {
 		const int64_t *values = ux_profile_sample_values(m->p, &m->p->samples.data[i]);
 		for (size_t k = 0; k < m->p->n_types; k++)
@@ -297,8 +297,8 @@ static enum ux_code call_least_weight(const struct call_maker *m,
 				      struct ux_error *err)
 {
 	double root = m->nodes.data[0].weight;
-	*ret = options->least * root;
-	if (options->most == 0 || m->nodes.size <= options->most)
+	*ret = options->min * root;
+	if (options->max == 0 || m->nodes.size <= options->max)
 		return UX_OK;
 	double *weights = malloc(m->nodes.size * sizeof(*weights));
 	if (!weights)
@@ -307,8 +307,8 @@ static enum ux_code call_least_weight(const struct call_maker *m,
 		weights[i] = m->nodes.data[i].weight;
 	qsort(weights, m->nodes.size, sizeof(*weights), call_compare_weights);
 	/* The first one that is too many; those that weigh the same are, too. */
-	size_t at = options->most;
-	while (at > 0 && weights[at - 1] <= weights[options->most])
+	size_t at = options->max;
+	while (at > 0 && weights[at - 1] <= weights[options->max])
 		at--;
 	*ret = ux_max(*ret, at > 0 ? weights[at - 1] : root * 2);
 	free(weights);
@@ -370,16 +370,16 @@ static enum ux_code call_sum(struct call_maker *m, struct ux_error *err)
 }
 
 /* Lists the nodes that stay but the root. */
-static enum ux_code call_keep(struct call_maker *m, double least, struct call_kept_nodes *kept,
+static enum ux_code call_keep(struct call_maker *m, double min, struct call_kept_nodes *kept,
 			      struct ux_error *err)
 {
 	uint32_t last = UINT32_MAX; /* caller of the last small node, which is listed */
 	for (uint32_t i = 1; i < m->nodes.size; i++) {
 		const struct call_grown *node = &m->nodes.data[i];
-		bool stays = node->weight >= least;
+		bool stays = node->weight >= min;
 		m->tree->n_left_out += !stays;
 		if (!stays && (node->caller == last ||
-			       (node->caller != 0 && m->nodes.data[node->caller].weight < least)))
+			       (node->caller != 0 && m->nodes.data[node->caller].weight < min)))
 			continue;
 		if (!stays)
 			last = node->caller;
@@ -565,10 +565,10 @@ static enum ux_code call_make(struct call_maker *m, const struct ux_profile *p,
 		UX_TRY(call_add_profile(m, other, t->n_types, options->threads, err));
 	}
 	UX_TRY(call_sum(m, err));
-	double least = 0;
-	UX_TRY(call_least_weight(m, options, &least, err));
+	double min = 0;
+	UX_TRY(call_least_weight(m, options, &min, err));
 	struct call_kept_nodes kept = {0};
-	enum ux_code code = call_keep(m, least, &kept, err);
+	enum ux_code code = call_keep(m, min, &kept, err);
 	if (code == UX_OK)
 		code = call_finish(m, &kept, err);
 	call_kept_nodes_deinit(&kept);
@@ -581,12 +581,12 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 {
 	*t = (struct ux_call_tree){0};
 	UX_TRY(ux_functions_init(&t->functions, options->demangle, err));
-	if (options->names_most > 0)
-		t->functions.strings.arena.budget = options->names_most;
+	if (options->names_max > 0)
+		t->functions.strings.arena.budget = options->names_max;
 	struct call_maker m = {.tree = t,
 			       .options = options,
-			       .grown_most = options->grown_most ? options->grown_most
-								 : UX_CALL_NODES_MOST};
+			       .grown_max =
+				       options->grown_max ? options->grown_max : UX_CALL_NODES_MAX};
 	enum ux_code code = call_make(&m, p, other, options, err);
 	call_maker_deinit(&m);
 	return code;

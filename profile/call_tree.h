@@ -10,10 +10,10 @@
 #include "functions.h"
 
 enum {
-	UX_CALL_NODES_MOST = 1 << 27, /* nodes of a tree while it is made */
-	UX_CALL_ALL = 0,              /* function of the root */
-	UX_CALL_SMALLER = 1,          /* function of the nodes that stand for several small ones */
-	UX_CALL_COLUMNS_MOST = 2 * UX_PROFILE_VALUES_MOST,
+	UX_CALL_NODES_MAX = 1 << 27, /* nodes of a tree while it is made */
+	UX_CALL_ALL = 0,             /* function of the root */
+	UX_CALL_SMALLER = 1,         /* function of the nodes that stand for several small ones */
+	UX_CALL_COLUMNS_MAX = 2 * UX_PROFILE_VALUES_MAX,
 };
 
 /* How the calls in the samples of a node were made. */
@@ -42,14 +42,14 @@ struct ux_call_options {
 	 * ones are left out, and those of one caller are replaced by a node of UX_CALL_SMALLER with
 	 * their sum. 0: no limit.
 	 */
-	size_t most;
-	/* Most nodes while it is made; more are UX_ELIMIT. 0: UX_CALL_NODES_MOST. */
-	size_t grown_most;
-	/* Most bytes of the names of its functions; more are UX_ELIMIT. 0: UX_PROFILE_BYTES_MOST.
+	size_t max;
+	/* Most nodes while it is made; more are UX_ELIMIT. 0: UX_CALL_NODES_MAX. */
+	size_t grown_max;
+	/* Most bytes of the names of its functions; more are UX_ELIMIT. 0: UX_PROFILE_BYTES_MAX.
 	 */
-	size_t names_most;
+	size_t names_max;
 	/* Nodes with less than this share of the profile are left out in the same way. */
-	double least;
+	double min;
 	/*
 	 * Nodes in modules that have pages get the place of the location with the largest values
 	 * in them. NULL: no node has one.
@@ -66,7 +66,7 @@ struct ux_call_tree {
 	struct ux_functions functions;
 	struct ux_call_nodes nodes;
 	struct ux_call_places places; /* in the order of the first nodes that have them */
-	struct ux_profile_type types[UX_PROFILE_VALUES_MOST]; /* strings of `functions` */
+	struct ux_profile_type types[UX_PROFILE_VALUES_MAX]; /* strings of `functions` */
 	size_t n_types;
 	size_t n_columns; /* n_types, or twice that */
 	int64_t *self;    /* of node i from i * n_columns on: without its callees */

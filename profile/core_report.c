@@ -42,7 +42,7 @@ struct core_report {
 	struct ux_core_threads threads;
 	struct core_tables *tables; /* malloc'ed: of each module */
 	struct ux_unwinder unwinder;
-	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST];
+	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX];
 };
 
 static void core_report_free(struct core_report **r)
@@ -291,12 +291,12 @@ static void core_put_path(const char *path, struct ux_out *out)
 
 static void core_put_modules(const struct core_report *r, struct ux_out *out)
 {
-	char hex[2 * UX_ID_GNU_MOST + 1];
+	char hex[2 * UX_ID_GNU_MAX + 1];
 	for (size_t i = 0; i < r->modules.size; i++) {
 		const struct ux_core_module *m = &r->modules.data[i];
 		if (m->gnu.size == 0)
 			continue;
-		ux_hex_encode(ux_bytes(m->gnu.bytes, ux_min(m->gnu.size, UX_ID_GNU_MOST)), hex);
+		ux_hex_encode(ux_bytes(m->gnu.bytes, ux_min(m->gnu.size, UX_ID_GNU_MAX)), hex);
 		ux_out_cstr(out, "Module ");
 		core_put_path(m->path, out);
 		ux_out_fmt(out, " with build-id %s\n", hex);
@@ -363,9 +363,9 @@ static enum ux_code core_put_thread(struct core_report *r, const struct ux_core_
 	for (size_t i = 0; i < n; i++)
 		core_put_frame(r, i, r->frames[i].address, r->frames[i].returns, out);
 	core_put_end(end, out);
-	if (out->size > UX_CORE_REPORT_MOST)
+	if (out->size > UX_CORE_REPORT_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the text of its stacks exceeds %d bytes",
-				    UX_CORE_REPORT_MOST);
+				    UX_CORE_REPORT_MAX);
 	return ux_out_status(out, err);
 }
 

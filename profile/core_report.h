@@ -7,14 +7,14 @@
 #include "profile_symbolize.h"
 
 enum {
-	UX_CORE_REPORT_MOST = 64 << 20, /* bytes of a report */
+	UX_CORE_REPORT_MAX = 64 << 20, /* bytes of a report */
 };
 
 /*
  * Appends the report of a core dump, in the form of systemd-coredump: the modules with their build
  * IDs, and the stack of each thread, that of the crash first. Stacks are unwound by the tables of
  * the modules' files, which are searched by their IDs, and where there is none by frame pointers.
- * UX_ENOTFOUND: it has no files, or no threads; UX_ECORRUPT; UX_ELIMIT: over UX_CORE_REPORT_MOST;
+ * UX_ENOTFOUND: it has no files, or no threads; UX_ECORRUPT; UX_ELIMIT: over UX_CORE_REPORT_MAX;
  * UX_ENOMEM.
  */
 enum ux_code ux_core_report(struct ux_bytes core, const struct ux_profile_sources *sources,

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 enum {
-	PAGE = 4096,        /* modules begin at a page */
-	LOW_MOST = 0x10000, /* files that begin below it are position-independent */
+	PAGE = 4096,       /* modules begin at a page */
+	LOW_MAX = 0x10000, /* files that begin below it are position-independent */
 	/* Bytes between functions, which the kernel counts as the first one's: what its alignment
 	 * takes, and what is in front of functions for patches and checks. */
 	SIZE_ALIGNMENT = 16,
 	SIZE_PADDING = 64,
-	CANDIDATES_MOST = 8, /* different files of one name */
-	FOLDERS_MOST = 64,   /* folders that are searched for a name */
+	CANDIDATES_MAX = 8, /* different files of one name */
+	FOLDERS_MAX = 64,   /* folders that are searched for a name */
 };
 
 const char *ux_crash_how_name(enum ux_crash_how how)
@@ -59,8 +59,8 @@ struct crash_search {
 	const struct ux_crash_sources *sources;
 	struct ux_error *err;
 	/* Different files of its name: */
-	char *paths[CANDIDATES_MOST];
-	struct ux_file_symbols *symbols[CANDIDATES_MOST];
+	char *paths[CANDIDATES_MAX];
+	struct ux_file_symbols *symbols[CANDIDATES_MAX];
 	size_t n;
 };
 
@@ -99,7 +99,7 @@ static enum ux_code crash_search_add(struct crash_search *s, const char *path)
 	struct stat st;
 	char *found = NULL;
 	struct ux_file_symbols *symbols = NULL;
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || s->n == CANDIDATES_MOST)
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || s->n == CANDIDATES_MAX)
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(ux_free_ptr) char *whole = realpath(path, NULL); /* it may be relative */
@@ -167,7 +167,7 @@ static enum ux_code crash_search_settle(struct crash_search *s, const char *name
 static enum ux_code crash_search_server(struct crash_search *s, const char *name)
 {
 	struct ux_crash_file *m = s->m;
-	struct ux_id ids[UX_CRASH_IDS_MOST];
+	struct ux_id ids[UX_CRASH_IDS_MAX];
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ID_TEXT];
 	size_t n = 0;
@@ -186,7 +186,7 @@ static enum ux_code crash_search_server(struct crash_search *s, const char *name
 		return UX_OK;
 	}
 	ux_out_fmt(&m->list, "%zu%s builds on the server have that name: ", n,
-		   n == UX_CRASH_IDS_MOST ? " or more" : "");
+		   n == UX_CRASH_IDS_MAX ? " or more" : "");
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(&m->list, "%s%s", i > 0 ? ", " : "", ux_id_format(&ids[i], text));
 	ux_out_fmt(&m->list, "; choose one with --module %s=ID", name);
@@ -429,7 +429,7 @@ static void crash_starts_add(struct ux_crash_starts *s, uint64_t pc)
 		at++;
 	if (at < s->n && s->pcs[at] == pc)
 		return;
-	if (s->n == UX_CRASH_STARTS_MOST) {
+	if (s->n == UX_CRASH_STARTS_MAX) {
 		s->more = true;
 		return;
 	}
@@ -577,7 +577,7 @@ enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_fra
 		return UX_OK;
 	if (f->has_position && !m->symbols && crash_file_server_pc(m, f->position, sources, ret))
 		return UX_OK;
-	if (f->has_address && low >= LOW_MOST && ux_file_symbols_has_code(m->symbols, f->address)) {
+	if (f->has_address && low >= LOW_MAX && ux_file_symbols_has_code(m->symbols, f->address)) {
 		*ret = f->address; /* the program is not moved */
 		return UX_OK;
 	}

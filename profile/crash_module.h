@@ -12,22 +12,22 @@
 #include "profile_symbolize.h"
 
 enum {
-	UX_CRASH_STARTS_MOST = 16, /* functions of one name that are told apart */
+	UX_CRASH_STARTS_MAX = 16, /* functions of one name that are told apart */
 };
 
 /* Where a name begins in a module. */
 struct ux_crash_starts {
-	uint64_t pcs[UX_CRASH_STARTS_MOST]; /* ascending */
+	uint64_t pcs[UX_CRASH_STARTS_MAX]; /* ascending */
 	size_t n;
-	bool more; /* there are more than UX_CRASH_STARTS_MOST */
+	bool more; /* there are more than UX_CRASH_STARTS_MAX */
 };
 
 enum {
-	UX_CRASH_IDS_MOST = 16, /* builds of one name that a server has */
+	UX_CRASH_IDS_MAX = 16, /* builds of one name that a server has */
 };
 
 /* Searches builds whose file has a path, or a name without one, on a server: writes the IDs of at
- * most UX_CRASH_IDS_MOST. A failure is the reason why there are none. */
+ * most UX_CRASH_IDS_MAX. A failure is the reason why there are none. */
 typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, struct ux_id *ids,
 					size_t *ret_n, struct ux_error *err);
 

@@ -76,9 +76,9 @@ static enum ux_code crash_symbolizer_file(struct ux_crash_symbolizer *s,
 		*ret = *number;
 		return UX_OK;
 	}
-	if (s->files.size >= UX_CRASH_FILES_MOST)
+	if (s->files.size >= UX_CRASH_FILES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the text has more than %d modules",
-				    UX_CRASH_FILES_MOST);
+				    UX_CRASH_FILES_MAX);
 	struct ux_crash_file file;
 	enum ux_code code = ux_crash_file_open(&file, f, s->report.release, s->sources, err);
 	if (code != UX_OK || !ux_crash_files_append(&s->files, file)) {
@@ -138,10 +138,10 @@ static enum ux_code crash_part_add(struct crash_part *p, struct ux_crash_frame *
 				   bool *behind_signal)
 {
 	struct crash_item item = {.located = f->located};
-	if (p->items.size >= UX_CRASH_FRAMES_IN_PART_MOST)
+	if (p->items.size >= UX_CRASH_FRAMES_IN_PART_MAX)
 		return ux_error_set(p->err, UX_ELIMIT,
 				    "one part of the text has more than %d frames",
-				    UX_CRASH_FRAMES_IN_PART_MOST);
+				    UX_CRASH_FRAMES_IN_PART_MAX);
 	ux_crash_report_settle(&p->s->report, f);
 	if (*behind_signal)
 		f->returns = false;

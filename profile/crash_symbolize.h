@@ -20,8 +20,8 @@ UX_VEC(ux_crash_tallies, struct ux_crash_tally);
 UX_MAP(ux_crash_file_numbers, struct ux_bytes, uint32_t, ux_hash_bytes, ux_bytes_eq);
 
 enum {
-	UX_CRASH_FILES_MOST = 4096,             /* modules of one report */
-	UX_CRASH_FRAMES_IN_PART_MOST = 1 << 20, /* of one part of a text */
+	UX_CRASH_FILES_MAX = 4096,             /* modules of one report */
+	UX_CRASH_FRAMES_IN_PART_MAX = 1 << 20, /* of one part of a text */
 };
 
 /* A report that is read part by part. Zeroed, with the first three fields set, is the start. */
@@ -46,7 +46,7 @@ void ux_crash_symbolizer_deinit(struct ux_crash_symbolizer *s);
  * Appends a part of a report, which ends at the end of a line, with its names: each frame is
  * followed by one line for each function, the innermost first, and everything else is copied byte
  * for byte. Frames that have function, file and line already are left alone. UX_ENOMEM; UX_ELIMIT:
- * the part has more than UX_CRASH_FRAMES_IN_PART_MOST frames.
+ * the part has more than UX_CRASH_FRAMES_IN_PART_MAX frames.
  */
 enum ux_code ux_crash_symbolize(struct ux_crash_symbolizer *s, struct ux_bytes text,
 				struct ux_out *out, struct ux_error *err) ux_must;

@@ -541,13 +541,13 @@ static void firefox_put_library(struct firefox *w, const struct ux_profile_modul
 	struct ux_bytes path = ux_profile_text(w->p, m->path);
 	const uint8_t *slash = ux_bytes_find_last(path, '/');
 	struct ux_bytes name = path;
-	char breakpad[UX_DEBUG_ID_TEXT] = "", code[2 * UX_ID_GNU_MOST + 1] = "";
+	char breakpad[UX_DEBUG_ID_TEXT] = "", code[2 * UX_ID_GNU_MAX + 1] = "";
 	if (slash && slash + 1 < path.data + path.size)
 		name = ux_bytes(slash + 1, (size_t)(path.data + path.size - slash - 1));
 	if (m->id.size == 0 || !ux_debug_id_format(&m->id, breakpad))
 		*breakpad = 0;
 	if (m->id.type == UX_ID_GNU)
-		ux_hex_encode(ux_bytes(m->id.bytes, ux_min(m->id.size, UX_ID_GNU_MOST)), code);
+		ux_hex_encode(ux_bytes(m->id.bytes, ux_min(m->id.size, UX_ID_GNU_MAX)), code);
 	ux_json_object_begin(j);
 	ux_json_key_str(j, "name", name);
 	ux_json_key_str(j, "path", path);

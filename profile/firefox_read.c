@@ -8,7 +8,7 @@
 
 enum {
 	FIREFOX_LIBRARY = 1, /* the type of a resource */
-	FIREFOX_SETS_MOST = 1 << 20,
+	FIREFOX_SETS_MAX = 1 << 20,
 };
 
 /* What is read of a thread, and of what threads share. */
@@ -142,7 +142,7 @@ static enum ux_code firefox_get(struct ux_cur object, const char *name, struct u
 }
 
 /* Reads a column of row numbers below `most`, of which null and -1 are UX_FIREFOX_NONE. */
-static enum ux_code firefox_read_column(struct ux_cur table, const char *name, uint64_t most,
+static enum ux_code firefox_read_column(struct ux_cur table, const char *name, uint64_t max,
 					struct ux_firefox_numbers *ret, struct ux_error *err)
 {
 	struct ux_cur c;
@@ -158,10 +158,10 @@ static enum ux_code firefox_read_column(struct ux_cur table, const char *name, u
 			return firefox_bad(at, "expected an integer", err);
 		if (null || (negative && value == UINT64_MAX))
 			value = UX_FIREFOX_NONE;
-		else if (negative || value >= most)
+		else if (negative || value >= max)
 			return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(&at),
 					   "\"%s\" has row %" PRId64 " of %" PRIu64, name,
-					   (int64_t)value, most);
+					   (int64_t)value, max);
 		if (!ux_firefox_numbers_append(ret, (uint32_t)value))
 			return ux_error_nomem(err);
 	}
@@ -414,9 +414,9 @@ static enum ux_code firefox_read_tables(struct firefox_reader *r, struct ux_cur 
 	if (r->shared_strings == 0)
 		return firefox_lacks(object, firefox_keys[FIREFOX_STRINGS], err);
 	tables.strings = r->shared_strings - 1;
-	if (r->file->tables.size >= FIREFOX_SETS_MOST)
+	if (r->file->tables.size >= FIREFOX_SETS_MAX)
 		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(&object),
-				   "the profile has more than %d threads", FIREFOX_SETS_MOST);
+				   "the profile has more than %d threads", FIREFOX_SETS_MAX);
 	if (!ux_firefox_table_sets_append(&r->file->tables, tables))
 		return ux_error_nomem(err);
 	*ret = r->file->tables.size;
@@ -481,8 +481,8 @@ static double firefox_next_number(struct ux_cur *c, size_t *n, double missing)
 
 static int64_t firefox_integer(double value)
 {
-	static const double most = 9.2e18;
-	return value >= -most && value <= most ? (int64_t)value : 0;
+	static const double max = 9.2e18;
+	return value >= -max && value <= max ? (int64_t)value : 0;
 }
 
 static enum ux_code firefox_read_samples(struct firefox_reader *r, struct ux_cur samples,
@@ -501,7 +501,7 @@ static enum ux_code firefox_read_samples(struct firefox_reader *r, struct ux_cur
 	if (!deltas && !firefox_find(samples, "time", &times))
 		times = (struct ux_cur){0};
 	for (size_t i = 0; i < stacks.size; i++) {
-		int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+		int64_t values[UX_PROFILE_VALUES_MAX] = {0};
 		double value = firefox_next_number(&weights, &n_weights, 1);
 		double time = firefox_next_number(&times, &n_times, 0);
 		clock = deltas ? clock + time : time;

@@ -8,7 +8,7 @@
 #include "stream.h"
 
 enum {
-	UX_FLAME_NODES_MOST = 500000 /* in a page, which then has 4 MB and opens in a second */
+	UX_FLAME_NODES_MAX = 500000 /* in a page, which then has 4 MB and opens in a second */
 };
 
 extern const struct ux_asset ux_asset_flame_style, ux_asset_flame_script;

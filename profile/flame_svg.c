@@ -8,8 +8,8 @@
 enum {
 	SVG_WIDTH = 1200,
 	SVG_ROW = 18,
-	SVG_TOP = 30,       /* below the heading */
-	SVG_ROWS_MOST = 512 /* deeper frames would make a picture that no program shows */
+	SVG_TOP = 30,      /* below the heading */
+	SVG_ROWS_MAX = 512 /* deeper frames would make a picture that no program shows */
 };
 
 /* Pixels of one character of the font, which has one width for all. */
@@ -47,12 +47,12 @@ static double svg_difference(const struct ux_call_tree *t, size_t node, size_t c
 }
 
 /* Frames of one function have one colour; compared ones have that of their change. */
-static void svg_put_color(const struct ux_call_tree *t, size_t node, size_t column, double most,
+static void svg_put_color(const struct ux_call_tree *t, size_t node, size_t column, double max,
 			  struct ux_out *out)
 {
 	const struct ux_call_node *n = &t->nodes.data[node];
 	const struct ux_function *f = &t->functions.list.data[n->function];
-	double change = svg_is_compared(t) && most > 0 ? svg_difference(t, node, column) / most : 0;
+	double change = svg_is_compared(t) && max > 0 ? svg_difference(t, node, column) / max : 0;
 	uint32_t h = svg_hash(ux_function_name(&t->functions, n->function));
 	if (change != 0)
 		ux_out_fmt(out, "hsl(%d,90%%,%d%%)", change > 0 ? 18 : 212,
@@ -119,7 +119,7 @@ struct svg_frame {
 	double width;
 };
 
-static void svg_put_frame(const struct ux_call_tree *t, size_t node, size_t column, double most,
+static void svg_put_frame(const struct ux_call_tree *t, size_t node, size_t column, double max,
 			  struct svg_frame frame, struct ux_out *out)
 {
 	const struct ux_call_node *n = &t->nodes.data[node];
@@ -129,7 +129,7 @@ static void svg_put_frame(const struct ux_call_tree *t, size_t node, size_t colu
 	svg_put_title(t, node, column, out);
 	ux_out_fmt(out, "</title><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" fill=\"",
 		   frame.x, y, ux_max(frame.width, 0.1), SVG_ROW - 1);
-	svg_put_color(t, node, column, most, out);
+	svg_put_color(t, node, column, max, out);
 	ux_out_cstr(out, "\"/>");
 	if (room >= 3) {
 		ux_out_fmt(out, "<text x=\"%.1f\" y=\"%u\"%s>", frame.x + 3, y + SVG_ROW - 5,
@@ -168,10 +168,10 @@ static enum ux_code svg_put_frames(const struct ux_call_tree *t, size_t column, 
 				   struct svg_frame *frames, struct ux_stream *s,
 				   struct ux_error *err)
 {
-	double all = svg_positive(ux_call_total(t, 0, column)), most = 0;
+	double all = svg_positive(ux_call_total(t, 0, column)), max = 0;
 	for (size_t i = 1; i < t->nodes.size && svg_is_compared(t); i++) {
 		double d = svg_difference(t, i, column);
-		most = ux_max(most, d < 0 ? -d : d);
+		max = ux_max(max, d < 0 ? -d : d);
 	}
 	/* frames[depth]: where the next callee of the frame at that depth goes; its width is what
 	 * is left of the frame. */
@@ -190,7 +190,7 @@ static enum ux_code svg_put_frames(const struct ux_call_tree *t, size_t column, 
 			i = n->end;
 			continue;
 		}
-		svg_put_frame(t, i, column, most, f, &s->out);
+		svg_put_frame(t, i, column, max, f, &s->out);
 		UX_TRY(ux_stream_pass(s, err));
 		frames[n->depth + 1] = f;
 		i++;
@@ -201,10 +201,10 @@ static enum ux_code svg_put_frames(const struct ux_call_tree *t, size_t column, 
 enum ux_code ux_flame_svg(const struct ux_call_tree *t, const struct ux_flame_options *options,
 			  struct ux_stream *s, struct ux_error *err)
 {
-	struct svg_frame frames[SVG_ROWS_MOST + 1];
+	struct svg_frame frames[SVG_ROWS_MAX + 1];
 	unsigned rows = 1;
 	for (size_t i = 0; i < t->nodes.size; i++)
-		rows = ux_max(rows, ux_min(t->nodes.data[i].depth + 1, (unsigned)SVG_ROWS_MOST));
+		rows = ux_max(rows, ux_min(t->nodes.data[i].depth + 1, (unsigned)SVG_ROWS_MAX));
 	size_t column = options->type < t->n_types ? options->type : 0;
 	svg_put_head(t, options, rows, &s->out);
 	if (t->n_types == 0 || ux_call_total(t, 0, column) <= 0)

@@ -118,10 +118,10 @@ static enum ux_code folded_stack(struct folded_reader *r, struct ux_bytes stack,
 		const uint8_t *end = stack.size > 0 ? memchr(stack.data, ';', stack.size) : NULL;
 		size_t n = end ? (size_t)(end - stack.data) : stack.size;
 		last = !end;
-		if (depth == UX_PROFILE_DEPTH_MOST)
+		if (depth == UX_PROFILE_DEPTH_MAX)
 			return ux_error_set(err, UX_ELIMIT,
 					    "line %" PRIu64 ": stack has more than %d frames", line,
-					    UX_PROFILE_DEPTH_MOST);
+					    UX_PROFILE_DEPTH_MAX);
 		UX_TRY(folded_location(r, ux_bytes(stack.data, n), last, &location, err));
 		UX_TRY(ux_profile_push(r->profile, number, location, &number, err));
 		if (end)
@@ -154,7 +154,7 @@ enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct u
 /* --- writing ---------------------------------------------------------------------------------- */
 
 enum {
-	FOLDED_QUOTA_MOST = 128 << 20 /* bytes of all lines, for an output that is limited */
+	FOLDED_QUOTA_MAX = 128 << 20 /* bytes of all lines, for an output that is limited */
 };
 
 /* A line and its count. */
@@ -357,7 +357,7 @@ enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_de
 	struct ux_out_quota *quota = s->out.quota;
 	ux_cleanup(folded_writer_deinit) struct folded_writer w = {.profile = p, .mode = mode};
 	w.line.quota = w.text.quota = quota;
-	ux_arena_init(&w.arena, quota ? FOLDED_QUOTA_MOST : UX_PROFILE_BYTES_MOST);
+	ux_arena_init(&w.arena, quota ? FOLDED_QUOTA_MAX : UX_PROFILE_BYTES_MAX);
 	w.texts = calloc(p->locations.size, sizeof(*w.texts));
 	if (!w.texts)
 		return ux_error_nomem(err);

@@ -139,11 +139,11 @@ static void function_table_line(const struct ux_function_fields *fields, uint64_
 				struct ux_out *out)
 {
 	enum {
-		ULEB_MOST = 10,
-		MOST = ULEB_MOST + 1 + 3 * 2 * ULEB_MOST,
+		ULEB_MAX = 10,
+		MAX = ULEB_MAX + 1 + 3 * 2 * ULEB_MAX,
 	};
-	static_assert(MOST < 0x80, "the size of a line is one byte");
-	uint8_t *start = ux_out_room(out, MOST);
+	static_assert(MAX < 0x80, "the size of a line is one byte");
+	uint8_t *start = ux_out_room(out, MAX);
 	if (!start)
 		return;
 	uint8_t *size = ux_uleb_put(start, (uint64_t)number << 3 | UX_PROTOBUF_BYTES);
@@ -152,7 +152,7 @@ static void function_table_line(const struct ux_function_fields *fields, uint64_
 	p = function_table_put_number(p, fields->line_line, frame->line);
 	p = function_table_put_number(p, fields->line_column, frame->column);
 	*size = (uint8_t)(p - size - 1);
-	out->size -= MOST - (size_t)(p - start);
+	out->size -= MAX - (size_t)(p - start);
 }
 
 /* Whether two frames are of the same function. */

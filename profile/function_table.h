@@ -98,15 +98,15 @@ static inline struct ux_bytes ux_function_table_lines_of(const struct ux_functio
 void ux_function_table_release_lines(struct ux_function_table *t);
 
 /* Prefetches where the lines are, and the lines, once it is known where they are. */
-static inline void ux_function_table_expect_place(const struct ux_function_table *t,
-						  const struct ux_profile_location *l)
+static inline void ux_function_table_prefetch_place(const struct ux_function_table *t,
+						    const struct ux_profile_location *l)
 {
 	if (l->n > 0 && l->first >= t->first_line)
 		__builtin_prefetch(&t->line_of[l->first - t->first_line]);
 }
 
-static inline void ux_function_table_expect(const struct ux_function_table *t,
-					    const struct ux_profile_location *l)
+static inline void ux_function_table_prefetch(const struct ux_function_table *t,
+					      const struct ux_profile_location *l)
 {
 	if (l->n > 0 && l->first >= t->first_line)
 		__builtin_prefetch(t->lines.data + t->line_of[l->first - t->first_line]);

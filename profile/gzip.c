@@ -18,9 +18,9 @@ enum ux_code ux_gzip_write(struct ux_bytes bytes, struct ux_out *out, struct ux_
 	if (!c)
 		return ux_error_nomem(err);
 	size_t start = out->size;
-	size_t most = libdeflate_gzip_compress_bound(c, bytes.size);
-	uint8_t *to = ux_out_room(out, most);
-	size_t n = to ? libdeflate_gzip_compress(c, bytes.data, bytes.size, to, most) : 0;
+	size_t max = libdeflate_gzip_compress_bound(c, bytes.size);
+	uint8_t *to = ux_out_room(out, max);
+	size_t n = to ? libdeflate_gzip_compress(c, bytes.data, bytes.size, to, max) : 0;
 	libdeflate_free_compressor(c);
 	UX_TRY(ux_out_status(out, err));
 	if (n == 0)

@@ -14,7 +14,7 @@ void ux_kernel_copy_deinit(struct ux_kernel_copy *c)
 enum ux_code ux_kernel_copy_read(const struct ux_id *id, struct ux_kernel_copy *ret,
 				 struct ux_error *err)
 {
-	char hex[2 * UX_ID_GNU_MOST + 1];
+	char hex[2 * UX_ID_GNU_MAX + 1];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_kernel_copy_deinit) struct ux_kernel_copy c = {0};
 	const char *home = getenv("HOME");
@@ -27,9 +27,8 @@ enum ux_code ux_kernel_copy_read(const struct ux_id *id, struct ux_kernel_copy *
 		return ux_error_nomem(err);
 	}
 	UX_TRY(ux_file_map(c.path, &file, err));
-	if (file.bytes.size > UX_KALLSYMS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", c.path,
-				    UX_KALLSYMS_MOST);
+	if (file.bytes.size > UX_KALLSYMS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", c.path, UX_KALLSYMS_MAX);
 	UX_TRY(ux_kallsyms_parse(file.bytes, /* modules= */ NULL, &c.symbols, err));
 	*ret = c;
 	c = (struct ux_kernel_copy){0};

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 enum {
-	RELEASE_MOST = 255,   /* bytes; less than a name in a folder may have */
-	ENTRIES_MOST = 65536, /* files and folders of one release that are looked at */
+	RELEASE_MAX = 255,   /* bytes; less than a name in a folder may have */
+	ENTRIES_MAX = 65536, /* files and folders of one release that are looked at */
 };
 
-bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MOST])
+bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MAX])
 {
 	const uint8_t *slash = ux_bytes_find_last(path, '/');
 	struct ux_bytes s = path;
@@ -27,7 +27,7 @@ bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MOST])
 		s = ux_bytes(s.data + 1, s.size - 2);
 	else
 		return false;
-	if (s.size == 0 || s.size >= UX_MODULE_NAME_MOST)
+	if (s.size == 0 || s.size >= UX_MODULE_NAME_MAX)
 		return false;
 	for (size_t i = 0; i < s.size; i++)
 		name[i] = s.data[i] == '-' ? '_' : (char)s.data[i];
@@ -38,7 +38,7 @@ bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MOST])
 /* Whether a release is the name of a folder. */
 static bool module_release_is_name(struct ux_bytes release)
 {
-	return release.size > 0 && release.size <= RELEASE_MOST && release.data[0] != '.' &&
+	return release.size > 0 && release.size <= RELEASE_MAX && release.data[0] != '.' &&
 	       !memchr(release.data, '/', release.size) && !memchr(release.data, 0, release.size);
 }
 
@@ -77,7 +77,7 @@ static char *module_tree_walk(char *folder, const char *name)
 	ux_cleanup(module_tree_close) FTS *tree =
 		fts_open(folders, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, module_tree_compare);
 	const FTSENT *e = NULL;
-	for (size_t n = 0; tree && n < ENTRIES_MOST && (e = fts_read(tree)); n++)
+	for (size_t n = 0; tree && n < ENTRIES_MAX && (e = fts_read(tree)); n++)
 		if (e->fts_info != FTS_D && e->fts_info != FTS_DP &&
 		    ux_module_path_is(ux_bytes(e->fts_path, e->fts_pathlen), name))
 			return strdup(e->fts_path);

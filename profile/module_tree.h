@@ -17,10 +17,10 @@ enum ux_code ux_module_tree_find(struct ux_bytes root, struct ux_bytes release, 
 				 char **ret, struct ux_error *err) ux_must;
 
 enum {
-	UX_MODULE_NAME_MOST = 64, /* bytes; MODULE_NAME_LEN of Linux, include/linux/moduleparam.h */
+	UX_MODULE_NAME_MAX = 64, /* bytes; MODULE_NAME_LEN of Linux, include/linux/moduleparam.h */
 };
 
 /* The name that the kernel has for a module "[NAME]" or ".../NAME.ko.xz". False: it has none. */
-bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MOST]);
+bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MAX]);
 
 #endif

@@ -45,7 +45,7 @@ struct ux_otlp_resource {
 UX_VEC(ux_otlp_resources, struct ux_otlp_resource);
 
 enum {
-	UX_OTLP_RESOURCES_MOST =
+	UX_OTLP_RESOURCES_MAX =
 		4096, /* distinct ones; the samples of further ones are not kept apart */
 };
 

@@ -16,7 +16,7 @@ void ux_otlp_id_take(struct ux_bytes key, struct ux_bytes value, struct ux_id *i
 	for (size_t i = 0; i < ux_countof(kinds); i++) {
 		char text[UX_ID_TEXT];
 		struct ux_id found;
-		if (!ux_bytes_eq(key, ux_bytes_cstr(kinds[i].key)) || value.size > UX_ID_GO_MOST)
+		if (!ux_bytes_eq(key, ux_bytes_cstr(kinds[i].key)) || value.size > UX_ID_GO_MAX)
 			continue;
 		(void)snprintf(text, sizeof(text), "%s:%.*s", ux_id_type_name(kinds[i].type),
 			       (int)value.size, (const char *)value.data);

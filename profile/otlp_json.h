@@ -9,7 +9,7 @@
 #include "otlp.h"
 
 enum {
-	UX_OTLP_JSON_NESTED_MOST = 64 /* messages inside of each other */
+	UX_OTLP_JSON_NESTED_MAX = 64 /* messages inside of each other */
 };
 
 /* Whether the bytes may be such a message: an object with resource profiles or a dictionary. */

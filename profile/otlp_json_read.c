@@ -76,7 +76,7 @@ static void otlp_json_close(struct otlp_json *j, size_t start, size_t first_mark
 /* Reads an integer: a number, or a string with one. */
 static bool otlp_json_integer(struct otlp_json *j, enum ux_otlp_type type, uint64_t *ret)
 {
-	static const uint64_t most[] = {
+	static const uint64_t max[] = {
 		[UX_OTLP_INT32] = INT32_MAX,    [UX_OTLP_UINT32] = UINT32_MAX,
 		[UX_OTLP_INT64] = INT64_MAX,    [UX_OTLP_UINT64] = UINT64_MAX,
 		[UX_OTLP_FIXED64] = UINT64_MAX,
@@ -97,7 +97,7 @@ static bool otlp_json_integer(struct otlp_json *j, enum ux_otlp_type type, uint6
 	if (j->c.failed)
 		return false;
 	bool good = ux_json_integer(digits, ret, &negative) &&
-		    (negative ? is_signed && -*ret <= most[type] + 1 : *ret <= most[type]);
+		    (negative ? is_signed && -*ret <= max[type] + 1 : *ret <= max[type]);
 	if (!good) {
 		(void)ux_json_peek(&at);
 		j->c = at;
@@ -260,7 +260,7 @@ static void otlp_json_message(struct otlp_json *j, enum ux_otlp_message message)
 	struct ux_json_text key;
 	size_t n = 0;
 	uint32_t had = 0; /* bits of numbers */
-	if (j->depth == UX_OTLP_JSON_NESTED_MOST) {
+	if (j->depth == UX_OTLP_JSON_NESTED_MAX) {
 		ux_json_expected(&j->c, "more than 64 nested messages");
 		return;
 	}

@@ -222,9 +222,9 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 	n->n_locations++;
 	if (s->named || s->mapping == 0)
 		return UX_OK;
-	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MOST))
+	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MAX))
 		return ux_error_at(err, UX_ELIMIT, SECTION, otlp_offset(n, content.data),
-				   "more than %d locations without lines", UX_OTLP_LOCATIONS_MOST);
+				   "more than %d locations without lines", UX_OTLP_LOCATIONS_MAX);
 	if ((ux_unlikely(locations->size == locations->cap) &&
 	     !ux_otlp_locations_reserve(locations, locations->size + 1)) ||
 	    !otlp_begin_run(n, locations->size, s->mapping))
@@ -234,7 +234,7 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 }
 
 enum {
-	RESERVED_MOST = 1 << 14, /* locations for which there is room from the beginning */
+	RESERVED_MAX = 1 << 14, /* locations for which there is room from the beginning */
 };
 
 /* Makes room for the locations that are left of a table if all are as small as the next one. */
@@ -243,12 +243,12 @@ static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur 
 	const size_t left = ux_cur_left(c), size = left > 1 ? 2 + (size_t)c->pos[1] : left;
 	return ux_otlp_locations_reserve(
 		&n->locations,
-		n->locations.size + ux_min(left / ux_max(size, (size_t)1), (size_t)RESERVED_MOST));
+		n->locations.size + ux_min(left / ux_max(size, (size_t)1), (size_t)RESERVED_MAX));
 }
 
 enum {
 	SHAPE_WORDS = 2, /* so many words of 8 bytes have a shape, and no larger field has one */
-	SHAPE_MOST = SHAPE_WORDS * sizeof(uint64_t),
+	SHAPE_MAX = SHAPE_WORDS * sizeof(uint64_t),
 };
 
 /*
@@ -278,7 +278,7 @@ ux_inline bool otlp_shape_is(const struct otlp_shape *shape, const uint8_t *fiel
 static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 			   const struct otlp_scanned *s)
 {
-	uint8_t mask[SHAPE_MOST] = {0};
+	uint8_t mask[SHAPE_MAX] = {0};
 	const size_t size = 2 + (size_t)field[1];
 	*shape = (struct otlp_shape){.unnamed = !s->named && s->mapping != 0};
 	if (size > sizeof(mask) || !s->number)
@@ -306,7 +306,7 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
 						const uint8_t *end)
 {
-	const size_t room = ux_min(n->locations.cap, (size_t)UX_OTLP_LOCATIONS_MOST);
+	const size_t room = ux_min(n->locations.cap, (size_t)UX_OTLP_LOCATIONS_MAX);
 	struct otlp_shape shape = {.size = 0};
 	size_t place = n->locations.size;
 	uint32_t passed = 0;
@@ -496,9 +496,9 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 					     : otlp_id_numbers_insert(&numbers, module.id, &fresh);
 		if (!number || (fresh && !ux_otlp_modules_append(modules, module)))
 			return ux_error_nomem(err);
-		if (modules->size > UX_OTLP_MODULES_MOST)
+		if (modules->size > UX_OTLP_MODULES_MAX)
 			return ux_error_set(err, UX_ELIMIT, "mappings have more than %d modules",
-					    UX_OTLP_MODULES_MOST);
+					    UX_OTLP_MODULES_MAX);
 		if (fresh)
 			*number = (uint32_t)modules->size;
 		ux_out_u32(&s->modules, *number);

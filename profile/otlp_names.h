@@ -15,9 +15,9 @@
 #include "vec.h"
 
 enum {
-	UX_OTLP_MODULES_MOST = 100000, /* distinct identities in one message */
+	UX_OTLP_MODULES_MAX = 100000, /* distinct identities in one message */
 	/* locations of one message that lack lines; a message of 64 MiB has about as many */
-	UX_OTLP_LOCATIONS_MOST = 4 << 20,
+	UX_OTLP_LOCATIONS_MAX = 4 << 20,
 };
 
 /* Locations of one module that have no lines. */
@@ -92,7 +92,7 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 				uint32_t file);
 
 enum {
-	UX_OTLP_FUNCTION_MOST = 2 + 3 * (1 + 5), /* bytes: a tag, a size and three numbers */
+	UX_OTLP_FUNCTION_MAX = 2 + 3 * (1 + 5), /* bytes: a tag, a size and three numbers */
 };
 
 /*
@@ -112,7 +112,7 @@ ux_inline uint8_t *ux_otlp_functions_put_number(uint8_t *p, unsigned field, uint
 
 ux_inline uint8_t *ux_otlp_functions_put(uint8_t *p, uint32_t name, uint32_t linkage, uint32_t file)
 {
-	static_assert(UX_OTLP_FUNCTION_MOST < 0x80, "the size of a function is one byte");
+	static_assert(UX_OTLP_FUNCTION_MAX < 0x80, "the size of a function is one byte");
 	uint8_t *start = p + 2;
 	*p = OTLP_FUNCTION_TABLE << 3 | UX_PROTOBUF_BYTES;
 	uint8_t *end = ux_otlp_functions_put_number(start, OTLP_FUNCTION_NAME, name);
@@ -129,7 +129,7 @@ ux_inline void ux_otlp_functions_end(struct ux_otlp_names *n, size_t n_functions
 }
 
 enum {
-	UX_OTLP_LINE_MOST = 16, /* bytes of one line: a tag and a number of one byte, two of five */
+	UX_OTLP_LINE_MAX = 16, /* bytes of one line: a tag and a number of one byte, two of five */
 	UX_OTLP_LINES_BEHIND = 64, /* bytes behind the lines that can be read: most locations have
 				      fewer, which are copied at once */
 };
@@ -145,10 +145,10 @@ void ux_otlp_names_reserve(struct ux_otlp_names *n, size_t n_addresses);
  */
 ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 {
-	const size_t most = n_lines * UX_OTLP_LINE_MOST + UX_OTLP_LINES_BEHIND;
-	uint8_t *p = ux_out_room(&n->line_bytes, most);
+	const size_t max = n_lines * UX_OTLP_LINE_MAX + UX_OTLP_LINES_BEHIND;
+	uint8_t *p = ux_out_room(&n->line_bytes, max);
 	if (ux_likely(p != NULL))
-		n->line_bytes.size -= most;
+		n->line_bytes.size -= max;
 	return p;
 }
 

@@ -9,8 +9,8 @@
 #define SECTION "OTLP profiles"
 
 enum {
-	ULEB_MOST = 10, /* bytes of one number */
-	SIZE_MOST = 5,  /* bytes of a size, which is below 4 GiB */
+	ULEB_MAX = 10,      /* bytes of one number */
+	SIZE_BYTES_MAX = 5, /* bytes of a size, which is below 4 GiB */
 	/* bytes that are copied at once, where there is room, instead of a few */
 	FEW = 16,
 	WIDE = UX_OTLP_LINES_BEHIND,
@@ -34,14 +34,14 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions)
 {
 	/* An empty number's place is written before it is given up. */
-	const size_t most = n_functions * UX_OTLP_FUNCTION_MOST;
+	const size_t max = n_functions * UX_OTLP_FUNCTION_MAX;
 	if (n->n_functions == 0) { /* element 0 of each table is the zero value */
 		ux_protobuf_put_bytes(&n->functions, OTLP_FUNCTION_TABLE, UX_BYTES_NONE);
 		n->n_functions++;
 	}
-	uint8_t *p = ux_out_room(&n->functions, most);
+	uint8_t *p = ux_out_room(&n->functions, max);
 	if (p)
-		n->functions.size -= most;
+		n->functions.size -= max;
 	return p;
 }
 
@@ -166,7 +166,7 @@ static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_f
 		otlp_copy_borrowed(c);
 	}
 	const size_t size = (size_t)(c->to - start) - size_bytes;
-	uint8_t number[ULEB_MOST];
+	uint8_t number[ULEB_MAX];
 	const size_t n_number = (size_t)(ux_uleb_put(number, size) - number);
 	if (n_number < size_bytes)
 		memmove(start + n_number, start + size_bytes, size);
@@ -182,20 +182,20 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 		ux_out_put(out, n->bytes.data, n->bytes.size);
 		return ux_out_status(out, err);
 	}
-	size_t left = 0, most = n->bytes.size + n->line_bytes.size + n->functions.size +
-				n->strings.fields.size + n->strings.borrowed_bytes + NAMES;
+	size_t left = 0, max = n->bytes.size + n->line_bytes.size + n->functions.size +
+			       n->strings.fields.size + n->strings.borrowed_bytes + NAMES;
 	struct ux_cur c = ux_cur_make(n->bytes, SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
 		left += f.number == OTLP_DICTIONARY;
 	/* Sizes may need more bytes than they had. */
-	most += (left + n->locations.size) * SIZE_MOST;
-	uint8_t *start = ux_out_room(out, most);
+	max += (left + n->locations.size) * SIZE_BYTES_MAX;
+	uint8_t *start = ux_out_room(out, max);
 	if (!start)
 		return ux_out_status(out, err);
 	struct otlp_copy copy = {
 		.names = n,
 		.to = start,
-		.room_end = start + most,
+		.room_end = start + max,
 		.few_end = n->bytes.data + n->bytes.size - ux_min(n->bytes.size, (size_t)FEW),
 	};
 	c = ux_cur_make(n->bytes, SECTION, false);
@@ -205,7 +205,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 		else
 			otlp_copy(&copy, f.whole.data, f.whole.size);
 	}
-	out->size -= most - (size_t)(copy.to - start);
+	out->size -= max - (size_t)(copy.to - start);
 	UX_TRY(ux_cur_status(&c, err));
 	return ux_out_status(out, err);
 }

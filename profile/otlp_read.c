@@ -238,10 +238,10 @@ static enum ux_code otlp_read_stack(struct otlp_reader *r, struct ux_cur c, stru
 			if (l >= r->file->n_locations)
 				return ux_otlp_dangling(&c, "location", l, r->file->n_locations,
 							err);
-			if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
+			if (r->stack.size >= UX_PROFILE_DEPTH_MAX)
 				return ux_error_at(err, UX_ELIMIT, OTLP_SECTION, ux_cur_off(&c),
 						   "stack has more than %d locations",
-						   UX_PROFILE_DEPTH_MOST);
+						   UX_PROFILE_DEPTH_MAX);
 			if (!otlp_numbers_append(&r->stack, r->file->first_location + (uint32_t)l))
 				return ux_error_nomem(err);
 		}

@@ -27,9 +27,9 @@ static enum ux_code otlp_read_type(struct otlp_reader *r, struct ux_cur c, size_
 			*ret = i;
 			return UX_OK;
 		}
-	if (p->samples.size > 0 || p->n_types == UX_PROFILE_VALUES_MOST)
+	if (p->samples.size > 0 || p->n_types == UX_PROFILE_VALUES_MAX)
 		return ux_error_at(err, UX_ELIMIT, OTLP_SECTION, ux_cur_off(&c),
-				   "profiles have more than %d types", UX_PROFILE_VALUES_MOST);
+				   "profiles have more than %d types", UX_PROFILE_VALUES_MAX);
 	*ret = p->n_types;
 	p->types[p->n_types++] = type;
 	return UX_OK;
@@ -38,7 +38,7 @@ static enum ux_code otlp_read_type(struct otlp_reader *r, struct ux_cur c, size_
 static enum ux_code otlp_read_sample(struct otlp_reader *r, size_t type, struct ux_cur c,
 				     struct ux_error *err)
 {
-	int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+	int64_t values[UX_PROFILE_VALUES_MAX] = {0};
 	uint64_t stack = 0, sum = 0, times = 0;
 	bool has_value = false;
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
@@ -178,7 +178,7 @@ static enum ux_code otlp_set_thread(struct otlp_reader *r, const struct otlp_abo
 	uint32_t *thread = ux_profile_numbers_insert(&r->resource_of, number, &fresh);
 	if (!thread)
 		return ux_error_nomem(err);
-	if (fresh && r->resources->size >= UX_OTLP_RESOURCES_MOST) {
+	if (fresh && r->resources->size >= UX_OTLP_RESOURCES_MAX) {
 		*thread = (uint32_t)r->resources->size;
 	} else if (fresh) {
 		UX_TRY(ux_profile_add_thread(r->profile, (struct ux_profile_thread){0}, thread,

@@ -5,7 +5,7 @@
 #include "otlp_fields.h"
 
 enum {
-	FIELDS_MOST = 12 /* of a message, with the end */
+	FIELDS_MAX = 12 /* of a message, with the end */
 };
 
 #define ONE(number, type, name)                              \
@@ -34,7 +34,7 @@ enum {
 	}
 
 /* clang-format off */
-static const struct ux_otlp_field otlp_messages[UX_OTLP_MESSAGE_COUNT][FIELDS_MOST] = {
+static const struct ux_otlp_field otlp_messages[UX_OTLP_MESSAGE_COUNT][FIELDS_MAX] = {
 	[UX_OTLP_REQUEST] = {
 		TABLE(OTLP_RESOURCE_PROFILES, RESOURCE_PROFILES, "resourceProfiles"),
 		INNER(OTLP_DICTIONARY, DICTIONARY, "dictionary"),

@@ -65,16 +65,16 @@ static struct ux_otlp_string_slot *otlp_string_slot(const struct ux_otlp_strings
 static bool otlp_strings_append(struct ux_otlp_strings *s, struct ux_bytes text)
 {
 	enum {
-		HEAD_MOST = 11, /* bytes of a tag and a size */
+		HEAD_MAX = 11, /* bytes of a tag and a size */
 	};
-	const size_t most = HEAD_MOST + text.size;
-	uint8_t *start = ux_out_room(&s->fields, most);
+	const size_t max = HEAD_MAX + text.size;
+	uint8_t *start = ux_out_room(&s->fields, max);
 	if (ux_unlikely(!start))
 		return false;
 	*start = OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES;
 	uint8_t *to = ux_uleb_put(start + 1, text.size);
 	memcpy(to, text.data, text.size);
-	s->fields.size -= most - (size_t)(to + text.size - start);
+	s->fields.size -= max - (size_t)(to + text.size - start);
 	const struct ux_otlp_string one = {(uint32_t)(to - s->fields.data), (uint32_t)text.size};
 	return s->fields.size <= UINT32_MAX && ux_otlp_string_list_append(&s->list, one);
 }

@@ -102,7 +102,7 @@ ux_inline void ux_otlp_strings_borrow(struct ux_otlp_strings *s, const uint8_t *
 void ux_otlp_strings_settle(struct ux_otlp_strings *s);
 
 /* Prefetches where a string with this hash is looked for. */
-ux_inline void ux_otlp_strings_expect(const struct ux_otlp_strings *s, uint32_t hash)
+ux_inline void ux_otlp_strings_prefetch(const struct ux_otlp_strings *s, uint32_t hash)
 {
 	if (s->slots.size > 0)
 		__builtin_prefetch(&s->slots.data[hash & (s->slots.size - 1)]);

@@ -14,11 +14,11 @@
 
 enum {
 	MAGIC_BYTES = 8,
-	PIPE_HEADER = 16,        /* magic, size */
-	FILE_HEADER = 104,       /* with the bits of the features */
-	FRONT_MOST = 64 << 20,   /* bytes in front of the records: attrs and IDs of all events */
-	SECTION_MOST = 64 << 20, /* bytes of a feature section that is read */
-	PEEK_MOST = 4096,        /* of one that is read in front of the records */
+	PIPE_HEADER = 16,       /* magic, size */
+	FILE_HEADER = 104,      /* with the bits of the features */
+	FRONT_MAX = 64 << 20,   /* bytes in front of the records: attrs and IDs of all events */
+	SECTION_MAX = 64 << 20, /* bytes of a feature section that is read */
+	PEEK_MAX = 4096,        /* of one that is read in front of the records */
 	FEATURE_WORDS = UX_PERF_FEATURES / 64,
 };
 
@@ -386,10 +386,10 @@ static enum ux_code perf_read_attrs(struct perf_data *d, const struct perf_heade
 {
 	struct ux_bytes bytes;
 	const size_t range_bytes = 2 * sizeof(uint64_t);
-	if (h->attr_size < UX_PERF_ATTR_LEAST + range_bytes)
+	if (h->attr_size < UX_PERF_ATTR_MIN + range_bytes)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "attrs have %" PRIu64 " bytes; expected at least %zu",
-				    h->attr_size, UX_PERF_ATTR_LEAST + range_bytes);
+				    h->attr_size, UX_PERF_ATTR_MIN + range_bytes);
 	if (!ux_bytes_sub(front, h->attrs.off, h->attrs.size, &bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "the attrs are at %" PRIu64 ", not before the records",
@@ -429,7 +429,7 @@ static enum ux_code perf_read_section(struct perf_data *d, const struct perf_sec
 {
 	struct ux_out bytes __attribute__((cleanup(ux_out_deinit))) = {0};
 	uint64_t passed = 0;
-	if (s->range.off < d->outer.off || s->range.size > SECTION_MOST)
+	if (s->range.off < d->outer.off || s->range.size > SECTION_MAX)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "feature %" PRIu64 " is out of bounds: %" PRIu64
 				    " bytes at %" PRIu64,
@@ -507,12 +507,12 @@ static enum ux_code perf_header_parse(struct ux_bytes bytes, bool swap, struct p
 	UX_TRY(ux_cur_status(&c, err));
 	if (swap)
 		perf_fix_features(ret);
-	if (ret->data.off < FILE_HEADER || ret->data.off > FRONT_MOST ||
+	if (ret->data.off < FILE_HEADER || ret->data.off > FRONT_MAX ||
 	    ret->data.size > UINT64_MAX - ret->data.off)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "records are out of bounds: %" PRIu64 " bytes at %" PRIu64
 				    "; expected an offset of %d to %d",
-				    ret->data.size, ret->data.off, FILE_HEADER, FRONT_MOST);
+				    ret->data.size, ret->data.off, FILE_HEADER, FRONT_MAX);
 	return UX_OK;
 }
 
@@ -528,7 +528,7 @@ static bool perf_data_peek(const struct perf_data *d, uint64_t off, uint64_t siz
 		return ux_out_status(ret, NULL) == UX_OK;
 	}
 	if (d->source.fd < 0 || fstat(d->source.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    size > PEEK_MOST || off > INT64_MAX)
+	    size > PEEK_MAX || off > INT64_MAX)
 		return false;
 	uint8_t *to = ux_out_room(ret, size);
 	ssize_t n = to ? pread(d->source.fd, to, size, (off_t)off) : -1;

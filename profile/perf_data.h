@@ -57,11 +57,11 @@ bool ux_perf_data_is(struct ux_bytes head);
 /*
  * Reads a recording into an empty profile; p->keep_times may be set. What is complete is kept: a
  * file that ends too early, or that is damaged behind its header, gives UX_OK and the damage in
- * *ret. Beside the profile it needs at most UX_PERF_WAITING_MOST bytes for records that wait for
+ * *ret. Beside the profile it needs at most UX_PERF_WAITING_MAX bytes for records that wait for
  * earlier ones, and the mappings of the processes that were alive.
  *
  * Values of a sample: for each event, 1 and its period. With more than half of
- * UX_PROFILE_VALUES_MOST events: the 1 alone, for all of them together.
+ * UX_PROFILE_VALUES_MAX events: the 1 alone, for all of them together.
  *
  * Address kinds: files and the vdso UX_PROFILE_OFFSET; the kernel, its modules and JIT code
  * UX_PROFILE_ADDRESS. BPF programs are named. For a recorded jitdump there is a module of kind

@@ -44,8 +44,8 @@ enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf
 	ret->type = ux_cur_u32(&c);
 	ret->size = ux_cur_u32(&c);
 	if (ret->size == 0)
-		ret->size = UX_PERF_ATTR_LEAST;
-	if (ret->size < UX_PERF_ATTR_LEAST)
+		ret->size = UX_PERF_ATTR_MIN;
+	if (ret->size < UX_PERF_ATTR_MIN)
 		ux_cur_bad(&c, "size is smaller than that of any version");
 	ret->config = ux_cur_u64(&c);
 	ret->period = ux_cur_u64(&c);
@@ -98,8 +98,8 @@ enum ux_code ux_perf_events_add(struct ux_perf_events *e, const struct ux_perf_a
 {
 	struct ux_perf_event event = {.attr = *attr, .period = attr->period};
 	uint64_t type = attr->sample_type;
-	if (e->list.size >= UX_PERF_EVENTS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d events", UX_PERF_EVENTS_MOST);
+	if (e->list.size >= UX_PERF_EVENTS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d events", UX_PERF_EVENTS_MAX);
 	if ((attr->flags >> UX_PERF_ATTR_FREQ & 1) != 0) {
 		const uint64_t second = 1000000000;
 		bool clock = attr->type == UX_PERF_TYPE_SOFTWARE &&

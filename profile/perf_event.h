@@ -48,10 +48,10 @@ struct ux_perf_record {
 };
 
 enum {
-	UX_PERF_RECORD_HEAD = 8,     /* bytes of a record's header */
-	UX_PERF_RECORD_MOST = 65535, /* bytes of a record */
-	UX_PERF_ATTR_LEAST = 64,     /* bytes of the first version of perf_event_attr */
-	UX_PERF_EVENTS_MOST = 65536, /* tracepoints are thousands */
+	UX_PERF_RECORD_HEAD = 8,    /* bytes of a record's header */
+	UX_PERF_RECORD_MAX = 65535, /* bytes of a record */
+	UX_PERF_ATTR_MIN = 64,      /* bytes of the first version of perf_event_attr */
+	UX_PERF_EVENTS_MAX = 65536, /* tracepoints are thousands */
 };
 
 struct ux_perf_sample {

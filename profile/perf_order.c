@@ -61,8 +61,7 @@ enum ux_code ux_perf_order_add(struct ux_perf_order *o, struct ux_perf_waiting r
 	if (behind)
 		o->sorted = o->list.size;
 	o->newest = ux_max(o->newest, record.time);
-	if (o->list.size < UX_PERF_RECORDS_MOST &&
-	    live < UX_PERF_WAITING_MOST / UX_PERF_BLOCK_BYTES)
+	if (o->list.size < UX_PERF_RECORDS_MAX && live < UX_PERF_WAITING_MAX / UX_PERF_BLOCK_BYTES)
 		return UX_OK;
 	perf_order_sort(o);
 	return perf_order_use(o, (o->list.size + 1) / 2, err);

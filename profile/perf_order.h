@@ -10,8 +10,8 @@
 #include "perf_stream.h"
 
 enum {
-	UX_PERF_WAITING_MOST = 48 << 20, /* bytes of blocks with records that wait */
-	UX_PERF_RECORDS_MOST = 1 << 19,  /* records that wait */
+	UX_PERF_WAITING_MAX = 48 << 20, /* bytes of blocks with records that wait */
+	UX_PERF_RECORDS_MAX = 1 << 19,  /* records that wait */
 };
 
 /* A record that waits. */

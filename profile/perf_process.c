@@ -305,12 +305,12 @@ static void perf_mmap_identity(struct ux_cur *c, const struct ux_perf_record *re
 	enum {
 		IDENTITY = 24, /* bytes */
 		ID_AT = 4,
-		ID_MOST = 20
+		ID_MAX = 20
 	};
 	struct ux_cur place = *c;
 	struct ux_bytes identity = ux_cur_take(c, IDENTITY);
 	if ((record->misc & UX_PERF_MISC_MMAP_BUILD_ID) != 0 && identity.size > 0) {
-		size_t size = ux_min((size_t)identity.data[0], (size_t)ID_MOST);
+		size_t size = ux_min((size_t)identity.data[0], (size_t)ID_MAX);
 		m->id = ux_perf_build_id(ux_bytes(identity.data + ID_AT, size),
 					 /* has_size: */ true);
 		return;

@@ -39,7 +39,7 @@ static void perf_reader_begin_types(struct ux_perf_reader *r)
 			values += 2;
 	}
 	r->has_types = true;
-	r->one_value = values == 0 || values > UX_PROFILE_VALUES_MOST;
+	r->one_value = values == 0 || values > UX_PROFILE_VALUES_MAX;
 	r->profile->n_types = r->one_value ? 1 : values;
 }
 
@@ -48,11 +48,12 @@ static enum ux_code perf_type_set(struct ux_profile *p, struct ux_profile_type *
 				  struct ux_error *err)
 {
 	enum {
-		NAME_MOST = 200
+		NAME_BYTES_MAX = 200
 	};
-	char text[NAME_MOST + 16];
-	int n = snprintf(text, sizeof(text), "%.*s%s", (int)ux_min(name.size, (size_t)NAME_MOST),
-			 (const char *)name.data, suffix);
+	char text[NAME_BYTES_MAX + 16];
+	int n = snprintf(text, sizeof(text), "%.*s%s",
+			 (int)ux_min(name.size, (size_t)NAME_BYTES_MAX), (const char *)name.data,
+			 suffix);
 	UX_TRY(ux_profile_string(p, ux_bytes(text, (size_t)n), &type->name, err));
 	return ux_profile_string(p, ux_bytes_cstr(unit), &type->unit, err);
 }
@@ -172,13 +173,13 @@ static struct perf_chain_end perf_chain_shared(struct ux_bytes chain, bool swap,
 					       const struct ux_perf_words *old)
 {
 	struct perf_chain_end end = {0};
-	const size_t most = ux_min(chain.size / sizeof(uint64_t), old->size);
-	if (most == 0) /* of an empty chain there is no pointer either */
+	const size_t max = ux_min(chain.size / sizeof(uint64_t), old->size);
+	if (max == 0) /* of an empty chain there is no pointer either */
 		return end;
 	const uint8_t *at = chain.data + chain.size;
 	const uint64_t *other = ux_perf_words_end(old);
 	size_t zeros = 0;
-	for (size_t n = 1; n <= most; n++) {
+	for (size_t n = 1; n <= max; n++) {
 		uint64_t v = perf_word(at -= sizeof(uint64_t), swap);
 		if (v != perf_word((const uint8_t *)--other, swap) || v >= UX_PERF_CONTEXT_FIRST)
 			break;
@@ -464,10 +465,10 @@ static bool perf_recent_is_of(const struct ux_perf_recent *recent, const struct 
 /* How many links at the end of r->links are those of the recent ones, which are copied. */
 static size_t perf_links_shared(struct ux_perf_reader *r, const struct ux_perf_recent *recent)
 {
-	size_t shared = 0, most = ux_min(r->links.size, recent->links.size);
+	size_t shared = 0, max = ux_min(r->links.size, recent->links.size);
 	struct ux_perf_link *link = ux_perf_links_end(&r->links);
 	const struct ux_perf_link *old = ux_perf_links_end(&recent->links);
-	for (; shared < most && perf_link_eq(--link, --old); shared++)
+	for (; shared < max && perf_link_eq(--link, --old); shared++)
 		*link = *old;
 	return shared;
 }
@@ -567,7 +568,7 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 {
 	struct ux_perf_sample sample;
 	const struct ux_perf_thread *thread = NULL;
-	int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+	int64_t values[UX_PROFILE_VALUES_MAX] = {0};
 	uint32_t stack = 0;
 	if (!r->has_types)
 		perf_reader_begin_types(r);

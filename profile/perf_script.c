@@ -488,9 +488,9 @@ static enum ux_code script_add(struct script_reader *r, const struct script_fram
 			       struct ux_error *err)
 {
 	uint32_t location = 0;
-	if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
+	if (r->stack.size >= UX_PROFILE_DEPTH_MAX)
 		return ux_error_set(err, UX_ELIMIT, "stack has more than %d locations",
-				    UX_PROFILE_DEPTH_MOST);
+				    UX_PROFILE_DEPTH_MAX);
 	UX_TRY(script_locate(r, f, &location, err));
 	return script_stack_append(&r->stack, location) ? UX_OK : ux_error_nomem(err);
 }

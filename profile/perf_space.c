@@ -43,8 +43,8 @@ static enum ux_code perf_space_own(struct ux_perf_spaces *all, struct ux_perf_sp
 	struct ux_perf_space *old = *space;
 	size_t n = old ? old->list.size : 0;
 	bool shared = !old || old->users > 1;
-	if (n + 2 > UX_PERF_SPACE_MOST ||
-	    all->mappings + 2 + (shared ? n : 0) > UX_PERF_MAPPINGS_MOST)
+	if (n + 2 > UX_PERF_SPACE_MAX ||
+	    all->mappings + 2 + (shared ? n : 0) > UX_PERF_MAPPINGS_MAX)
 		return UX_ELIMIT;
 	if (!shared)
 		return ux_perf_mapping_list_reserve(&old->list, n + 2) ? UX_OK

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-static_assert(UX_PERF_BLOCK_BYTES > (int)UX_PERF_RECORD_MOST, "a block has room for each record");
+static_assert(UX_PERF_BLOCK_BYTES > (int)UX_PERF_RECORD_MAX, "a block has room for each record");
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
@@ -136,7 +136,7 @@ enum ux_code ux_perf_file_fill(void *ctx, uint8_t *room, size_t n, size_t *ret_n
 /* --- compressed records ----------------------------------------------------------------------- */
 
 /* Largest window of the compressor, as a power of two: zstd's levels up to 20. */
-#define WINDOW_LOG_MOST 25
+#define WINDOW_LOG_MAX 25
 
 /* What a recording may be decompressed to: perf's own ratio is 3 to 50. */
 #define EXPANSION_BYTES (UINT64_C(64) << 20)
@@ -152,7 +152,7 @@ static enum ux_code perf_zstd_open(struct ux_perf_zstd *z, struct ux_error *err)
 {
 	z->stream = ZSTD_createDStream();
 	if (!z->stream ||
-	    ZSTD_isError(ZSTD_DCtx_setParameter(z->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MOST)))
+	    ZSTD_isError(ZSTD_DCtx_setParameter(z->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
 		return ux_error_nomem(err);
 	return UX_OK;
 }

@@ -346,10 +346,10 @@ static enum ux_code pprof_read_stack(struct pprof_reader *r, struct ux_cur *c,
 		if (location == 0)
 			return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
 					   "unknown location %" PRIu64, id);
-		if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
+		if (r->stack.size >= UX_PROFILE_DEPTH_MAX)
 			return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(c),
 					   "stack has more than %d locations",
-					   UX_PROFILE_DEPTH_MOST);
+					   UX_PROFILE_DEPTH_MAX);
 		if (!pprof_numbers_append(&r->stack, location))
 			return ux_error_nomem(err);
 	}
@@ -358,7 +358,7 @@ static enum ux_code pprof_read_stack(struct pprof_reader *r, struct ux_cur *c,
 
 static enum ux_code pprof_read_sample(struct pprof_reader *r, struct ux_cur c, struct ux_error *err)
 {
-	int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+	int64_t values[UX_PROFILE_VALUES_MAX] = {0};
 	size_t n = 0;
 	r->stack.size = 0;
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
@@ -400,9 +400,9 @@ static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_prot
 	struct ux_profile *p = r->profile;
 	switch (f->number) {
 	case PPROF_SAMPLE_TYPE:
-		if (p->n_types == UX_PROFILE_VALUES_MOST)
+		if (p->n_types == UX_PROFILE_VALUES_MAX)
 			return ux_error_set(err, UX_ELIMIT, "sample has more than %d values",
-					    UX_PROFILE_VALUES_MOST);
+					    UX_PROFILE_VALUES_MAX);
 		return pprof_read_type(r, f->bytes, &p->types[p->n_types++], err);
 	case PPROF_PERIOD_TYPE:
 		return pprof_read_type(r, f->bytes, &p->period_type, err);

@@ -73,7 +73,7 @@ static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur
 					   struct ux_error *err)
 {
 	enum {
-		HEAD_MOST = 11 /* bytes of a tag and a size */
+		HEAD_MAX = 11 /* bytes of a tag and a size */
 	};
 	const struct ux_bytes lines = ux_function_table_lines_of(&w->table, l);
 	struct ux_bytes content = ux_bytes(c.pos, ux_cur_left(&c));
@@ -87,8 +87,8 @@ static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur
 		UX_TRY(ux_out_status(&w->message, err));
 		content = ux_out_bytes(&w->message);
 	}
-	const size_t most = HEAD_MOST + content.size + lines.size;
-	uint8_t *start = ux_out_room(w->out, most), *p = start;
+	const size_t max = HEAD_MAX + content.size + lines.size;
+	uint8_t *start = ux_out_room(w->out, max), *p = start;
 	if (!start)
 		return ux_out_status(w->out, err);
 	*p++ = PPROF_LOCATION << 3 | UX_PROTOBUF_BYTES;
@@ -98,7 +98,7 @@ static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur
 	p += content.size;
 	memcpy(p, lines.data, lines.size);
 	p += lines.size;
-	w->out->size -= most - (size_t)(p - start);
+	w->out->size -= max - (size_t)(p - start);
 	return UX_OK;
 }
 
@@ -148,9 +148,9 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 			const size_t left = w->profile->locations.size - location;
 			l = &w->profile->locations.data[location];
 			if (left > 2 * AHEAD)
-				ux_function_table_expect_place(&w->table, l + 2 * AHEAD);
+				ux_function_table_prefetch_place(&w->table, l + 2 * AHEAD);
 			if (left > AHEAD)
-				ux_function_table_expect(&w->table, l + AHEAD);
+				ux_function_table_prefetch(&w->table, l + AHEAD);
 			location++;
 		}
 		if (l && pprof_is_new(l))

@@ -18,7 +18,7 @@ static enum ux_code profile_has_room(size_t n, const char *what, struct ux_error
 enum ux_code ux_strings_init(struct ux_strings *s, struct ux_error *err)
 {
 	*s = (struct ux_strings){0};
-	ux_arena_init(&s->arena, UX_PROFILE_BYTES_MOST);
+	ux_arena_init(&s->arena, UX_PROFILE_BYTES_MAX);
 	return ux_string_list_append(&s->list, UX_STR("")) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -130,10 +130,10 @@ enum {
 enum ux_code ux_profile_charge(struct ux_profile *p, size_t bytes, struct ux_error *err)
 {
 	p->charged += bytes;
-	if (p->most > 0 && p->charged > p->most)
+	if (p->max > 0 && p->charged > p->max)
 		return ux_error_set(err, UX_ELIMIT,
 				    "the profile takes more than %" PRIu64 " bytes of memory",
-				    p->most);
+				    p->max);
 	return UX_OK;
 }
 

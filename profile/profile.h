@@ -14,12 +14,12 @@
 #include "vec.h"
 
 enum {
-	UX_PROFILE_VALUES_MOST = 16,   /* values of a sample, such as a count and nanoseconds */
-	UX_PROFILE_DEPTH_MOST = 65536, /* locations in a stack */
+	UX_PROFILE_VALUES_MAX = 16,   /* values of a sample, such as a count and nanoseconds */
+	UX_PROFILE_DEPTH_MAX = 65536, /* locations in a stack */
 };
 
 /* Limit of the memory of one profile, for its strings and for each of its tables. */
-#define UX_PROFILE_BYTES_MOST (UINT64_C(8) << 30)
+#define UX_PROFILE_BYTES_MAX (UINT64_C(8) << 30)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
@@ -193,7 +193,7 @@ struct ux_profile {
 	struct ux_profile_threads threads;
 	struct ux_profile_samples samples;
 	struct ux_profile_values values;
-	struct ux_profile_type types[UX_PROFILE_VALUES_MOST];
+	struct ux_profile_type types[UX_PROFILE_VALUES_MAX];
 	size_t n_types;
 	struct ux_profile_starts starts; /* ux_profile_start() */
 	uint64_t start_ns;               /* wall clock at the start of the recording; 0: unknown */
@@ -206,10 +206,10 @@ struct ux_profile {
 	bool keep_times;  /* each sample stays on its own; set before the first one is added */
 	/*
 	 * Limit of the memory of all tables, those of a reader included, set before the first
-	 * element is added; 0: that of each table alone (UX_PROFILE_BYTES_MOST). `charged` is what
+	 * element is added; 0: that of each table alone (UX_PROFILE_BYTES_MAX). `charged` is what
 	 * they have, counted as elements are added.
 	 */
-	uint64_t most;
+	uint64_t max;
 	uint64_t charged;
 	struct ux_profile_places places; /* location of a place */
 	struct ux_profile_stack_index stack_of;

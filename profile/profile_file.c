@@ -154,7 +154,7 @@ __attribute__((format(printf, 3, 4))) static enum ux_code profile_file_try_fmt(
 static enum ux_code profile_file_try_tree(struct profile_file_search *s, const char *dir, size_t n,
 					  struct ux_error *err)
 {
-	char hex[2 * UX_ID_GNU_MOST + 1];
+	char hex[2 * UX_ID_GNU_MAX + 1];
 	if (s->id->type != UX_ID_GNU || s->id->size < 2)
 		return UX_OK;
 	ux_hex_encode(ux_bytes(s->id->bytes, s->id->size), hex);
@@ -166,7 +166,7 @@ static enum ux_code profile_file_try_tree(struct profile_file_search *s, const c
 /* Tries perf's cache of the binaries that it has recorded ("perf buildid-cache"). */
 static enum ux_code profile_file_try_perf(struct profile_file_search *s, struct ux_error *err)
 {
-	char hex[2 * UX_ID_GNU_MOST + 1];
+	char hex[2 * UX_ID_GNU_MAX + 1];
 	const char *home = getenv("HOME");
 	if (!home || *home != '/' || s->id->type != UX_ID_GNU || s->id->size < 2)
 		return UX_OK;
@@ -210,7 +210,7 @@ static enum ux_code profile_file_try_module(struct profile_file_search *s, const
 static enum ux_code profile_file_try_release(struct profile_file_search *s, const char *dir,
 					     size_t n, const char *path, struct ux_error *err)
 {
-	char name[UX_MODULE_NAME_MOST];
+	char name[UX_MODULE_NAME_MAX];
 	char *found = NULL;
 	if (s->symbols || !ux_module_name(ux_bytes_cstr(path), name))
 		return UX_OK;
@@ -252,7 +252,7 @@ static enum ux_code profile_file_search(struct profile_file_search *s, const cha
 {
 	const char *debug_dirs =
 		ux_symbols_cache_search(ux_process_cache_symbols(s->sources->cache))->dirs;
-	char name[UX_MODULE_NAME_MOST];
+	char name[UX_MODULE_NAME_MAX];
 	if (!debug_dirs)
 		debug_dirs = UX_DEBUG_DIRS_DEFAULT;
 	UX_TRY(profile_file_try_dirs(s, s->sources->file_dirs, path, err));
@@ -300,7 +300,7 @@ enum ux_code ux_profile_ko_find(const struct ux_profile_sources *sources, struct
 				enum ux_symbols_depth depth, char **ret_path,
 				struct ux_file_symbols **ret, struct ux_error *err)
 {
-	char path[UX_MODULE_NAME_MOST + 2];
+	char path[UX_MODULE_NAME_MAX + 2];
 	struct profile_file_search s = {.sources = sources,
 					.id = id,
 					.depth = depth,

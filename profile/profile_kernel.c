@@ -52,7 +52,7 @@ static enum ux_code profile_kernel_find_module(const struct ux_profile *p,
 					       const struct ux_profile_module *m,
 					       struct ux_profile_kernel *k, struct ux_error *err)
 {
-	char name[UX_MODULE_NAME_MOST] = "";
+	char name[UX_MODULE_NAME_MAX] = "";
 	const struct ux_kernel_part *part = NULL;
 	if (ux_module_name(ux_profile_text(p, m->path), name))
 		part = ux_kernel_part_find(k->kernel, name);

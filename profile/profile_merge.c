@@ -8,11 +8,11 @@
 struct merge_numbers {
 	struct ux_profile_merger *merger;
 	const struct ux_profile *from;
-	uint32_t *strings;                       /* each plus 1 */
-	uint32_t *modules;                       /* each plus 1 */
-	uint32_t *locations;                     /* each plus 1 */
-	uint32_t *stacks;                        /* each plus 1 */
-	size_t value_of[UX_PROFILE_VALUES_MOST]; /* SIZE_MAX: there is no room for this value */
+	uint32_t *strings;                      /* each plus 1 */
+	uint32_t *modules;                      /* each plus 1 */
+	uint32_t *locations;                    /* each plus 1 */
+	uint32_t *stacks;                       /* each plus 1 */
+	size_t value_of[UX_PROFILE_VALUES_MAX]; /* SIZE_MAX: there is no room for this value */
 	struct ux_out key;
 	struct ux_profile_frames frames;
 };
@@ -210,7 +210,7 @@ static enum ux_code merge_types(struct merge_numbers *n, struct ux_error *err)
 		while (k < p->n_types &&
 		       (p->types[k].name != type.name || p->types[k].unit != type.unit))
 			k++;
-		if (k == p->n_types && k < UX_PROFILE_VALUES_MOST)
+		if (k == p->n_types && k < UX_PROFILE_VALUES_MAX)
 			UX_TRY(merge_widen(p, type, err));
 		n->value_of[i] = k < p->n_types ? k : SIZE_MAX;
 	}
@@ -223,7 +223,7 @@ static enum ux_code merge_samples(struct merge_numbers *n, uint32_t thread, stru
 	for (size_t i = 0; i < p->samples.size; i++) {
 		const struct ux_profile_sample *s = &p->samples.data[i];
 		const int64_t *values = ux_profile_sample_values(p, s);
-		int64_t sums[UX_PROFILE_VALUES_MOST] = {0};
+		int64_t sums[UX_PROFILE_VALUES_MAX] = {0};
 		if (thread != UX_MERGE_ALL && s->thread != thread)
 			continue;
 		for (size_t k = 0; k < p->n_types; k++)

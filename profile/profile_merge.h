@@ -24,7 +24,7 @@ void ux_profile_merger_deinit(struct ux_profile_merger *m);
 /*
  * Adds the samples of a profile: those of one thread, or UX_MERGE_ALL. The first profile decides
  * which values there are; values of the same type are added up, and further types are added as long
- * as there are less than UX_PROFILE_VALUES_MOST. Threads and times of samples are not kept. The
+ * as there are less than UX_PROFILE_VALUES_MAX. Threads and times of samples are not kept. The
  * start is the earliest one, and the duration reaches to the latest end. UX_ENOMEM, UX_ELIMIT: the
  * profile is then half added, and can only be released.
  */

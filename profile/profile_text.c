@@ -48,9 +48,9 @@ bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct u
 {
 	if (text->size == 0)
 		return false;
-	size_t most = ux_min(text->size, (size_t)UX_PROFILE_LINE_MOST + 1);
-	const uint8_t *end = memchr(text->data, '\n', most);
-	size_t n = end ? (size_t)(end - text->data) : most;
+	size_t max = ux_min(text->size, (size_t)UX_PROFILE_LINE_MAX + 1);
+	const uint8_t *end = memchr(text->data, '\n', max);
+	size_t n = end ? (size_t)(end - text->data) : max;
 	size_t used = n + (end != NULL);
 	*ret_whole = ux_bytes(text->data, used);
 	*ret = ux_bytes(text->data, n);
@@ -62,10 +62,10 @@ bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct u
 
 enum ux_code ux_profile_line_check(struct ux_bytes line, uint64_t number, struct ux_error *err)
 {
-	if (line.size <= UX_PROFILE_LINE_MOST)
+	if (line.size <= UX_PROFILE_LINE_MAX)
 		return UX_OK;
 	return ux_error_set(err, UX_ELIMIT, "line %" PRIu64 ": expected at most %d bytes", number,
-			    UX_PROFILE_LINE_MOST);
+			    UX_PROFILE_LINE_MAX);
 }
 
 void ux_profile_amount(struct ux_bytes unit, int64_t value, char text[UX_PROFILE_AMOUNT])

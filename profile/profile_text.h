@@ -36,11 +36,11 @@ struct ux_bytes ux_profile_base_name(struct ux_bytes path);
 bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct ux_bytes *ret);
 
 enum {
-	UX_PROFILE_LINE_MOST = 64 << 20, /* bytes of a line: names are kept in memory */
-	UX_PROFILE_LOOK = 1 << 20,       /* bytes at the begin of a text that tell its format */
+	UX_PROFILE_LINE_MAX = 64 << 20, /* bytes of a line: names are kept in memory */
+	UX_PROFILE_LOOK = 1 << 20,      /* bytes at the begin of a text that tell its format */
 };
 
-/* UX_ELIMIT: line `number` is longer than UX_PROFILE_LINE_MOST. */
+/* UX_ELIMIT: line `number` is longer than UX_PROFILE_LINE_MAX. */
 enum ux_code ux_profile_line_check(struct ux_bytes line, uint64_t number, struct ux_error *err)
 	ux_must;
 

@@ -233,8 +233,8 @@ enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p,
 	*t = (struct ux_top){0};
 	struct top_maker m = {.top = t, .p = p};
 	UX_TRY(ux_functions_init(&t->functions, options->demangle, err));
-	if (options->names_most > 0)
-		t->functions.strings.arena.budget = options->names_most;
+	if (options->names_max > 0)
+		t->functions.strings.arena.budget = options->names_max;
 	enum ux_code code = top_make(&m, options->type, options->level, err);
 	top_maker_deinit(&m);
 	return code;

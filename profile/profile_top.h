@@ -34,7 +34,7 @@ struct ux_top_options {
 	size_t type; /* number of a value, which must exist unless there are none at all */
 	enum ux_top_level level;
 	enum ux_demangle_mode demangle;
-	size_t names_most; /* bytes of the names of functions; 0: UX_PROFILE_BYTES_MOST */
+	size_t names_max; /* bytes of the names of functions; 0: UX_PROFILE_BYTES_MAX */
 };
 
 /*

@@ -22,7 +22,7 @@ struct ux_profile_unwind {
 	const struct ux_profile_sources *sources;
 	struct ux_profile_tables_list list; /* by number of the module; may be shorter */
 	struct ux_unwinder unwinder;
-	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST]; /* of the last stack */
+	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX]; /* of the last stack */
 };
 
 void ux_profile_unwind_deinit(struct ux_profile_unwind *u);

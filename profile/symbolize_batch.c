@@ -48,8 +48,8 @@ static bool symbolize_is_last(const struct ux_symbolize_batch *b, const struct u
 enum ux_code ux_symbolize_name(struct ux_symbolize_batch *b, uint32_t location,
 			       const struct ux_frame *frames, size_t n)
 {
-	struct ux_profile_frame to[UX_FRAMES_MOST];
-	n = ux_min(n, (size_t)UX_FRAMES_MOST);
+	struct ux_profile_frame to[UX_FRAMES_MAX];
+	n = ux_min(n, (size_t)UX_FRAMES_MAX);
 	if (symbolize_is_last(b, frames, n)) {
 		ux_profile_name_as(b->profile, location, b->last_location);
 		return UX_OK;

@@ -41,8 +41,8 @@ struct ux_symbolize_batch {
 	struct ux_symbolize_texts texts;
 	bool passing; /* texts are gone after the call in which they are received */
 	/* The frames that were received last, of the same texts, and a location that has them. */
-	struct ux_frame last[UX_FRAMES_MOST];
-	struct ux_profile_frame made[UX_FRAMES_MOST]; /* what was made of each */
+	struct ux_frame last[UX_FRAMES_MAX];
+	struct ux_profile_frame made[UX_FRAMES_MAX]; /* what was made of each */
 	size_t n_last;
 	uint32_t last_location;
 	struct ux_out path;

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum {
-	DEPTH_MOST = 8,            /* archives inside each other */
-	NESTED_MOST = 10000,       /* archives inside of one */
-	RATIO_MOST = 200,          /* bytes that come out for each byte of the archive... */
+	DEPTH_MAX = 8,             /* archives inside each other */
+	NESTED_MAX = 10000,        /* archives inside of one */
+	RATIO_MAX = 200,           /* bytes that come out for each byte of the archive... */
 	FREE_SIZE = 256 << 20,     /* ...and in addition */
 	UNPACK_MEMORY = 768 << 20, /* bytes; decoders have windows of up to 128 MiB */
 	UNPACK_SECONDS = 600,      /* of processor time */
@@ -25,17 +25,17 @@ enum {
 	RUNTIME_MEMORY = 192 << 20, /* bytes; names, ranges and lines of all code */
 	RUNTIME_SECONDS = 60,
 	SYMBOLS_SECONDS = 1800,
-	NAMES_MOST = 256 << 20, /* bytes of memory for the names of one archive */
+	NAMES_MAX = 256 << 20, /* bytes of memory for the names of one archive */
 };
 
-#define UNPACKED_MOST  (UINT64_C(64) << 30) /* bytes that come out of one archive in all */
+#define UNPACKED_MAX   (UINT64_C(64) << 30) /* bytes that come out of one archive in all */
 #define SYMBOLS_MEMORY (UINT64_C(2) << 30)  /* bytes, beside the mapped files */
 /* bytes of a sparse file for what is over a limit: for sections that are compressed well, and in
  * addition */
 #define DISK_RATIO 40
 #define DISK_FREE  (UINT64_C(512) << 20)
-#define DISK_MOST  (UINT64_C(64) << 30)
-#define GSYM_MOST  (UINT64_C(4) << 30)
+#define DISK_MAX   (UINT64_C(64) << 30)
+#define GSYM_MAX   (UINT64_C(4) << 30)
 
 static void archive_close_fd(int *fd)
 {
@@ -81,7 +81,7 @@ static struct ux_sandbox_limits archive_limits(const struct ux_push_work *p, uin
 
 static uint64_t archive_disk(uint64_t input)
 {
-	return ux_min(DISK_FREE + ux_min(input, DISK_MOST) * DISK_RATIO, DISK_MOST);
+	return ux_min(DISK_FREE + ux_min(input, DISK_MAX) * DISK_RATIO, DISK_MAX);
 }
 
 enum ux_code ux_archive_leave_out(struct ux_archive_walk *w, const char *name, bool named,
@@ -155,11 +155,11 @@ static enum ux_code archive_read_nested(struct ux_archive_walk *w, const char *n
 					struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	if (depth == DEPTH_MOST)
-		ux_error_set(&why, UX_ELIMIT, "archives are nested more than %d deep", DEPTH_MOST);
-	else if (w->nested == NESTED_MOST)
+	if (depth == DEPTH_MAX)
+		ux_error_set(&why, UX_ELIMIT, "archives are nested more than %d deep", DEPTH_MAX);
+	else if (w->nested == NESTED_MAX)
 		ux_error_set(&why, UX_ELIMIT, "one archive contains more than %d archives",
-			     NESTED_MOST);
+			     NESTED_MAX);
 	if (why.code != UX_OK)
 		return ux_archive_leave_out(w, name, /* named= */ true, &why, err);
 	w->nested++;
@@ -209,7 +209,7 @@ static enum ux_code archive_add_members(struct ux_archive_walk *w, const char *n
 	struct ux_packed_source *list = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	size_t n = 0;
-	UX_ARENA(arena, NAMES_MOST);
+	UX_ARENA(arena, NAMES_MAX);
 	enum ux_code code = ux_file_map_fd(pack, &file, &why);
 	if (code == UX_OK)
 		code = ux_source_pack_read(file.bytes, &arena, &list, &n, &why);
@@ -223,7 +223,7 @@ static enum ux_code archive_add_members(struct ux_archive_walk *w, const char *n
 enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_sandbox_part *archive,
 				  enum ux_members_mode mode, int *ret, struct ux_error *err)
 {
-	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + PATH_MAX;
+	uint64_t table = UX_SOURCE_PACK_TABLE_MAX + PATH_MAX;
 	const struct ux_sandbox_limits limits =
 		archive_limits(w->p, UNPACK_MEMORY, w->left + table, UNPACK_SECONDS);
 	struct stat st;
@@ -255,8 +255,7 @@ static enum ux_code archive_unpack(struct ux_archive_walk *w, const char *name,
 
 uint64_t ux_archive_budget(uint64_t size)
 {
-	return ux_min((uint64_t)FREE_SIZE + ux_min(size, UNPACKED_MOST) * RATIO_MOST,
-		      UNPACKED_MOST);
+	return ux_min((uint64_t)FREE_SIZE + ux_min(size, UNPACKED_MAX) * RATIO_MAX, UNPACKED_MAX);
 }
 
 static enum ux_code archive_read_fd(struct ux_archive_walk *w, const char *path, int fd,
@@ -379,7 +378,7 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 	ux_cleanup(archive_close_fd) int exe = -1, debug = -1, own = -1;
 	int out = -1;
 	struct ux_sandbox_limits limits = archive_limits(
-		p, p->o->memory > 0 ? p->o->memory : SYMBOLS_MEMORY, GSYM_MOST, SYMBOLS_SECONDS);
+		p, p->o->memory > 0 ? p->o->memory : SYMBOLS_MEMORY, GSYM_MAX, SYMBOLS_SECONDS);
 	struct ux_sandbox_symbols what = {
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,
 		.gpu = m->gpu,

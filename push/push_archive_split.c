@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 enum {
-	SPLIT_PARTS_MOST = 4000, /* files of one archive */
+	SPLIT_PARTS_MAX = 4000, /* files of one archive */
 };
 
-#define SPLIT_BYTES_MOST (UINT64_C(1) << 30) /* of all of them: more are not extracted */
+#define SPLIT_BYTES_MAX (UINT64_C(1) << 30) /* of all of them: more are not extracted */
 
 bool ux_archive_is_split(const char *name)
 {
@@ -50,8 +50,8 @@ enum ux_code ux_archive_give_split(struct ux_archive_walk *w, size_t first, stru
 	uint64_t size = 0;
 	for (size_t i = 0; i < w->split.size; i++)
 		size += w->split.data[i].size;
-	if (size == 0 || first == w->ret->size || w->split.size > SPLIT_PARTS_MOST ||
-	    size > SPLIT_BYTES_MOST)
+	if (size == 0 || first == w->ret->size || w->split.size > SPLIT_PARTS_MAX ||
+	    size > SPLIT_BYTES_MAX)
 		return UX_OK; /* the modules then say how many are missing */
 	struct ux_sandbox_part library = {.fd = -1};
 	UX_TRY(ux_file_temporary(&library.fd, err));

@@ -12,11 +12,11 @@
 #include "text.h"
 
 enum {
-	FINISH_TRIES = 4,       /* how often bytes that the server lost are sent again */
-	CALL_MS = 60000,        /* timeout of a call without a large body */
-	CHUNK_LEAST = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
-	CHUNK_MOST = 256 << 20,
-	TEXT_MOST = 1000, /* bytes of a description or file name, as limited by the server */
+	FINISH_TRIES = 4,     /* how often bytes that the server lost are sent again */
+	CALL_MS = 60000,      /* timeout of a call without a large body */
+	CHUNK_MIN = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
+	CHUNK_MAX = 256 << 20,
+	TEXT_MAX = 1000, /* bytes of a description or file name, as limited by the server */
 	UID_SIZE = 33,
 };
 
@@ -61,7 +61,7 @@ struct call_notes {
 
 static struct ux_retry client_retry(const struct ux_push_client *c)
 {
-	return (struct ux_retry){.most = c->tries, .deadline_ms = c->deadline_ms};
+	return (struct ux_retry){.max = c->tries, .deadline_ms = c->deadline_ms};
 }
 
 /* The failure that the limit of time for the whole push is the reason of. */
@@ -253,8 +253,8 @@ enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_query_
 			   size_t n, bool force, struct ux_push_answer *answers,
 			   struct ux_error *err)
 {
-	for (size_t at = 0; at < n; at += UX_PUSH_QUERY_MOST) {
-		size_t some = ux_min(n - at, (size_t)UX_PUSH_QUERY_MOST);
+	for (size_t at = 0; at < n; at += UX_PUSH_QUERY_MAX) {
+		size_t some = ux_min(n - at, (size_t)UX_PUSH_QUERY_MAX);
 		UX_TRY(query_send(c, entries + at, some, force, answers + at, err));
 	}
 	return UX_OK;
@@ -289,7 +289,7 @@ static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux
 	t->offset = (uint64_t)offset;
 	json_decref(t->direct);
 	t->direct = json_incref(json_object_get(doc, "direct"));
-	t->chunk = (uint64_t)ux_min(ux_max(chunk, (json_int_t)CHUNK_LEAST), (json_int_t)CHUNK_MOST);
+	t->chunk = (uint64_t)ux_min(ux_max(chunk, (json_int_t)CHUNK_MIN), (json_int_t)CHUNK_MAX);
 	return UX_OK;
 }
 
@@ -305,9 +305,9 @@ static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_ca
 static struct ux_bytes upload_file_name(const char *text)
 {
 	struct ux_bytes s = ux_bytes_cstr(text);
-	if (s.size <= TEXT_MOST)
+	if (s.size <= TEXT_MAX)
 		return s;
-	s.size = TEXT_MOST;
+	s.size = TEXT_MAX;
 	while (s.size > 0 && (s.data[s.size] & 0xc0) == 0x80)
 		s.size--;
 	return s;

@@ -18,8 +18,8 @@ enum {
 	SILENCE_MS = 30000,
 	OFF_MS = 10 * 60 * 1000, /* then the agent tries again */
 	TRIES = 2,
-	PIECE_LEAST = 64 << 10, /* bounds the sizes that the server proposes */
-	PIECE_MOST = 1 << 30,
+	PIECE_MIN = 64 << 10, /* bounds the sizes that the server proposes */
+	PIECE_MAX = 1 << 30,
 };
 
 void ux_push_direct_close(struct ux_push_direct *d)
@@ -74,7 +74,7 @@ static bool direct_put(struct ux_push_client *c, const char *path, struct ux_byt
 {
 	/* Servers of S3 answer at once; to wait for "100 Continue" costs a second with some. */
 	static const char *const headers[] = {"Expect:", NULL};
-	struct ux_retry retry = {.most = TRIES, .deadline_ms = c->deadline_ms};
+	struct ux_retry retry = {.max = TRIES, .deadline_ms = c->deadline_ms};
 	for (;;) {
 		ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 		int64_t left = c->deadline_ms - ux_clock_ms();
@@ -109,7 +109,7 @@ uint64_t ux_push_direct_send(struct ux_push_client *c, const json_t *direct, str
 	const json_t *urls = json_object_get(direct, "urls");
 	json_int_t size = json_integer_value(json_object_get(direct, "piece_size"));
 	uint64_t begin = offset;
-	if (ux_push_direct_is_off(c) || size < PIECE_LEAST || size > PIECE_MOST)
+	if (ux_push_direct_is_off(c) || size < PIECE_MIN || size > PIECE_MAX)
 		return 0;
 	for (size_t i = 0; i < json_array_size(urls) && offset < bytes.size; i++) {
 		size_t n = (size_t)ux_min((uint64_t)size, bytes.size - offset);

@@ -9,9 +9,9 @@
 
 enum {
 	/* .dwo files of one module; a server keeps 4096 files of one */
-	PARTS_MOST = 4000,
+	PARTS_MAX = 4000,
 	/* bytes of all of them; more are not read by a server's extraction */
-	PARTS_BYTES_MOST = 1 << 30,
+	PARTS_BYTES_MAX = 1 << 30,
 };
 
 const char *ux_push_listed_path(const char *path, struct ux_arena *arena)
@@ -73,7 +73,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 		ux_error_format(&why, ret->reason, sizeof(ret->reason));
 		return UX_OK;
 	}
-	UX_ARENA(arena, UX_PUSH_PATHS_MOST);
+	UX_ARENA(arena, UX_PUSH_PATHS_MAX);
 	const struct ux_push_upload upload = {
 		.ids = &m->ids,
 		.quality = m->claim,
@@ -114,7 +114,7 @@ static enum ux_code push_find_parts(const struct ux_push_module *m, struct ux_sp
 		struct stat st;
 		size += stat(ret->list.data[i], &st) == 0 ? (uint64_t)st.st_size : 0;
 	}
-	if (code != UX_OK || ret->list.size > PARTS_MOST || size > PARTS_BYTES_MOST)
+	if (code != UX_OK || ret->list.size > PARTS_MAX || size > PARTS_BYTES_MAX)
 		ret->list.size = 0;
 	return UX_OK;
 }

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 enum {
-	LAYERS_MOST = 512,      /* Docker allows 127 */
-	IMAGES_MOST = 256,      /* images of one index, of all platforms */
-	NAMES_MOST = 512 << 20, /* bytes of memory for the names of all layers */
-	INDEX_DEPTH_MOST = 4,   /* indexes inside of indexes */
+	LAYERS_MAX = 512,      /* Docker allows 127 */
+	IMAGES_MAX = 256,      /* images of one index, of all platforms */
+	NAMES_MAX = 512 << 20, /* bytes of memory for the names of all layers */
+	INDEX_DEPTH_MAX = 4,   /* indexes inside of indexes */
 };
 
 /* Where the files of an image are. */
@@ -142,9 +142,9 @@ static enum ux_code image_blob(struct image *im, const char *digest, uint64_t si
 static enum ux_code image_parse(struct ux_bytes text, json_t **ret, struct ux_error *err)
 {
 	json_error_t why;
-	if (text.size > UX_MANIFEST_BYTES_MOST)
+	if (text.size > UX_MANIFEST_BYTES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "manifest exceeds %d bytes",
-				    UX_MANIFEST_BYTES_MOST);
+				    UX_MANIFEST_BYTES_MAX);
 	*ret = json_loadb((const char *)text.data, text.size, 0, &why);
 	return *ret ? UX_OK
 		    : ux_error_at(err, UX_ECORRUPT, "manifest", (uint64_t)ux_max(why.position, 0),
@@ -204,7 +204,7 @@ static enum ux_code image_add_layers(struct image *im, const int *packs, size_t 
 				     struct ux_error *err)
 {
 	ux_cleanup(ux_image_files_deinit) struct ux_image_files visible = {0};
-	UX_ARENA(arena, NAMES_MOST);
+	UX_ARENA(arena, NAMES_MAX);
 	for (size_t i = n; i-- > 0;) {
 		ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 		struct ux_packed_source *list = NULL;
@@ -231,14 +231,14 @@ static enum ux_code image_add_layers(struct image *im, const int *packs, size_t 
 static enum ux_code image_add_manifest(struct image *im, json_t *manifest, struct ux_error *err)
 {
 	json_t *layers = json_object_get(manifest, "layers");
-	int packs[LAYERS_MOST];
+	int packs[LAYERS_MAX];
 	size_t n = 0;
-	if (!json_is_array(layers) || json_array_size(layers) > LAYERS_MOST)
+	if (!json_is_array(layers) || json_array_size(layers) > LAYERS_MAX)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "manifest has %zu layers; expected 1 to %d",
-				    json_array_size(layers), LAYERS_MOST);
-	if (im->n_images++ == IMAGES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d images", IMAGES_MOST);
+				    json_array_size(layers), LAYERS_MAX);
+	if (im->n_images++ == IMAGES_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d images", IMAGES_MAX);
 	for (size_t i = 0; i < json_array_size(layers); i++) {
 		json_t *one = json_array_get(layers, i);
 		json_int_t size = json_integer_value(json_object_get(one, "size"));
@@ -275,10 +275,10 @@ static enum ux_code image_add(struct image *im, json_t *doc, unsigned depth, str
 	unsigned selected = 0;
 	if (!list)
 		return image_add_manifest(im, doc, err);
-	if (depth == INDEX_DEPTH_MOST)
+	if (depth == INDEX_DEPTH_MAX)
 		return ux_error_set(err, UX_ELIMIT, "indexes are nested more than %d deep",
-				    INDEX_DEPTH_MOST);
-	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MOST; i++) {
+				    INDEX_DEPTH_MAX);
+	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MAX; i++) {
 		ux_cleanup(json_decrefp) json_t *inner = NULL;
 		json_t *one = json_array_get(list, i);
 		if (!image_is_selected(im, one))
@@ -313,13 +313,13 @@ static enum ux_code image_add_folder(struct image *im, struct ux_error *err)
 /* manifest.json of "docker save": names of the layers' files, from the lowest to the highest. */
 static enum ux_code image_add_saved(struct image *im, json_t *list, struct ux_error *err)
 {
-	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MOST; i++) {
+	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MAX; i++) {
 		json_t *layers = json_object_get(json_array_get(list, i), "Layers");
-		int packs[LAYERS_MOST];
+		int packs[LAYERS_MAX];
 		size_t n = json_array_size(layers);
 		struct ux_image_layers none = {0};
-		if (n > LAYERS_MOST)
-			return ux_error_set(err, UX_ELIMIT, "more than %d layers", LAYERS_MOST);
+		if (n > LAYERS_MAX)
+			return ux_error_set(err, UX_ELIMIT, "more than %d layers", LAYERS_MAX);
 		for (size_t k = 0; k < n; k++) {
 			const char *name = json_string_value(json_array_get(layers, k));
 			if (!name || ux_digest_is(name))
@@ -412,7 +412,7 @@ enum ux_code ux_push_image_read(struct ux_push_work *p, const char *name,
 		.folder = -1,
 		.pack = -1,
 	};
-	ux_arena_init(&im->arena, NAMES_MOST);
+	ux_arena_init(&im->arena, NAMES_MAX);
 	size_t first = ret->size;
 	enum ux_code code = image_add_named(im, &why);
 	if (code == UX_OK)

@@ -16,16 +16,16 @@ enum {
 	/* An extraction takes up to about twice the size of its files, and something in any case.
 	 */
 	WEIGHT_FACTOR = 2,
-	WEIGHT_LEAST = 16 << 20,
+	WEIGHT_MIN = 16 << 20,
 	MEMORY_SHARE = 2, /* without a limit, this part of the machine's memory: a half */
-	JOBS_MOST = 64,
+	JOBS_MAX = 64,
 	/* Modules that are sent while others are extracted: a server that is 100 ms away answers
 	 * the three requests of a small module in 0.3 s. */
 	SENDERS = 64,
 	/* With a limit: what the rest of the command takes, and what one extraction should have at
 	 * least; there are fewer jobs at once where this is not enough for all. */
 	REST_MEMORY = 16 << 20,
-	SHARE_LEAST = 24 << 20,
+	SHARE_MIN = 24 << 20,
 };
 
 /* A result with its texts, until it is its turn. */
@@ -252,7 +252,7 @@ static void job_weigh(struct job *job, const struct ux_push_module *m,
 {
 	bool wanted = answer->verdict == UX_PUSH_WANTED;
 	uint64_t size = job_file_size(m->path, &m->part) + job_file_size(m->debug, &m->debug_part);
-	job->weight = wanted ? size * WEIGHT_FACTOR + WEIGHT_LEAST : WEIGHT_LEAST;
+	job->weight = wanted ? size * WEIGHT_FACTOR + WEIGHT_MIN : WEIGHT_MIN;
 }
 
 /* Memory of all jobs together. */
@@ -268,8 +268,8 @@ static void job_pool_share(struct job_pool *s, const struct ux_push_options *o)
 	if (o->memory == 0)
 		return;
 	s->memory = o->memory > REST_MEMORY ? o->memory - REST_MEMORY : 1;
-	uint64_t most = ux_max(s->memory / SHARE_LEAST, UINT64_C(1));
-	s->n_extractors = (unsigned)ux_min((uint64_t)s->n_extractors, most);
+	uint64_t max = ux_max(s->memory / SHARE_MIN, UINT64_C(1));
+	s->n_extractors = (unsigned)ux_min((uint64_t)s->n_extractors, max);
 	s->share = s->memory / s->n_extractors;
 }
 
@@ -278,7 +278,7 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 	const struct ux_push_options *o = s->p->o;
 	size_t n = s->p->modules.size;
 	unsigned cpus = ux_pool_cpus(), jobs = o->jobs != 0 ? o->jobs : cpus;
-	s->n_extractors = (unsigned)ux_min((size_t)ux_min(jobs, (unsigned)JOBS_MOST), n);
+	s->n_extractors = (unsigned)ux_min((size_t)ux_min(jobs, (unsigned)JOBS_MAX), n);
 	s->n_workers = s->n_extractors;
 	if (o->jobs == 0 && !o->sources) /* a bundle of sources is in memory while it is sent */
 		s->n_workers = (unsigned)ux_min(n, (size_t)SENDERS);

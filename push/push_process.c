@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-	VDSO_MOST = 1 << 20 /* bytes; it has a few pages */
+	VDSO_MAX = 1 << 20 /* bytes; it has a few pages */
 };
 
 struct process_walk {
@@ -60,7 +60,7 @@ static enum ux_code process_add_vdso(struct process_walk *w, const struct ux_pro
 {
 	UX_FD(fd);
 	ux_cleanup(ux_read_deinit) struct ux_read image = {0};
-	if (map->end - map->start > VDSO_MOST ||
+	if (map->end - map->start > VDSO_MAX ||
 	    ux_proc_read_memory(&w->proc, map->start, map->end, &image, NULL) != UX_OK)
 		return UX_OK;
 	UX_TRY(ux_file_temporary(&fd, err));
@@ -113,7 +113,7 @@ enum ux_code ux_push_process_read(struct ux_push_work *p, pid_t pid, struct ux_p
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
 	UX_TRY(ux_proc_open(&w.proc, pid, err));
-	UX_TRY(ux_proc_read(w.proc.dir, "maps", UX_PROC_MAPS_MOST, &text, err));
+	UX_TRY(ux_proc_read(w.proc.dir, "maps", UX_PROC_MAPS_MAX, &text, err));
 	UX_TRY(ux_proc_maps_parse(text.bytes, &maps, err));
 	if (maps.list.size == 0)
 		return ux_error_set(err, UX_EINVAL,

@@ -288,7 +288,7 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
-	UX_ARENA(arena, UX_PUSH_PATHS_MOST);
+	UX_ARENA(arena, UX_PUSH_PATHS_MAX);
 	if (m->alias.size > 0)
 		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* left out if there is no room */
 	struct ux_push_upload upload = {

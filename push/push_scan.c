@@ -26,8 +26,8 @@ static enum ux_code scan_add_file(struct ux_scan *scan, const char *path, const 
 {
 	bool fresh = false;
 	struct ux_scan_inode inode = {st->st_dev, st->st_ino};
-	if (scan->files.size >= UX_SCAN_FILES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d files", UX_SCAN_FILES_MOST);
+	if (scan->files.size >= UX_SCAN_FILES_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d files", UX_SCAN_FILES_MAX);
 	if (!ux_scan_inodes_insert(&scan->seen, inode, &fresh))
 		return ux_error_nomem(err);
 	if (!fresh)
@@ -90,10 +90,10 @@ static enum ux_code scan_folder(struct ux_scan *s, const char *path, unsigned de
 				struct ux_error *err)
 {
 	ux_cleanup(scan_names_free) struct names names = {0};
-	if (depth == UX_SCAN_DEPTH_MOST) {
+	if (depth == UX_SCAN_DEPTH_MAX) {
 		struct ux_error why = UX_ERROR_INIT;
 		ux_error_set(&why, UX_ELIMIT, "folders are nested more than %d deep",
-			     UX_SCAN_DEPTH_MOST);
+			     UX_SCAN_DEPTH_MAX);
 		scan_leave_out(s, path, false, &why);
 		return UX_OK;
 	}

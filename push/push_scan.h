@@ -9,8 +9,8 @@
 #include "vec.h"
 
 enum {
-	UX_SCAN_DEPTH_MOST = 128,     /* depth of nested folders */
-	UX_SCAN_FILES_MOST = 1 << 22, /* files of one push */
+	UX_SCAN_DEPTH_MAX = 128,     /* depth of nested folders */
+	UX_SCAN_FILES_MAX = 1 << 22, /* files of one push */
 };
 
 /* A regular file. */

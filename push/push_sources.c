@@ -8,7 +8,7 @@
 #include "path_canonical.h"
 
 enum {
-	ARENA_MOST = 256 << 20 /* memory for paths */
+	ARENA_MAX = 256 << 20 /* memory for paths */
 };
 
 /* One file: its name in the archive, and its path in the debug information. */
@@ -209,8 +209,8 @@ static enum ux_code source_add(struct collecting *c, const struct named *one, bo
 	if (!*ret_here)
 		return UX_OK;
 	uint64_t size = file.bytes.size;
-	if (size > UX_PUSH_SOURCE_MOST || c->s->files == UX_PUSH_SOURCES_MOST ||
-	    c->bytes + size > UX_PUSH_SOURCES_BYTES_MOST) {
+	if (size > UX_PUSH_SOURCE_MAX || c->s->files == UX_PUSH_SOURCES_MAX ||
+	    c->bytes + size > UX_PUSH_SOURCES_BYTES_MAX) {
 		c->s->left_out++;
 		return UX_OK;
 	}
@@ -248,11 +248,11 @@ enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_
 	struct ux_gsym g;
 	struct named *list = NULL;
 	size_t n = 0;
-	ux_arena_init(&c.arena, ARENA_MOST);
+	ux_arena_init(&c.arena, ARENA_MAX);
 	UX_TRY(ux_push_prefixes_check(o->prefixes, err));
 	UX_TRY(ux_gsym_open(&g, gsym, err));
 	UX_TRY(sources_list(&c, &g, &list, &n, err));
-	UX_TRY(ux_bundle_writer_open(&c.writer, &ret->archive, UX_PUSH_BUNDLE_MOST, err));
+	UX_TRY(ux_bundle_writer_open(&c.writer, &ret->archive, UX_PUSH_BUNDLE_MAX, err));
 	UX_TRY(sources_add_all(&c, list, n, err));
 	if (ret->files == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "none of its %zu source files was found", n);

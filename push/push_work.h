@@ -22,9 +22,9 @@ struct json_t;
 struct ux_http_client;
 
 enum {
-	UX_PUSH_REASON = 160,          /* size of a reason, with the NUL */
-	UX_PUSH_QUERY_MOST = 10000,    /* modules of one query */
-	UX_PUSH_PATHS_MOST = 64 << 10, /* bytes of memory for the forms of one path */
+	UX_PUSH_REASON = 160,         /* size of a reason, with the NUL */
+	UX_PUSH_QUERY_MAX = 10000,    /* modules of one query */
+	UX_PUSH_PATHS_MAX = 64 << 10, /* bytes of memory for the forms of one path */
 };
 
 /* The connection to the bucket of a server that has one. */
@@ -287,10 +287,10 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 			       const struct ux_extract_stats *stats, struct ux_error *err) ux_must;
 
 enum {
-	UX_PUSH_SOURCES_MOST = 100000,          /* files of a module */
-	UX_PUSH_SOURCE_MOST = 16 << 20,         /* bytes of one file */
-	UX_PUSH_SOURCES_BYTES_MOST = 512 << 20, /* bytes of all of them together */
-	UX_PUSH_BUNDLE_MOST = 256 << 20,        /* bytes of the archive */
+	UX_PUSH_SOURCES_MAX = 100000,          /* files of a module */
+	UX_PUSH_SOURCE_MAX = 16 << 20,         /* bytes of one file */
+	UX_PUSH_SOURCES_BYTES_MAX = 512 << 20, /* bytes of all of them together */
+	UX_PUSH_BUNDLE_MAX = 256 << 20,        /* bytes of the archive */
 };
 
 /* A zeroed struct is empty. */

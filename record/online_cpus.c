@@ -8,8 +8,8 @@
 #include <fcntl.h>
 
 enum {
-	LIST_MOST = 1 << 16, /* bytes of sysfs's list */
-	STAT_MOST = 1 << 24, /* bytes of /proc/stat, whose lines of interrupts are long */
+	LIST_MAX = 1 << 16, /* bytes of sysfs's list */
+	STAT_MAX = 1 << 24, /* bytes of /proc/stat, whose lines of interrupts are long */
 };
 
 static enum ux_code cpus_append(struct ux_cpus *ret, uint64_t number, struct ux_error *err)
@@ -31,7 +31,7 @@ enum ux_code ux_cpus_parse_list(struct ux_bytes s, struct ux_cpus *ret, struct u
 			at += ux_digits_parse(ux_bytes(s.data + at, s.size - at), 10, &last);
 		}
 		for (uint64_t i = first;
-		     i <= ux_min(last, (uint64_t)INT_MAX) && ret->size < UX_CPUS_MOST; i++)
+		     i <= ux_min(last, (uint64_t)INT_MAX) && ret->size < UX_CPUS_MAX; i++)
 			UX_TRY(cpus_append(ret, i, err));
 		if (at < s.size && s.data[at] != ',')
 			break;
@@ -43,7 +43,7 @@ enum ux_code ux_cpus_parse_list(struct ux_bytes s, struct ux_cpus *ret, struct u
 enum ux_code ux_cpus_parse_stat(struct ux_bytes stat, struct ux_cpus *ret, struct ux_error *err)
 {
 	struct ux_bytes line;
-	while (ux_text_take_line(&stat, &line) && ret->size < UX_CPUS_MOST) {
+	while (ux_text_take_line(&stat, &line) && ret->size < UX_CPUS_MAX) {
 		uint64_t number = 0;
 		if (line.size < 4 || memcmp(line.data, "cpu", 3) != 0)
 			continue;
@@ -60,12 +60,12 @@ enum ux_code ux_cpus_read(struct ux_cpus *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read list = {0};
 	ux_cleanup(ux_read_deinit) struct ux_read stat = {0};
-	if (ux_proc_read(AT_FDCWD, "/sys/devices/system/cpu/online", LIST_MOST, &list, NULL) ==
+	if (ux_proc_read(AT_FDCWD, "/sys/devices/system/cpu/online", LIST_MAX, &list, NULL) ==
 	    UX_OK)
 		UX_TRY(ux_cpus_parse_list(list.bytes, ret, err));
 	if (ret->size > 0)
 		return UX_OK;
-	if (ux_proc_read(AT_FDCWD, "/proc/stat", STAT_MOST, &stat, NULL) == UX_OK)
+	if (ux_proc_read(AT_FDCWD, "/proc/stat", STAT_MAX, &stat, NULL) == UX_OK)
 		UX_TRY(ux_cpus_parse_stat(stat.bytes, ret, err));
 	return ret->size > 0 ? UX_OK
 			     : ux_error_set(err, UX_EIO,

@@ -10,7 +10,7 @@
 UX_VEC(ux_cpus, int);
 
 enum {
-	UX_CPUS_MOST = 1 << 14
+	UX_CPUS_MAX = 1 << 14
 };
 
 /* Appends the numbers of a list like "0-3,8", as sysfs writes it; what cannot be read ends it. */

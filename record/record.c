@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MS = 100,        /* rings are read at least so often */
-	SCANS_MOST = 16,      /* of the threads of a process that makes new ones all the time */
-	THREADS_MOST = 32768, /* of a process */
+	WAIT_MS = 100,       /* rings are read at least so often */
+	SCANS_MAX = 16,      /* of the threads of a process that makes new ones all the time */
+	THREADS_MAX = 32768, /* of a process */
 };
 
 UX_VEC(record_polls, struct pollfd);
@@ -117,10 +117,9 @@ static enum ux_code recording_open_threads(struct recording *r, struct ux_record
 		if (is_known)
 			continue;
 		struct ux_error why = UX_ERROR_INIT;
-		code = known->size < THREADS_MOST && ux_record_fds_append(known, tid)
+		code = known->size < THREADS_MAX && ux_record_fds_append(known, tid)
 			       ? ux_record_events_open(&r->events, tid, r->result, &why)
-			       : ux_error_set(&why, UX_ELIMIT, "more than %d threads",
-					      THREADS_MOST);
+			       : ux_error_set(&why, UX_ELIMIT, "more than %d threads", THREADS_MAX);
 		if (code == UX_ENOTFOUND)
 			code = UX_OK; /* it has ended meanwhile */
 		else if (code != UX_OK && err && err->code == UX_OK)
@@ -136,7 +135,7 @@ static enum ux_code recording_open_process(struct recording *r, struct ux_error 
 {
 	ux_cleanup(ux_record_fds_deinit) struct ux_record_fds known = {0};
 	bool more = true;
-	for (unsigned i = 0; more && i < SCANS_MOST; i++)
+	for (unsigned i = 0; more && i < SCANS_MAX; i++)
 		UX_TRY(recording_open_threads(r, &known, &more, err));
 	return r->events.fds.size > 0 ? UX_OK
 				      : ux_error_set(err, UX_ENOTFOUND, "process %d does not exist",

@@ -11,10 +11,10 @@
 #include <sys/types.h>
 
 enum {
-	UX_RECORD_FREQUENCY = 99,         /* samples a second of each processor, the default */
-	UX_RECORD_FREQUENCY_MOST = 50000, /* the kernel's own limit may be lower */
-	UX_RECORD_STACK = 8192,           /* bytes of a stack that are copied, the default */
-	UX_RECORD_STACK_MOST = 65528,     /* the kernel's limit */
+	UX_RECORD_FREQUENCY = 99,        /* samples a second of each processor, the default */
+	UX_RECORD_FREQUENCY_MAX = 50000, /* the kernel's own limit may be lower */
+	UX_RECORD_STACK = 8192,          /* bytes of a stack that are copied, the default */
+	UX_RECORD_STACK_MAX = 65528,     /* the kernel's limit */
 };
 
 /* How the callers of a sample are found. */
@@ -38,15 +38,14 @@ struct ux_record_options {
 /* What a user should know about a recording. */
 struct ux_record_result {
 	uint64_t samples;
-	uint64_t lost;      /* records for which there was no room */
-	uint64_t bytes;     /* of the recording */
-	uint64_t took_ms;   /* how long it was recorded */
-	bool no_counter;    /* there is no counter of cycles: a timer was used */
-	bool no_kernel;     /* code of the kernel was not permitted to be sampled */
-	int paranoid;       /* kernel.perf_event_paranoid */
-	unsigned frequency; /* in use */
-	unsigned
-		frequency_most; /* which the kernel allows, if that was less than requested; or 0 */
+	uint64_t lost;          /* records for which there was no room */
+	uint64_t bytes;         /* of the recording */
+	uint64_t took_ms;       /* how long it was recorded */
+	bool no_counter;        /* there is no counter of cycles: a timer was used */
+	bool no_kernel;         /* code of the kernel was not permitted to be sampled */
+	int paranoid;           /* kernel.perf_event_paranoid */
+	unsigned frequency;     /* in use */
+	unsigned frequency_max; /* which the kernel allows, if that was less than requested; or 0 */
 	bool small_rings;       /* the limit of locked memory allowed only small buffers */
 	int status;             /* of the command, as of waitpid(); -1: none, or it still runs */
 	bool stopped;           /* the command was ended by SIGTERM, because the recording ended */

@@ -69,9 +69,9 @@ static void record_raise_files(void)
 static unsigned record_frequency(const struct ux_record_options *o, struct ux_record_result *result)
 {
 	unsigned f = o->frequency ? o->frequency : UX_RECORD_FREQUENCY;
-	int most = record_setting("/proc/sys/kernel/perf_event_max_sample_rate", 0);
-	if (most > 0 && f > (unsigned)most)
-		f = result->frequency_most = (unsigned)most;
+	int max = record_setting("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+	if (max > 0 && f > (unsigned)max)
+		f = result->frequency_max = (unsigned)max;
 	return result->frequency = f;
 }
 
@@ -153,11 +153,11 @@ static int record_open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 static enum ux_code record_refused(int why, pid_t tid, const struct ux_record_result *result,
 				   struct ux_error *err)
 {
-	int most = tid < 0 ? 0 : 2;
+	int max = tid < 0 ? 0 : 2;
 	switch (why) {
 	case EACCES:
 	case EPERM:
-		if (result->paranoid > most)
+		if (result->paranoid > max)
 			return ux_error_set(
 				err, UX_EDENIED,
 				"not permitted: kernel.perf_event_paranoid is %d; use "

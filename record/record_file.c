@@ -92,7 +92,7 @@ static size_t record_begin(struct ux_record_file *f, uint32_t type, uint16_t mis
 /* Text with its NUL, padded to whole words. */
 static void record_put_text(struct ux_out *out, const char *text)
 {
-	size_t n = strnlen(text, UX_RECORD_PATH_MOST - 1);
+	size_t n = strnlen(text, UX_RECORD_PATH_MAX - 1);
 	ux_out_put(out, text, n);
 	ux_out_u8(out, 0);
 	while (++n % WORD != 0)

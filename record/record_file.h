@@ -11,7 +11,7 @@
 /* Records that the recorder itself writes have this behind their fields: they are of no sample. */
 enum {
 	UX_RECORD_TAIL = 32, /* bytes: process and thread, time, processor, number of the event */
-	UX_RECORD_PATH_MOST = 4096,
+	UX_RECORD_PATH_MAX = 4096,
 	UX_RECORD_ID_MAX = 20, /* bytes of a build ID for which records have room */
 };
 

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 enum {
-	COMM_MOST = 64,
-	NOTES_MOST = 1 << 20,
-	MODULES_MOST = 64 << 20,
+	COMM_MAX = 64,
+	NOTES_MAX = 1 << 20,
+	MODULES_MAX = 64 << 20,
 	KERNEL_SIZE = 1 << 30, /* bytes, where kallsyms does not say where its code ends */
 };
 
@@ -53,7 +53,7 @@ static struct ux_id record_kernel_id(const char *notes_path)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read notes = {0};
 	struct ux_id id = {0};
-	if (ux_proc_read(AT_FDCWD, notes_path, NOTES_MOST, &notes, NULL) != UX_OK)
+	if (ux_proc_read(AT_FDCWD, notes_path, NOTES_MAX, &notes, NULL) != UX_OK)
 		return id;
 	struct ux_bytes bytes = ux_kernel_build_id(notes.bytes);
 	if (bytes.size == 0 || bytes.size > sizeof(id.bytes))
@@ -98,7 +98,7 @@ static enum ux_code record_add_modules(struct ux_record_host *h, struct ux_error
 {
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_kernel_modules_deinit) struct ux_kernel_modules modules = {0};
-	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MOST, &text, NULL) != UX_OK)
+	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MAX, &text, NULL) != UX_OK)
 		return UX_OK;
 	UX_TRY(ux_kernel_modules_parse(text.bytes, &modules, err));
 	for (size_t i = 0; i < modules.list.size; i++)
@@ -113,7 +113,7 @@ enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *er
 	ux_record_file_build_id(h->file, UX_PERF_MODE_KERNEL, &id, "[kernel.kallsyms]");
 	id = record_vdso_id();
 	ux_record_file_build_id(h->file, UX_PERF_MODE_USER, &id, "[vdso]");
-	if (ux_proc_read(AT_FDCWD, "/proc/kallsyms", UX_KALLSYMS_MOST, &list, NULL) == UX_ENOMEM)
+	if (ux_proc_read(AT_FDCWD, "/proc/kallsyms", UX_KALLSYMS_MAX, &list, NULL) == UX_ENOMEM)
 		return ux_error_nomem(err);
 	uint64_t text = record_kallsyms_find(list.bytes, " T _text\n");
 	uint64_t end = record_kallsyms_find(list.bytes, " T _etext\n");
@@ -260,11 +260,11 @@ static void record_add_threads(struct ux_record_host *h, const struct ux_proc *p
 	pid_t tid = 0;
 	while (folder && (tid = ux_record_next_number(folder)) > 0) {
 		ux_cleanup(ux_read_deinit) struct ux_read comm = {0};
-		char name[COMM_MOST + 1] = "";
+		char name[COMM_MAX + 1] = "";
 		(void)snprintf(path, sizeof(path), "task/%d/comm", tid);
-		if (ux_proc_read(p->dir, path, COMM_MOST * 64, &comm, NULL) != UX_OK)
+		if (ux_proc_read(p->dir, path, COMM_MAX * 64, &comm, NULL) != UX_OK)
 			continue;
-		size_t n = ux_min(comm.bytes.size, (size_t)COMM_MOST);
+		size_t n = ux_min(comm.bytes.size, (size_t)COMM_MAX);
 		if (n > 0 && comm.bytes.data[n - 1] == '\n')
 			n--;
 		memcpy(name, comm.bytes.data, n);
@@ -288,7 +288,7 @@ enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct 
 	ux_cleanup(record_proc_close) struct ux_proc p = opened;
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
-	UX_TRY(ux_proc_read(p.dir, "maps", UX_PROC_MAPS_MOST, &text, err));
+	UX_TRY(ux_proc_read(p.dir, "maps", UX_PROC_MAPS_MAX, &text, err));
 	UX_TRY(ux_proc_maps_parse(text.bytes, &maps, err));
 	record_add_threads(h, &p);
 	return record_add_maps(h, &p, &maps, err);

@@ -7,7 +7,7 @@
 #include "index_formats.h"
 
 enum {
-	PACKAGES_MOST = 1 << 20,
+	PACKAGES_MAX = 1 << 20,
 	SIGNATURE_VERSION = 0,
 	HASH_SHA512 = 4,
 	/* fields: of the index, a package, a dependency */
@@ -164,9 +164,9 @@ enum ux_code ux_apk_adb_read(struct ux_bytes values, struct ux_index_target *to,
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "the index has an unsupported naming rule for files: %.*s",
 				    (int)ux_min(names.size, (size_t)80), (const char *)names.data);
-	if (p.list.n > PACKAGES_MOST)
+	if (p.list.n > PACKAGES_MAX)
 		return ux_error_set(err, UX_ELIMIT,
 				    "the index has %u packages; at most %d are read", p.list.n,
-				    PACKAGES_MOST);
+				    PACKAGES_MAX);
 	return ux_apk_records_read(&records, to, err);
 }

@@ -15,7 +15,7 @@ enum {
 	 */
 	HEAD_FIRST = 64 << 10,
 	TAR_FIRST = 256 << 10, /* bytes for a part, unpacked, which are doubled up to... */
-	TAR_MOST = 16 << 20,
+	TAR_MAX = 16 << 20,
 };
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ static enum ux_code apk_part_unpack(struct ux_bytes file, struct apk_part *ret,
 	enum libdeflate_result r = LIBDEFLATE_INSUFFICIENT_SPACE;
 	if (!d)
 		return ux_error_nomem(err);
-	for (size_t n = TAR_FIRST; r == LIBDEFLATE_INSUFFICIENT_SPACE && n <= TAR_MOST; n *= 2) {
+	for (size_t n = TAR_FIRST; r == LIBDEFLATE_INSUFFICIENT_SPACE && n <= TAR_MAX; n *= 2) {
 		free(ret->tar);
 		ret->tar = malloc(n);
 		if (!ret->tar)
@@ -160,7 +160,7 @@ static void apk_try_head(struct ux_apk_check *c, size_t before)
 	if (c->head.size < wants)
 		return;
 	enum ux_code code = apk_read_head(c, &why);
-	if (code != UX_OK && c->head.size >= UX_APK_HEAD_MOST)
+	if (code != UX_OK && c->head.size >= UX_APK_HEAD_MAX)
 		c->err = why;
 }
 

@@ -20,7 +20,7 @@
 #include <nettle/sha2.h>
 
 enum {
-	UX_APK_HEAD_MOST = 4 << 20, /* bytes of the first two parts; scripts take some kilobytes */
+	UX_APK_HEAD_MAX = 4 << 20, /* bytes of the first two parts; scripts take some kilobytes */
 };
 
 struct ux_apk_check {

@@ -15,8 +15,8 @@
 
 enum {
 	PACKAGE_MEMORY = 1 << 20,
-	CHECKSUM_TEXT = 28,   /* base64 of 20 bytes */
-	TOGETHER_MOST = 1024, /* packages of the same source and version that are looked at */
+	CHECKSUM_TEXT = 28,  /* base64 of 20 bytes */
+	TOGETHER_MAX = 1024, /* packages of the same source and version that are looked at */
 };
 
 /*
@@ -132,7 +132,7 @@ static enum ux_code apk_files(const struct ux_apk_record *r, const struct apk_bu
 	struct apk_built key = {.origin = r->origin, .version = r->version};
 	struct apk_built main = key;
 	struct ux_package_file *files =
-		ux_arena_array(arena, struct ux_package_file, UX_PACKAGE_FILES_MOST);
+		ux_arena_array(arena, struct ux_package_file, UX_PACKAGE_FILES_MAX);
 	if (!files)
 		return ux_arena_fail(arena, err);
 	main.name = ux_bytes(r->name.data, r->name.size - strlen("-dbg"));
@@ -141,8 +141,8 @@ static enum ux_code apk_files(const struct ux_apk_record *r, const struct apk_bu
 	if (first < built->size && apk_compare_built(&built->data[first], &main) == 0)
 		UX_TRY(apk_add_file(&built->data[first], to, arena, files, p, err));
 	size_t i = apk_find_built(built, &key);
-	size_t end = ux_min(built->size, i + TOGETHER_MOST);
-	for (; i < end && p->n_files < UX_PACKAGE_FILES_MOST; i++) {
+	size_t end = ux_min(built->size, i + TOGETHER_MAX);
+	for (; i < end && p->n_files < UX_PACKAGE_FILES_MAX; i++) {
 		const struct apk_built *b = &built->data[i];
 		if (!ux_bytes_eq(b->origin, key.origin) || !ux_bytes_eq(b->version, key.version))
 			break;

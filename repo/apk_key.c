@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 enum {
-	KEY_MOST = 64 << 10,
-	KEYS_MOST = 256, /* in one folder, of which all are tried */
+	KEY_MAX = 64 << 10,
+	KEYS_MAX = 256, /* in one folder, of which all are tried */
 	SCHEMA = 4,
 };
 
@@ -47,7 +47,7 @@ static enum ux_code apk_verify(struct ux_bytes pem, const struct ux_apk_signatur
 	gnutls_sign_algorithm_t algorithm = s->hash_bits == 512   ? GNUTLS_SIGN_RSA_SHA512
 					    : s->hash_bits == 256 ? GNUTLS_SIGN_RSA_SHA256
 								  : GNUTLS_SIGN_RSA_SHA1;
-	if (pem.size > KEY_MOST || gnutls_pubkey_init(&key) != 0)
+	if (pem.size > KEY_MAX || gnutls_pubkey_init(&key) != 0)
 		return ux_error_set(err, UX_EDENIED, "bad signature: key %.80s is not a valid key",
 				    s->key);
 	int r = gnutls_pubkey_import(key, &text, GNUTLS_X509_FMT_PEM);
@@ -93,7 +93,7 @@ static bool adb_key_signed(struct ux_bytes pem, const gnutls_datum_t *data,
 	const gnutls_datum_t text = {(unsigned char *)(uintptr_t)pem.data, (unsigned)pem.size};
 	const gnutls_datum_t sig = {(unsigned char *)(uintptr_t)s->signature.data,
 				    (unsigned)s->signature.size};
-	if (pem.size > KEY_MOST || gnutls_pubkey_init(&key) != 0)
+	if (pem.size > KEY_MAX || gnutls_pubkey_init(&key) != 0)
 		return false;
 	int r = gnutls_pubkey_import(key, &text, GNUTLS_X509_FMT_PEM);
 	if (r == 0) {
@@ -126,7 +126,7 @@ static bool adb_folder_signed(const char *folder, const struct ux_apk_adb *adb)
 	DIR *dir = opendir(folder);
 	const struct dirent *entry = NULL;
 	bool good = false;
-	for (unsigned n = 0; dir && !good && n < KEYS_MOST && (entry = readdir(dir)); n++) {
+	for (unsigned n = 0; dir && !good && n < KEYS_MAX && (entry = readdir(dir)); n++) {
 		char path[PATH_MAX];
 		int size = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		good = entry->d_name[0] != '.' && size > 0 && (size_t)size < sizeof(path) &&

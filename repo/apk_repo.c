@@ -16,10 +16,10 @@
 #include <libdeflate.h>
 
 enum {
-	INDEX_MOST = 256 << 20, /* bytes as it is sent; main of Alpine has 500 kB */
-	TAR_MOST = 1 << 30,     /* and unpacked */
-	SIGNATURE_MOST = 64 << 10,
-	ADB_MOST = 320 << 20, /* bytes of an unpacked index of apk-tools 3 */
+	INDEX_MAX = 256 << 20, /* bytes as it is sent; main of Alpine has 500 kB */
+	TAR_MAX = 1 << 30,     /* and unpacked */
+	SIGNATURE_MAX = 64 << 10,
+	ADB_MAX = 320 << 20, /* bytes of an unpacked index of apk-tools 3 */
 	UNPACK_PIECE = 64 << 10,
 	URL_MEMORY = 64 << 10,
 };
@@ -31,8 +31,8 @@ static enum ux_code apk_unpack_first(struct ux_bytes file, uint8_t *to, size_t *
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	if (!d)
 		return ux_error_nomem(err);
-	enum libdeflate_result r = libdeflate_gzip_decompress_ex(
-		d, file.data, file.size, to, SIGNATURE_MOST, ret_size, ret_made);
+	enum libdeflate_result r = libdeflate_gzip_decompress_ex(d, file.data, file.size, to,
+								 SIGNATURE_MAX, ret_size, ret_made);
 	libdeflate_free_decompressor(d);
 	return r == LIBDEFLATE_SUCCESS
 		       ? UX_OK
@@ -44,7 +44,7 @@ static enum ux_code apk_unpack_first(struct ux_bytes file, uint8_t *to, size_t *
 static enum ux_code apk_check(const struct ux_repository *r, struct ux_bytes file,
 			      struct ux_bytes *ret_signed, struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) uint8_t *tar = malloc(SIGNATURE_MOST);
+	ux_cleanup(ux_free_ptr) uint8_t *tar = malloc(SIGNATURE_MAX);
 	struct ux_apk_signature signature;
 	size_t made = 0, size = 0;
 	if (!tar)
@@ -87,9 +87,9 @@ static enum ux_code apk_unpack_adb(struct ux_bytes file, struct ux_out *ret, str
 	file = ux_bytes(file.data + skip, file.size - skip);
 	UX_TRY(ux_unpack_open(&u, form, ux_unpack_from_bytes, &file, err));
 	do {
-		if (ret->size > ADB_MOST)
+		if (ret->size > ADB_MAX)
 			return ux_error_set(err, UX_ELIMIT,
-					    "the index unpacks to more than %d bytes", ADB_MOST);
+					    "the index unpacks to more than %d bytes", ADB_MAX);
 		uint8_t *to = ux_out_room(ret, UNPACK_PIECE);
 		if (!to)
 			return ux_out_status(ret, err);
@@ -127,7 +127,7 @@ static enum ux_code apk_read_targz(const struct ux_repository *r, struct ux_byte
 	if (code == UX_EDENIED)
 		ret->cause = "signature";
 	UX_TRY(code);
-	UX_TRY(ux_packed_inflate(index, TAR_MOST, &tar, err));
+	UX_TRY(ux_packed_inflate(index, TAR_MAX, &tar, err));
 	return apk_read_tar(tar.bytes, to, err);
 }
 
@@ -137,7 +137,7 @@ static enum ux_code apk_fetch(const char *root, struct ux_polite *client,
 			      struct ux_error *err)
 {
 	static const char *const names[] = {"APKINDEX.tar.gz", "APKINDEX.adb", "packages.adb"};
-	const struct ux_expected what = {.size = UINT64_MAX, .most = INDEX_MOST};
+	const struct ux_expected what = {.size = UINT64_MAX, .max = INDEX_MAX};
 	struct ux_error first = UX_ERROR_INIT;
 	for (size_t i = 0; i < ux_countof(names); i++) {
 		UX_ARENA(arena, URL_MEMORY);

@@ -9,8 +9,8 @@
 #include <dirent.h>
 
 enum {
-	FILE_MOST = 4 << 20, /* bytes of a file of sources */
-	FILES_MOST = 1024,   /* files in sources.list.d */
+	FILE_MAX = 4 << 20, /* bytes of a file of sources */
+	FILES_MAX = 1024,   /* files in sources.list.d */
 };
 
 /* The words of a value, separated by single spaces. Commas separate too where apt has them so. */
@@ -50,9 +50,9 @@ static enum ux_code apt_add(struct ux_apt_source_vec *to, struct ux_arena *arena
 				     ? apt_words(arena, s->signed_by)
 				     : "",
 	};
-	if (to->size == UX_APT_SOURCES_MOST)
+	if (to->size == UX_APT_SOURCES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %u apt sources",
-				    (unsigned)UX_APT_SOURCES_MOST);
+				    (unsigned)UX_APT_SOURCES_MAX);
 	if (!source.uri || !source.suites || !source.components || !source.archs ||
 	    !source.signed_by)
 		return ux_arena_fail(arena, err);
@@ -145,7 +145,7 @@ static enum ux_code apt_file(const char *path, bool deb822, struct ux_arena *are
 			     struct ux_apt_source_vec *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	if (ux_file_map(path, &file, NULL) != UX_OK || file.bytes.size > FILE_MOST)
+	if (ux_file_map(path, &file, NULL) != UX_OK || file.bytes.size > FILE_MAX)
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = deb822 ? ux_apt_sources_deb822(file.bytes, arena, ret, &why)
@@ -182,7 +182,7 @@ enum ux_code ux_apt_sources_read(const char *root, struct ux_arena *arena,
 	for (int i = 0; i < n; i++) {
 		int size = snprintf(path, sizeof(path), "%s/etc/apt/sources.list.d/%s", root,
 				    names[i]->d_name);
-		if (code == UX_OK && i < FILES_MOST && size > 0 && (size_t)size < sizeof(path))
+		if (code == UX_OK && i < FILES_MAX && size > 0 && (size_t)size < sizeof(path))
 			code = apt_file(path,
 					ux_bytes_has_suffix(ux_bytes_cstr(names[i]->d_name),
 							    UX_STR(".sources")),

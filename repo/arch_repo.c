@@ -13,8 +13,8 @@
 #include "text.h"
 
 enum {
-	DB_MOST = 256 << 20,
-	TAR_MOST = 1 << 30,
+	DB_MAX = 256 << 20,
+	TAR_MAX = 1 << 30,
 	PACKAGE_MEMORY = 1 << 20,
 	URL_MEMORY = 64 << 10,
 };
@@ -159,8 +159,8 @@ enum ux_code ux_arch_read(const struct ux_repository *r, struct ux_polite *clien
 	snprintf(name, sizeof(name), "%.200s.db", r->component);
 	UX_TRY(ux_repo_url_check(r->mirror, err));
 	UX_TRY(ux_repo_url_join(&arena, r->mirror, ux_bytes_cstr(r->path), &to.root, err));
-	UX_TRY(ux_repository_fetch_root(r, client, to.root, name, ".sig", known, DB_MOST, ret,
-					&file, err));
+	UX_TRY(ux_repository_fetch_root(r, client, to.root, name, ".sig", known, DB_MAX, ret, &file,
+					err));
 	if (ret->unchanged)
 		return UX_OK;
 	if (ux_packed_is(file.bytes)) {
@@ -170,7 +170,7 @@ enum ux_code ux_arch_read(const struct ux_repository *r, struct ux_polite *clien
 		file = packed;
 		packed = (struct ux_mapping){0};
 	}
-	if (file.bytes.size > TAR_MOST)
+	if (file.bytes.size > TAR_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the database is over 1 GiB");
 	enum ux_code code = ux_arch_db_read(file.bytes, &to, err);
 	ret->packages = to.packages;

@@ -97,7 +97,7 @@ bool ux_deb822_next_field(struct ux_deb822 *d, struct ux_deb822_field *ret)
 	}
 	const uint8_t *end = deb822_take_rest(&d->c, line.data + line.size);
 	struct ux_bytes value = ux_bytes(colon + 1, (size_t)(end - (colon + 1)));
-	if (value.size > UX_DEB822_FIELD_MOST) {
+	if (value.size > UX_DEB822_FIELD_MAX) {
 		d->c.prev = line.data;
 		ux_cur_bad(&d->c, "a value exceeds 64 MiB");
 		return false;
@@ -156,23 +156,23 @@ static int64_t date_days(int64_t year, unsigned month, unsigned day)
 	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-static bool date_number(struct ux_bytes *text, unsigned most, uint64_t *ret)
+static bool date_number(struct ux_bytes *text, unsigned max, uint64_t *ret)
 {
 	size_t n = ux_digits_parse(*text, 10, ret);
 	*text = ux_bytes(text->data + n, text->size - n);
-	return n > 0 && *ret <= most;
+	return n > 0 && *ret <= max;
 }
 
 static bool date_time(struct ux_bytes text, int64_t *ret)
 {
 	uint64_t part[3] = {0};
-	static const unsigned most[3] = {23, 59, 60};
+	static const unsigned max[3] = {23, 59, 60};
 	for (size_t i = 0; i < 3; i++) {
 		if (i > 0 && (text.size == 0 || text.data[0] != ':'))
 			return false;
 		if (i > 0)
 			text = ux_bytes(text.data + 1, text.size - 1);
-		if (!date_number(&text, most[i], &part[i]))
+		if (!date_number(&text, max[i], &part[i]))
 			return false;
 	}
 	*ret = (int64_t)(part[0] * 3600 + part[1] * 60 + part[2]);

@@ -15,7 +15,7 @@
  * Debian Policy 5.1; deb822(5).
  */
 enum {
-	UX_DEB822_FIELD_MOST =
+	UX_DEB822_FIELD_MAX =
 		64 << 20, /* bytes of one value: the hashes of a large Release have 1 MiB */
 };
 
@@ -104,8 +104,8 @@ enum ux_code ux_debian_release_find(const struct ux_debian_release *r, const cha
 /* --- the repositories that this machine's apt is configured with ------------------------------ */
 
 enum {
-	UX_APT_SOURCES_MOST = 1024, /* of all files together */
-	UX_APT_WORDS_MOST = 64,     /* suites, components or architectures of one */
+	UX_APT_SOURCES_MAX = 1024, /* of all files together */
+	UX_APT_WORDS_MAX = 64,     /* suites, components or architectures of one */
 };
 
 /* A repository for binary packages. Texts are the arena's. Lists are separated by single spaces. */

@@ -20,10 +20,10 @@
 #include <nettle/sha2.h>
 
 enum {
-	RELEASE_MOST = UX_SIGNED_BYTES_MOST,
-	INDEX_MOST = 512 << 20, /* bytes of an index as it is sent: sid's Packages.xz has 11 MB */
+	RELEASE_MAX = UX_SIGNED_BYTES_MAX,
+	INDEX_MAX = 512 << 20, /* bytes of an index as it is sent: sid's Packages.xz has 11 MB */
 	PACKAGE_MEMORY = 16 << 20, /* texts and build IDs of one package */
-	GNU_ID_DIGITS = 2 * UX_ID_GNU_MOST,
+	GNU_ID_DIGITS = 2 * UX_ID_GNU_MAX,
 };
 
 struct debian {
@@ -68,7 +68,7 @@ static enum ux_code debian_fetch_release(struct debian *d, struct ux_out *text)
 	ux_cleanup(ux_file_unmap) struct ux_mapping signature = {0};
 	struct ux_fetched f = {0};
 	const char *url = NULL;
-	const struct ux_expected what = {.size = UINT64_MAX, .most = RELEASE_MOST};
+	const struct ux_expected what = {.size = UINT64_MAX, .max = RELEASE_MAX};
 	UX_TRY(debian_url(&arena, d->r, "Release", &url, d->err));
 	UX_TRY(ux_polite_fetch(d->client, url, &what, NULL, &f, d->err));
 	body = f.file;
@@ -91,7 +91,7 @@ static enum ux_code debian_fetch_signed(struct debian *d, const struct ux_reposi
 	struct ux_fetched f = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	const char *url = NULL;
-	const struct ux_expected what = {.size = UINT64_MAX, .most = RELEASE_MOST};
+	const struct ux_expected what = {.size = UINT64_MAX, .max = RELEASE_MAX};
 	UX_TRY(debian_url(&arena, d->r, "InRelease", &url, d->err));
 	enum ux_code code = ux_polite_fetch(
 		d->client, url, &what, known && known->known ? &known->validators : NULL, &f, &why);
@@ -207,12 +207,12 @@ static bool debian_has_code(const struct debian_stanza *s)
 static enum ux_code debian_build_ids(struct debian *d, struct ux_bytes text, struct ux_package *p)
 {
 	struct ux_bytes word;
-	size_t most = ux_min(text.size / 16 + 1, (size_t)UX_PACKAGE_BUILD_IDS_MOST);
-	struct ux_id *ids = text.size > 0 ? ux_arena_array(&d->arena, struct ux_id, most) : NULL;
+	size_t max = ux_min(text.size / 16 + 1, (size_t)UX_PACKAGE_BUILD_IDS_MAX);
+	struct ux_id *ids = text.size > 0 ? ux_arena_array(&d->arena, struct ux_id, max) : NULL;
 	if (text.size > 0 && !ids)
 		return ux_arena_fail(&d->arena, d->err);
-	while (p->n_build_ids < most && ux_deb822_word(&text, &word)) {
-		uint8_t bytes[UX_ID_GNU_MOST];
+	while (p->n_build_ids < max && ux_deb822_word(&text, &word)) {
+		uint8_t bytes[UX_ID_GNU_MAX];
 		size_t n = 0;
 		if (!ux_hex_decode(word, bytes, sizeof(bytes), &n) || n < 8 ||
 		    ux_id_make(UX_ID_GNU, ux_bytes(bytes, n), &ids[p->n_build_ids], NULL) != UX_OK)
@@ -331,9 +331,9 @@ static enum ux_code debian_fetch_form(const struct debian *d, bool by_hash,
 	UX_ARENA(arena, 64 << 10);
 	struct ux_error why = UX_ERROR_INIT;
 	const struct ux_expected what = {
-		.size = index->size, .sha256 = index->sha256, .most = INDEX_MOST};
+		.size = index->size, .sha256 = index->sha256, .max = INDEX_MAX};
 	const char *url = NULL;
-	if (index->size > INDEX_MOST)
+	if (index->size > INDEX_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the index has %" PRIu64 " bytes", index->size);
 	UX_TRY(debian_index_url(&arena, d->r, index, by_hash, &url, err));
 	enum ux_code code = ux_polite_fetch(d->client, url, &what, NULL, ret, &why);

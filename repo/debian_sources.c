@@ -69,7 +69,7 @@ static enum ux_code sources_place(const struct sources_file *f, const struct sou
 
 /* Finds the .dsc and the archives. False: there are too many, or none. */
 static bool sources_files(const struct sources_stanza *s, struct sources_file *dsc,
-			  struct sources_file files[UX_PACKAGE_FILES_MOST], size_t *ret_n)
+			  struct sources_file files[UX_PACKAGE_FILES_MAX], size_t *ret_n)
 {
 	struct ux_bytes left = s->checksums, line;
 	size_t n = 0;
@@ -86,7 +86,7 @@ static bool sources_files(const struct sources_stanza *s, struct sources_file *d
 			continue;
 		if (ux_bytes_has_suffix(one.name, UX_STR(".dsc")))
 			*dsc = one;
-		else if (n == UX_PACKAGE_FILES_MOST)
+		else if (n == UX_PACKAGE_FILES_MAX)
 			return false;
 		else
 			files[n++] = one;
@@ -98,8 +98,8 @@ static bool sources_files(const struct sources_stanza *s, struct sources_file *d
 static enum ux_code sources_package(const struct sources_stanza *s, struct ux_index_target *to,
 				    struct ux_arena *arena, uint64_t off, struct ux_error *err)
 {
-	struct sources_file dsc, files[UX_PACKAGE_FILES_MOST];
-	struct ux_package_file kept[UX_PACKAGE_FILES_MOST];
+	struct sources_file dsc, files[UX_PACKAGE_FILES_MAX];
+	struct ux_package_file kept[UX_PACKAGE_FILES_MAX];
 	struct ux_package p = {
 		.distribution = to->repository->distribution,
 		.suite = to->repository->suite,

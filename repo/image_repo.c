@@ -20,12 +20,12 @@
 #include <sys/stat.h>
 
 enum {
-	LAYERS_MOST = 512,    /* Docker allows 127 */
-	IMAGES_MOST = 256,    /* manifests of one index */
-	INDEX_DEPTH_MOST = 4, /* indexes inside of indexes */
+	LAYERS_MAX = 512,    /* Docker allows 127 */
+	IMAGES_MAX = 256,    /* manifests of one index */
+	INDEX_DEPTH_MAX = 4, /* indexes inside of indexes */
 	TRIES = 5,
 	TIME_MS = 600 * 1000, /* for all manifests of an image */
-	NAME_MOST = 512,
+	NAME_BYTES_MAX = 512,
 	PATH_BYTES = 4096,
 	DIGEST_PREFIX = 7, /* "sha256:" */
 	DIGEST_TEXT = DIGEST_PREFIX + 2 * SHA256_DIGEST_SIZE + 1,
@@ -92,9 +92,9 @@ static enum ux_code image_fetch(struct image_reader *im, const char *digest, str
 	if (digest)
 		snprintf(name, sizeof(name), "blobs/sha256/%.64s", digest + DIGEST_PREFIX);
 	UX_TRY(image_find_file(im, name, &file, &bytes));
-	if (bytes.size > UX_MANIFEST_BYTES_MOST)
+	if (bytes.size > UX_MANIFEST_BYTES_MAX)
 		return ux_error_set(im->err, UX_ELIMIT, "manifest exceeds %d bytes",
-				    UX_MANIFEST_BYTES_MOST);
+				    UX_MANIFEST_BYTES_MAX);
 	if (digest)
 		UX_TRY(ux_digest_check(bytes, digest, im->err));
 	ux_out_put(ret, bytes.data, bytes.size);
@@ -203,21 +203,21 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 	const json_t *list = json_object_get(doc, "manifests");
 	const json_t *layers = json_object_get(doc, "layers");
 	unsigned selected = 0;
-	if (depth > INDEX_DEPTH_MOST || im->n_images > IMAGES_MOST)
+	if (depth > INDEX_DEPTH_MAX || im->n_images > IMAGES_MAX)
 		return ux_error_set(im->err, UX_ELIMIT,
 				    "more than %d images, or indexes nested more than %d deep",
-				    IMAGES_MOST, INDEX_DEPTH_MOST);
+				    IMAGES_MAX, INDEX_DEPTH_MAX);
 	if (!list) {
 		im->n_images++;
-		if (!json_is_array(layers) || json_array_size(layers) > LAYERS_MOST)
+		if (!json_is_array(layers) || json_array_size(layers) > LAYERS_MAX)
 			return ux_error_set(im->err, UX_ECORRUPT,
 					    "a manifest has %zu layers; expected 1 to %d",
-					    json_array_size(layers), LAYERS_MOST);
+					    json_array_size(layers), LAYERS_MAX);
 		for (size_t i = 0; i < json_array_size(layers); i++)
 			UX_TRY(image_layer(im, json_array_get(layers, i)));
 		return UX_OK;
 	}
-	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MOST; i++) {
+	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MAX; i++) {
 		ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 		ux_cleanup(json_decrefp) json_t *inner = NULL;
 		const json_t *one = json_array_get(list, i);
@@ -277,18 +277,18 @@ static enum ux_code image_saved(struct image_reader *im, const json_t *one, unsi
 	const json_t *names = json_object_get(one, "Layers");
 	struct ux_bytes bytes;
 	UX_TRY(ux_tar_find(im->tar.bytes, image_field(one, "Config"), &bytes, im->err));
-	if (bytes.size > UX_MANIFEST_BYTES_MOST)
+	if (bytes.size > UX_MANIFEST_BYTES_MAX)
 		return ux_error_set(im->err, UX_ELIMIT, "configuration exceeds %d bytes",
-				    UX_MANIFEST_BYTES_MOST);
+				    UX_MANIFEST_BYTES_MAX);
 	UX_TRY(image_parse_manifest(bytes, &config, im->err));
 	const json_t *diffs = json_object_get(json_object_get(config, "rootfs"), "diff_ids");
 	size_t n = json_array_size(names);
-	if (n > LAYERS_MOST || n != json_array_size(diffs))
+	if (n > LAYERS_MAX || n != json_array_size(diffs))
 		return ux_error_set(
 			im->err, UX_ECORRUPT,
 			"image has %zu layers and %zu layer digests; expected equal numbers, at "
 			"most %d",
-			n, json_array_size(diffs), LAYERS_MOST);
+			n, json_array_size(diffs), LAYERS_MAX);
 	if (strcmp(im->r->arch, "all") != 0 &&
 	    strcmp(image_field(config, "architecture"), im->r->arch) != 0)
 		return UX_OK;
@@ -307,7 +307,7 @@ static enum ux_code image_saved(struct image_reader *im, const json_t *one, unsi
 static enum ux_code image_all_saved(struct image_reader *im, const json_t *list)
 {
 	unsigned selected = 0;
-	if (!json_is_array(list) || json_array_size(list) > IMAGES_MOST)
+	if (!json_is_array(list) || json_array_size(list) > IMAGES_MAX)
 		return ux_error_set(im->err, UX_ECORRUPT, "manifest.json is not a list of images");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		UX_TRY(image_saved(im, json_array_get(list, i), &selected));
@@ -354,9 +354,9 @@ static enum ux_code image_fetch_root(struct image_reader *im, struct ux_out *ret
 	if (!*ret_saved)
 		return image_fetch(im, NULL, ret);
 	UX_TRY(ux_tar_find(im->tar.bytes, "manifest.json", &bytes, im->err));
-	if (bytes.size > UX_MANIFEST_BYTES_MOST)
+	if (bytes.size > UX_MANIFEST_BYTES_MAX)
 		return ux_error_set(im->err, UX_ELIMIT, "manifest exceeds %d bytes",
-				    UX_MANIFEST_BYTES_MOST);
+				    UX_MANIFEST_BYTES_MAX);
 	ux_out_put(ret, bytes.data, bytes.size);
 	return ux_out_status(ret, im->err);
 }

@@ -44,7 +44,7 @@ enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes 
 
 /*
  * Reads the text Sources: source packages, whose key and URL are those of their .dsc, with their
- * archives as further files. One with over UX_PACKAGE_FILES_MOST of these is left out.
+ * archives as further files. One with over UX_PACKAGE_FILES_MAX of these is left out.
  * UX_ECORRUPT: offset and reason.
  */
 enum ux_code ux_debian_sources_read(struct ux_bytes text, struct ux_index_target *to,

@@ -13,7 +13,7 @@ enum {
 	TAR_SIZE_OFF = 124,
 	TAR_SIZE = 12,
 	TAR_TYPE = 156,
-	FILES_MOST = 65536, /* that a search passes; an image has three for each layer */
+	FILES_MAX = 65536, /* that a search passes; an image has three for each layer */
 };
 
 /* Text up to its NUL. */
@@ -70,7 +70,7 @@ enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes 
 	struct ux_cur c = ux_cur_make(tar, "tar", /* swap= */ false);
 	struct ux_tar_file file;
 	unsigned n = 0;
-	for (; n < FILES_MOST && ux_tar_next(&c, &file); n++) {
+	for (; n < FILES_MAX && ux_tar_next(&c, &file); n++) {
 		struct ux_bytes have = file.name;
 		if (ux_bytes_starts(have, UX_STR("./")))
 			have = ux_bytes(have.data + 2, have.size - 2);
@@ -80,8 +80,8 @@ enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes 
 		return UX_OK;
 	}
 	UX_TRY(ux_cur_status(&c, err));
-	return n == FILES_MOST
+	return n == FILES_MAX
 		       ? ux_error_set(err, UX_ELIMIT, "the archive has more than %d files",
-				      FILES_MOST)
+				      FILES_MAX)
 		       : ux_error_set(err, UX_ENOTFOUND, "%.100s is not in the archive", name);
 }

@@ -11,8 +11,8 @@ enum {
 	UX_PACKAGE_SHA256_BYTES = 32,
 	UX_PACKAGE_SHA1_BYTES = 20,
 	UX_PACKAGE_APK_BYTES = 32,
-	UX_PACKAGE_BUILD_IDS_MOST = 16384, /* a kernel's debug package has one for each module */
-	UX_PACKAGE_FILES_MOST = 16,
+	UX_PACKAGE_BUILD_IDS_MAX = 16384, /* a kernel's debug package has one for each module */
+	UX_PACKAGE_FILES_MAX = 16,
 };
 
 /* The form of the file. */

@@ -16,16 +16,16 @@
 enum {
 	SILENCE_MS = 60000,
 	CALL_MS = 6 * 3600 * 1000, /* a large package over a slow line */
-	WAIT_MOST_MS = 600 * 1000,
-	REDIRECTS_MOST = 5,
+	WAIT_MAX_MS = 600 * 1000,
+	REDIRECTS_MAX = 5,
 	STATUS_OK = 200,
-	HOST_MOST = 300, /* bytes of scheme, name and port */
+	HOST_MAX = 300, /* bytes of scheme, name and port */
 };
 
 /* A host, with the clients that no request uses now. */
 struct host {
-	char origin[HOST_MOST];
-	struct ux_http_client *idle[UX_POLITE_PARALLEL_MOST];
+	char origin[HOST_MAX];
+	struct ux_http_client *idle[UX_POLITE_PARALLEL_MAX];
 	unsigned n_idle, n_used;
 	int64_t next_ms; /* when the next request may begin */
 	/* of a registry of images: for which image it has given a key, and the header with it */
@@ -38,7 +38,7 @@ struct ux_polite {
 	char *agent, *cacert, *proxy;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t freed; /* a connection */
-	struct host hosts[UX_POLITE_HOSTS_MOST];
+	struct host hosts[UX_POLITE_HOSTS_MAX];
 	size_t n_hosts;
 	struct ux_polite_counts counts;
 };
@@ -58,10 +58,10 @@ enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_optio
 	const struct ux_polite_options *o = options;
 	p->options = *o;
 	p->options.parallel = ux_min(o->parallel ? o->parallel : UX_POLITE_PARALLEL,
-				     (unsigned)UX_POLITE_PARALLEL_MOST);
+				     (unsigned)UX_POLITE_PARALLEL_MAX);
 	p->options.pause_ms = o->pause_ms ? o->pause_ms : UX_POLITE_PAUSE_MS;
 	p->options.tries = o->tries ? o->tries : UX_POLITE_TRIES;
-	p->options.wait_most_ms = o->wait_most_ms ? o->wait_most_ms : WAIT_MOST_MS;
+	p->options.wait_most_ms = o->wait_most_ms ? o->wait_most_ms : WAIT_MAX_MS;
 	pthread_condattr_t attr;
 	(void)pthread_mutex_init(&p->lock, NULL);
 	(void)pthread_condattr_init(&attr);
@@ -131,7 +131,7 @@ static struct host *polite_host(struct ux_polite *p, const char *origin)
 	for (size_t i = 0; i < p->n_hosts; i++)
 		if (strcasecmp(p->hosts[i].origin, origin) == 0)
 			return &p->hosts[i];
-	if (p->n_hosts == UX_POLITE_HOSTS_MOST)
+	if (p->n_hosts == UX_POLITE_HOSTS_MAX)
 		return NULL;
 	struct host *h = &p->hosts[p->n_hosts++];
 	snprintf(h->origin, sizeof(h->origin), "%s", origin);
@@ -176,7 +176,7 @@ static enum ux_code polite_take(struct ux_polite *p, const char *origin, struct 
 	}
 	if (!h)
 		code = ux_error_set(err, UX_ELIMIT, "packages are on more than %u hosts",
-				    (unsigned)UX_POLITE_HOSTS_MOST);
+				    (unsigned)UX_POLITE_HOSTS_MAX);
 	else if (h->n_used >= p->options.parallel)
 		code = polite_cancelled(err);
 	if (code == UX_OK) {
@@ -260,9 +260,9 @@ static enum ux_code polite_on_begins(void *ctx, const struct ux_http_answer *ans
 static enum ux_code polite_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct polite_transfer *t = ctx;
-	if (bytes.size > t->request->most - t->bytes)
+	if (bytes.size > t->request->max - t->bytes)
 		return ux_error_set(err, UX_ELIMIT, "%.80s exceeds %" PRIu64 " bytes",
-				    t->request->url, t->request->most);
+				    t->request->url, t->request->max);
 	t->bytes += bytes.size;
 	t->received += bytes.size;
 	return t->request->sink(t->request->ctx, bytes, err);
@@ -345,8 +345,8 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 		.silence_ms = SILENCE_MS,
 		.cancelled = p->options.cancelled,
 		.cancelled_ctx = p->options.cancelled_ctx,
-		.answer_most = (size_t)ux_min(t->request->most, (uint64_t)SIZE_MAX - 1) + 1,
-		.redirects = REDIRECTS_MOST,
+		.answer_max = (size_t)ux_min(t->request->max, (uint64_t)SIZE_MAX - 1) + 1,
+		.redirects = REDIRECTS_MAX,
 		.sink = polite_on_bytes,
 		.sink_ctx = t,
 		.begins = polite_on_begins,
@@ -447,10 +447,10 @@ static enum ux_code polite_one(struct ux_polite *p, const char *origin, struct p
 static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polite_request *request,
 				      struct ux_polite_answer *ret, struct ux_error *err)
 {
-	char origin[HOST_MOST];
+	char origin[HOST_MAX];
 	size_t n = polite_origin_size(request->url);
 	struct polite_transfer t = {.request = request};
-	struct ux_retry retry = {.most = p->options.tries,
+	struct ux_retry retry = {.max = p->options.tries,
 				 .deadline_ms = ux_clock_ms() + p->options.wait_most_ms};
 	if (n >= sizeof(origin))
 		return ux_error_set(err, UX_EINVAL, "host name is too long");
@@ -476,7 +476,7 @@ static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polit
 static enum ux_code polite_map_local(const char *path, struct ux_mapping *ret,
 				     struct ux_bytes *ret_bytes, struct ux_error *err)
 {
-	char whole[UX_REPO_URL_MOST + 1];
+	char whole[UX_REPO_URL_MAX + 1];
 	size_t n = 0;
 	uint64_t off = 0, size = 0;
 	if (!ux_repo_url_part(path, &n, &off, &size) || n >= sizeof(whole)) {
@@ -589,12 +589,12 @@ enum ux_code ux_polite_fetch(struct ux_polite *p, const char *url, const struct 
 {
 	ux_cleanup(polite_file_deinit) struct polite_file file = {.fd = -1};
 	struct ux_fetched f = {0};
-	uint64_t most = what->most;
+	uint64_t max = what->max;
 	const struct ux_polite_request request = {
 		.url = url,
 		.known = known,
 		/* one byte more, so that a file that is too long is seen as such */
-		.most = what->size < most ? what->size + 1 : most,
+		.max = what->size < max ? what->size + 1 : max,
 		.begin = polite_file_begin,
 		.sink = polite_file_put,
 		.ctx = &file,

@@ -14,8 +14,8 @@ enum {
 	UX_POLITE_PARALLEL = 2,  /* connections to one host */
 	UX_POLITE_PAUSE_MS = 50, /* from the start of a request to the next one of the same host */
 	UX_POLITE_TRIES = 5,
-	UX_POLITE_HOSTS_MOST = 64,
-	UX_POLITE_PARALLEL_MOST = 16,
+	UX_POLITE_HOSTS_MAX = 64,
+	UX_POLITE_PARALLEL_MAX = 16,
 };
 
 struct ux_polite_options {
@@ -47,7 +47,7 @@ struct ux_validators {
 struct ux_polite_request {
 	const char *url;                   /* http, https, or a path (repo_url.h) */
 	const struct ux_validators *known; /* of what is there already; NULL: none */
-	uint64_t most;                     /* size limit of the file */
+	uint64_t max;                      /* size limit of the file */
 	/* Called before the first byte of the file: what came before is to be forgotten. */
 	enum ux_code (*begin)(void *ctx, struct ux_error *err);
 	ux_http_sink_fn *sink;
@@ -75,7 +75,7 @@ enum ux_code ux_polite_get(struct ux_polite *p, const struct ux_polite_request *
 struct ux_expected {
 	uint64_t size;         /* UINT64_MAX: unknown */
 	const uint8_t *sha256; /* 32 bytes; NULL: unknown */
-	uint64_t most;         /* size limit */
+	uint64_t max;          /* size limit */
 };
 
 struct ux_fetched {

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 enum {
-	TEXT_MOST = 4096, /* bytes of a name, version or path in metadata */
+	TEXT_MAX = 4096, /* bytes of a name, version or path in metadata */
 };
 
 bool ux_repo_url_is_file(const char *url, const char **ret_path)
@@ -38,9 +38,9 @@ bool ux_repo_url_part(const char *path, size_t *ret_path_size, uint64_t *ret_off
 enum ux_code ux_repo_url_check(const char *url, struct ux_error *err)
 {
 	const char *path = NULL;
-	if (strlen(url) > UX_REPO_URL_MOST)
+	if (strlen(url) > UX_REPO_URL_MAX)
 		return ux_error_set(err, UX_EINVAL, "the mirror URL exceeds %u bytes",
-				    (unsigned)UX_REPO_URL_MOST);
+				    (unsigned)UX_REPO_URL_MAX);
 	if (ux_repo_url_is_file(url, &path))
 		return UX_OK;
 	UX_TRY(ux_http_url_check(url, err));
@@ -87,7 +87,7 @@ enum ux_code ux_repo_url_join(struct ux_arena *arena, const char *base, struct u
 				    (int)ux_min(path.size, (size_t)80), (const char *)path.data);
 	while (n > 0 && base[n - 1] == '/')
 		n--;
-	if (n + 1 + 3 * path.size > UX_REPO_URL_MOST)
+	if (n + 1 + 3 * path.size > UX_REPO_URL_MAX)
 		return ux_error_set(err, UX_ELIMIT, "a repository path is too long: %zu bytes",
 				    path.size);
 	char *url = ux_arena_array(arena, char, n + 1 + 3 * path.size + 1);
@@ -113,7 +113,7 @@ enum ux_code ux_repo_url_join(struct ux_arena *arena, const char *base, struct u
 enum ux_code ux_repo_text(struct ux_arena *arena, struct ux_bytes text, const char *what,
 			  const char **ret, struct ux_error *err)
 {
-	if (text.size > TEXT_MOST)
+	if (text.size > TEXT_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%s has %zu bytes", what, text.size);
 	for (size_t i = 0; i < text.size; i++)
 		if (text.data[i] < ' ' || text.data[i] == 0x7f)

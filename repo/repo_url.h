@@ -7,7 +7,7 @@
 #include "bytes.h"
 
 enum {
-	UX_REPO_URL_MOST = 2000, /* bytes of a URL or path */
+	UX_REPO_URL_MAX = 2000, /* bytes of a URL or path */
 };
 
 /* A path on this machine: "/srv/mirror" or "file:///srv/mirror". Sets *ret_path, inside of url. */

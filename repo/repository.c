@@ -8,7 +8,7 @@
 #include <strings.h>
 
 enum {
-	SIGNATURE_MOST = 1 << 20,
+	SIGNATURE_MAX = 1 << 20,
 	URL_MEMORY = 64 << 10,
 };
 
@@ -76,11 +76,11 @@ static enum ux_code repository_check_root(const struct ux_repository *r, struct 
 					  const char *url, const char *ending, struct ux_bytes root,
 					  struct ux_error *err)
 {
-	char name[UX_REPO_URL_MOST + 16];
+	char name[UX_REPO_URL_MAX + 16];
 	ux_cleanup(ux_file_unmap) struct ux_mapping signature = {0};
 	struct ux_fetched f = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	const struct ux_expected what = {.size = UINT64_MAX, .most = SIGNATURE_MOST};
+	const struct ux_expected what = {.size = UINT64_MAX, .max = SIGNATURE_MAX};
 	if (r->keys.n == 0)
 		return repository_check_unsigned(r, err);
 	snprintf(name, sizeof(name), "%s%s", url, ending);
@@ -98,7 +98,7 @@ static enum ux_code repository_check_root(const struct ux_repository *r, struct 
 
 enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_polite *client,
 				      const char *folder, const char *name, const char *ending,
-				      const struct ux_repository_state *known, uint64_t most,
+				      const struct ux_repository_state *known, uint64_t max,
 				      struct ux_repository_result *ret, struct ux_mapping *ret_file,
 				      struct ux_error *err)
 {
@@ -106,7 +106,7 @@ enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_p
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_fetched f = {0};
 	const char *url = NULL;
-	const struct ux_expected what = {.size = UINT64_MAX, .most = most};
+	const struct ux_expected what = {.size = UINT64_MAX, .max = max};
 	bool has_known = known && known->known;
 	UX_TRY(ux_repo_url_join(&arena, folder, ux_bytes_cstr(name), &url, err));
 	UX_TRY(ux_polite_fetch(client, url, &what, has_known ? &known->validators : NULL, &f, err));

@@ -83,7 +83,7 @@ ux_repository_reader ux_image_read;
  */
 enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_polite *client,
 				      const char *folder, const char *name, const char *ending,
-				      const struct ux_repository_state *known, uint64_t most,
+				      const struct ux_repository_state *known, uint64_t max,
 				      struct ux_repository_result *ret, struct ux_mapping *ret_file,
 				      struct ux_error *err) ux_must;
 

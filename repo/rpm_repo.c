@@ -13,20 +13,20 @@
 #include "text.h"
 
 enum {
-	REPOMD_MOST = 16 << 20,
-	PRIMARY_MOST = 512 << 20, /* as it is sent; Fedora's has 20 MB */
-	PRIMARY_FREE = 64 << 20,  /* bytes that it may unpack to... */
-	PRIMARY_RATIO = 64,       /* ...and this many times its size */
+	REPOMD_MAX = 16 << 20,
+	PRIMARY_MAX = 512 << 20, /* as it is sent; Fedora's has 20 MB */
+	PRIMARY_FREE = 64 << 20, /* bytes that it may unpack to... */
+	PRIMARY_RATIO = 64,      /* ...and this many times its size */
 	URL_MEMORY = 64 << 10,
-	LIST_MOST = 64 << 10, /* bytes of a list of mirrors */
-	ROOTS_MOST = 16,      /* mirrors of it that are tried */
+	LIST_MAX = 64 << 10, /* bytes of a list of mirrors */
+	ROOTS_MAX = 16,      /* mirrors of it that are tried */
 };
 
 /* primary.xml, as it is unpacked. */
 struct rpm_unpacking {
 	struct ux_unpack *unpack;
 	struct ux_bytes left; /* as it was sent */
-	uint64_t out, most;   /* bytes that came out */
+	uint64_t out, max;    /* bytes that came out */
 };
 
 static void rpm_unpacking_close(struct rpm_unpacking *u)
@@ -40,11 +40,10 @@ static enum ux_code rpm_read_unpacked(void *ctx, void *to, size_t n, size_t *ret
 	struct rpm_unpacking *u = ctx;
 	UX_TRY(ux_unpack_read(u->unpack, to, n, ret, err));
 	u->out += *ret;
-	return u->out <= u->most
+	return u->out <= u->max
 		       ? UX_OK
 		       : ux_error_set(err, UX_ELIMIT,
-				      "primary.xml unpacks to more than %" PRIu64 " bytes",
-				      u->most);
+				      "primary.xml unpacks to more than %" PRIu64 " bytes", u->max);
 }
 
 /* Neither the unpacked file nor its elements are ever in memory as a whole. */
@@ -52,7 +51,7 @@ static enum ux_code rpm_unpack_primary(struct ux_bytes file, struct ux_index_tar
 				       struct ux_error *err)
 {
 	ux_cleanup(rpm_unpacking_close) struct rpm_unpacking u = {
-		.left = file, .most = PRIMARY_FREE + (uint64_t)PRIMARY_RATIO * file.size};
+		.left = file, .max = PRIMARY_FREE + (uint64_t)PRIMARY_RATIO * file.size};
 	UX_TRY(ux_unpack_open(&u.unpack, ux_unpack_form_of(file), ux_unpack_from_bytes, &u.left,
 			      err));
 	return ux_rpm_primary_read(rpm_read_unpacked, &u, to, err);
@@ -72,13 +71,13 @@ static enum ux_code rpm_read_root(const struct ux_repository *r, const char *roo
 	struct ux_fetched f = {0};
 	const char *url = NULL;
 	UX_TRY(ux_repository_fetch_root(r, client, root, "repodata/repomd.xml", ".asc", known,
-					REPOMD_MOST, ret, &repomd, err));
+					REPOMD_MAX, ret, &repomd, err));
 	if (ret->unchanged)
 		return UX_OK;
 	UX_TRY(ux_rpm_repomd_read(repomd.bytes, &where, err));
 	UX_TRY(ux_repo_url_join(&arena, root, ux_bytes_cstr(where.href), &url, err));
 	const struct ux_expected what = {
-		.size = where.size, .sha256 = where.sha256, .most = PRIMARY_MOST};
+		.size = where.size, .sha256 = where.sha256, .max = PRIMARY_MAX};
 	enum ux_code code = ux_polite_fetch(client, url, &what, NULL, &f, err);
 	if (code == UX_ECORRUPT)
 		ret->cause = ux_repository_file_cause(err);
@@ -93,7 +92,7 @@ static enum ux_code rpm_read_root(const struct ux_repository *r, const char *roo
 
 /* Roots, the best one first. Texts are the arena's. */
 struct rpm_roots {
-	const char *list[ROOTS_MOST];
+	const char *list[ROOTS_MAX];
 	size_t n;
 };
 
@@ -128,13 +127,13 @@ static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_pol
 				    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	const struct ux_expected what = {.size = UINT64_MAX, .most = LIST_MOST};
+	const struct ux_expected what = {.size = UINT64_MAX, .max = LIST_MAX};
 	struct ux_fetched f = {0};
 	struct ux_bytes line;
 	UX_TRY(ux_polite_fetch(client, url, &what, NULL, &f, err));
 	file = f.file;
 	struct ux_bytes text = file.bytes;
-	while (ret->n < ROOTS_MOST && ux_text_take_line(&text, &line)) {
+	while (ret->n < ROOTS_MAX && ux_text_take_line(&text, &line)) {
 		line = ux_trim(line);
 		if (line.size > 0 && line.data[0] != '#')
 			UX_TRY(rpm_add_root(arena, line, r->arch, ret, err));

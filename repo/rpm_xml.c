@@ -127,7 +127,7 @@ static void rpm_keep_text(struct rpm_primary *r, const char *text, const char *w
 
 static void rpm_keep_version(struct rpm_primary *r, const char **attributes)
 {
-	char text[UX_XML_TEXT_MOST];
+	char text[UX_XML_TEXT_MAX];
 	const char *epoch = ux_xml_attribute(attributes, "epoch");
 	bool has_epoch = epoch[0] != '\0' && strcmp(epoch, "0") != 0;
 	snprintf(text, sizeof(text), "%.100s%s%.900s-%.900s", has_epoch ? epoch : "",
@@ -156,10 +156,10 @@ static void rpm_keep_url(struct rpm_primary *r, const char **attributes)
 /* "debuginfo(build-id) = HEX" of a debug package. */
 static void rpm_add_id(struct rpm_primary *r, const char *hex)
 {
-	uint8_t bytes[UX_ID_GNU_MOST];
+	uint8_t bytes[UX_ID_GNU_MAX];
 	size_t n = 0, count = r->package.n_build_ids;
 	if (!ux_hex_decode(ux_bytes_cstr(hex), bytes, sizeof(bytes), &n) || n < 8 ||
-	    count == UX_PACKAGE_BUILD_IDS_MOST)
+	    count == UX_PACKAGE_BUILD_IDS_MAX)
 		return;
 	if (count == r->ids_cap) {
 		size_t cap = ux_max(2 * r->ids_cap, (size_t)IDS_FIRST);

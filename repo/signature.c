@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 enum {
-	GPGV_S = 60,             /* a signature takes milliseconds */
-	STATUS_MOST = 1 << 20,   /* bytes of gpgv's status */
-	KEYRING_MOST = 64 << 20, /* bytes of a file of keys */
-	STATUS_FD = 3,           /* where the child finds its files */
+	GPGV_S = 60,            /* a signature takes milliseconds */
+	STATUS_MAX = 1 << 20,   /* bytes of gpgv's status */
+	KEYRING_MAX = 64 << 20, /* bytes of a file of keys */
+	STATUS_FD = 3,          /* where the child finds its files */
 	TEXT_FD = 4,
 	SIGNATURE_FD = 5,
 	KEYS_FD = 6,
@@ -145,13 +145,13 @@ enum ux_code ux_armour_decode(struct ux_bytes text, struct ux_out *ret, struct u
 			ux_out_put(&digits, line.data, line.size);
 	}
 	UX_TRY(ux_out_status(&digits, err));
-	size_t n = 0, most = digits.size;
-	uint8_t *bytes = at == BEHIND && most > 0 ? ux_out_room(ret, most) : NULL;
+	size_t n = 0, max = digits.size;
+	uint8_t *bytes = at == BEHIND && max > 0 ? ux_out_room(ret, max) : NULL;
 	if (!bytes && ret->failed)
 		return ux_error_nomem(err);
 	if (!bytes || !ux_base64_decode(ux_out_bytes(&digits), bytes, &n) || n == 0)
 		return ux_error_set(err, UX_ECORRUPT, "ASCII armour is missing or damaged");
-	ret->size -= most - n;
+	ret->size -= max - n;
 	return UX_OK;
 }
 
@@ -160,7 +160,7 @@ enum ux_code ux_armour_decode(struct ux_bytes text, struct ux_out *ret, struct u
 /* The files of one run. */
 struct gpgv {
 	int status, text, signature, output; /* output: what was signed; -1: not used */
-	int keys[UX_KEYRINGS_MOST];
+	int keys[UX_KEYRINGS_MAX];
 	size_t n_keys;
 };
 
@@ -192,7 +192,7 @@ static enum ux_code gpgv_add_keyring(struct gpgv *g, const char *path, struct ux
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out bytes = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	if (ux_file_map(path, &file, &why) != UX_OK || file.bytes.size > KEYRING_MOST)
+	if (ux_file_map(path, &file, &why) != UX_OK || file.bytes.size > KEYRING_MAX)
 		return ux_error_set(err, UX_EINVAL, "cannot read the keyring %.100s", path);
 	struct ux_bytes keys = file.bytes;
 	if (ux_bytes_starts(keys, UX_STR("-----"))) {
@@ -211,10 +211,10 @@ static enum ux_code gpgv_set_up(struct gpgv *g, const struct ux_keyrings *keys,
 	if (keys->n == 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "no trusted keys; name a keyring with --keyring");
-	if (keys->n > UX_KEYRINGS_MOST)
+	if (keys->n > UX_KEYRINGS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%zu keyrings; the limit is %u", keys->n,
-				    (unsigned)UX_KEYRINGS_MOST);
-	if (text.size > UX_SIGNED_BYTES_MOST || signature.size > UX_SIGNED_BYTES_MOST)
+				    (unsigned)UX_KEYRINGS_MAX);
+	if (text.size > UX_SIGNED_BYTES_MAX || signature.size > UX_SIGNED_BYTES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the signed file exceeds 32 MiB");
 	for (size_t i = 0; i < keys->n; i++)
 		UX_TRY(gpgv_add_keyring(g, keys->paths[i], err));
@@ -241,7 +241,7 @@ static int gpgv_actions(posix_spawn_file_actions_t *a, const struct gpgv *g, int
 		int fd = i < ux_countof(from) ? from[i] : g->keys[i - ux_countof(from)];
 		if (fd < 0)
 			continue;
-		moved[*n_moved] = fcntl(fd, F_DUPFD_CLOEXEC, KEYS_FD + UX_KEYRINGS_MOST);
+		moved[*n_moved] = fcntl(fd, F_DUPFD_CLOEXEC, KEYS_FD + UX_KEYRINGS_MAX);
 		if (moved[*n_moved] < 0)
 			return errno;
 		r = posix_spawn_file_actions_adddup2(a, moved[(*n_moved)++], STATUS_FD + (int)i);
@@ -254,9 +254,9 @@ static int gpgv_spawn(const struct gpgv *g, pid_t *ret)
 	static char name[] = "gpgv", status[] = "--status-fd=3", output[] = "--output=-";
 	static char lang[] = "LC_ALL=C", path[] = "PATH=/usr/bin:/bin:/usr/local/bin";
 	static char keyring[] = "--keyring", text[] = "/proc/self/fd/4", sig[] = "/proc/self/fd/5";
-	char paths[UX_KEYRINGS_MOST][PATH_BYTES];
-	char *argv[2 * UX_KEYRINGS_MOST + 8], *envp[] = {lang, path, NULL};
-	int moved[UX_KEYRINGS_MOST + 3];
+	char paths[UX_KEYRINGS_MAX][PATH_BYTES];
+	char *argv[2 * UX_KEYRINGS_MAX + 8], *envp[] = {lang, path, NULL};
+	int moved[UX_KEYRINGS_MAX + 3];
 	size_t n = 0, n_moved = 0;
 	posix_spawn_file_actions_t actions;
 	argv[n++] = name;
@@ -315,7 +315,7 @@ static enum ux_code gpgv_run(const struct gpgv *g, struct ux_error *err)
 		return ux_error_set(err, UX_EUNAVAILABLE, "gpgv exceeded its timeout of %d s",
 				    GPGV_S);
 	UX_TRY(ux_file_map_fd(g->status, &status, err));
-	if (status.bytes.size > STATUS_MOST)
+	if (status.bytes.size > STATUS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the status output of gpgv exceeds 1 MiB");
 	return ux_signature_status(status.bytes, err);
 }

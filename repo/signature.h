@@ -8,8 +8,8 @@
 #include "out.h"
 
 enum {
-	UX_KEYRINGS_MOST = 64,
-	UX_SIGNED_BYTES_MOST = 32 << 20, /* of a signed file: a large Release has 1 MiB */
+	UX_KEYRINGS_MAX = 64,
+	UX_SIGNED_BYTES_MAX = 32 << 20, /* of a signed file: a large Release has 1 MiB */
 };
 
 /* The keys that are trusted: files of gpgv's (.gpg, .kbx), or in ASCII armour (.asc). */

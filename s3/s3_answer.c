@@ -15,8 +15,8 @@ struct s3_reading {
 	void *ctx;
 	unsigned entry; /* depth of the <Contents> or <Upload> that is open; 0: none */
 	struct ux_s3_object object;
-	char key[UX_S3_KEY_MOST + 1];
-	char upload[UX_S3_KEY_MOST + 1];
+	char key[UX_S3_KEY_MAX + 1];
+	char upload[UX_S3_KEY_MAX + 1];
 };
 
 /* Fields of the answer itself: children of the document's element. */

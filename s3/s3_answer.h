@@ -7,7 +7,7 @@
 #include "error.h"
 
 enum {
-	UX_S3_KEY_MOST = 1024, /* bytes of a key, by S3's reference */
+	UX_S3_KEY_MAX = 1024, /* bytes of a key, by S3's reference */
 };
 
 /* An object of a listing, or an upload in parts that was not completed. */
@@ -27,11 +27,11 @@ struct ux_s3_answer {
 	char code[64];     /* of an error: "NoSuchKey" */
 	char message[256]; /* of an error */
 	char request[128]; /* ID of the request, in an error */
-	char upload[UX_S3_KEY_MOST + 1];
-	char etag[128];                /* of what was copied */
-	bool truncated;                /* the listing goes on... */
-	char next[UX_S3_KEY_MOST + 1]; /* ...with this continuation token or key marker */
-	char next_upload[UX_S3_KEY_MOST + 1];
+	char upload[UX_S3_KEY_MAX + 1];
+	char etag[128];               /* of what was copied */
+	bool truncated;               /* the listing goes on... */
+	char next[UX_S3_KEY_MAX + 1]; /* ...with this continuation token or key marker */
+	char next_upload[UX_S3_KEY_MAX + 1];
 };
 
 /*

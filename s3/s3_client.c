@@ -15,12 +15,12 @@
 
 enum {
 	PATIENCE_MS = 15000,
-	ATTEMPTS_MOST = 6,
+	ATTEMPTS_MAX = 6,
 	SILENCE_MS = 10000,
 	CONNECT_MS = 5000,
 	SLOWEST_BYTES_S = 256 << 10, /* rate that the time limit of a body is computed with */
-	ANSWER_MOST = 8 << 20,       /* bytes of XML: a page of a listing has a tenth of this */
-	IDLE_MOST = 32,              /* connections that are kept open */
+	ANSWER_MAX = 8 << 20,        /* bytes of XML: a page of a listing has a tenth of this */
+	IDLE_MAX = 32,               /* connections that are kept open */
 	PAUSE_MS = 1000,             /* without requests, after all attempts at one have failed */
 };
 
@@ -44,7 +44,7 @@ struct ux_s3 {
 	_Atomic int64_t away_until_ms;
 	struct ux_s3_counts counts;
 	pthread_mutex_t lock; /* guards the rest */
-	struct ux_http_client *idle[IDLE_MOST];
+	struct ux_http_client *idle[IDLE_MAX];
 	size_t n_idle;
 };
 
@@ -67,7 +67,7 @@ bool ux_s3_is_up(const struct ux_s3 *s3)
 
 static bool s3_bucket_is_valid(struct ux_bytes bucket)
 {
-	if (bucket.size < 3 || bucket.size > UX_S3_BUCKET_MOST)
+	if (bucket.size < 3 || bucket.size > UX_S3_BUCKET_MAX)
 		return false;
 	for (size_t i = 0; i < bucket.size; i++) {
 		uint8_t c = bucket.data[i];
@@ -92,7 +92,7 @@ static bool s3_prefix_is_valid(const char *prefix)
 			part++;
 		}
 		if (*p == '\0')
-			return p - prefix <= UX_S3_PREFIX_MOST;
+			return p - prefix <= UX_S3_PREFIX_MAX;
 		if (*p < 0x20 || *p == 0x7f)
 			return false;
 	}
@@ -284,7 +284,7 @@ static enum ux_code s3_take_client(struct ux_s3 *s3, struct ux_http_client **ret
 static void s3_give_client(struct ux_s3 *s3, struct ux_http_client *c)
 {
 	pthread_mutex_lock(&s3->lock);
-	bool kept = s3->n_idle < IDLE_MOST;
+	bool kept = s3->n_idle < IDLE_MAX;
 	if (kept)
 		s3->idle[s3->n_idle++] = c;
 	pthread_mutex_unlock(&s3->lock);
@@ -309,7 +309,7 @@ static enum ux_code s3_write_path(const struct ux_s3 *s3, const char *key, struc
 
 /* The headers of an attempt, the Authorization among them. */
 struct s3_headers {
-	const char *lines[UX_S3_HEADERS_MOST + 6];
+	const char *lines[UX_S3_HEADERS_MAX + 6];
 	size_t n;
 	char date[32 + UX_S3_DATE_SIZE];
 	char payload[64 + UX_S3_HEX_SIZE];
@@ -326,7 +326,7 @@ static void s3_headers_deinit(struct s3_headers *h)
 static void s3_headers_add(struct s3_headers *h, const char *const *lines)
 {
 	for (; lines && *lines; lines++) {
-		assert(h->n < UX_S3_HEADERS_MOST);
+		assert(h->n < UX_S3_HEADERS_MAX);
 		h->lines[h->n++] = *lines;
 	}
 }
@@ -395,7 +395,7 @@ static enum ux_code s3_send(struct ux_s3 *s3, const struct ux_s3_request *r,
 		.headers = h.lines,
 		.timeout_ms = s3->patience_ms + (int64_t)(size / SLOWEST_BYTES_S) * 1000,
 		.silence_ms = ux_min((int64_t)s3->patience_ms, (int64_t)SILENCE_MS),
-		.answer_most = r->sink ? SIZE_MAX : ANSWER_MOST,
+		.answer_max = r->sink ? SIZE_MAX : ANSWER_MAX,
 		.sink = r->sink,
 		.sink_ctx = r->sink_ctx,
 		.begins = r->begins,
@@ -498,13 +498,13 @@ static enum ux_s3_result s3_result_of(enum ux_code code, bool again)
 enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct ux_http_answer *ret,
 			struct ux_error *err)
 {
-	struct ux_retry retry = {.most = ATTEMPTS_MOST,
+	struct ux_retry retry = {.max = ATTEMPTS_MAX,
 				 .deadline_ms = ux_clock_ms() + s3->patience_ms};
 	if (!s3_may_try(s3))
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.100s is unreachable", s3->place);
 	/* Whoever tries while the server is away tries once. */
 	if (atomic_load(&s3->away_until_ms) != 0)
-		retry.most = 1;
+		retry.max = 1;
 	for (;;) {
 		ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 		struct ux_error why = UX_ERROR_INIT;

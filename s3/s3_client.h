@@ -12,9 +12,9 @@
 #include <stdatomic.h>
 
 enum {
-	UX_S3_BUCKET_MOST = 63, /* bytes of a bucket's name, by S3's reference */
-	UX_S3_PREFIX_MOST = 512,
-	UX_S3_PARTS_MOST = 10000, /* of one upload, by S3's reference */
+	UX_S3_BUCKET_MAX = 63, /* bytes of a bucket's name, by S3's reference */
+	UX_S3_PREFIX_MAX = 512,
+	UX_S3_PARTS_MAX = 10000, /* of one upload, by S3's reference */
 	/*
 	 * A file over this size is sent in parts of it, or of more if they would be too many: what
 	 * fails is repeated from the part on.
@@ -137,12 +137,12 @@ struct ux_s3_from {
 };
 
 enum {
-	UX_S3_JOINED_LEAST = 5 << 20, /* bytes of an object that others follow, by S3's reference */
+	UX_S3_JOINED_MIN = 5 << 20, /* bytes of an object that others follow, by S3's reference */
 };
 
 /*
  * Writes an object of the bytes of n >= 1 others, one after the other, which do not leave the
- * store. All but the last have at least UX_S3_JOINED_LEAST bytes. UX_EUNSUPPORTED: the store cannot
+ * store. All but the last have at least UX_S3_JOINED_MIN bytes. UX_EUNSUPPORTED: the store cannot
  * do it, or there are too many; what other stores say is one of the codes above.
  */
 enum ux_code ux_s3_copy(struct ux_s3 *s3, const struct ux_s3_from *from, size_t n, const char *key,

@@ -105,7 +105,7 @@ enum ux_code ux_s3_keys_load(const char *file, struct ux_s3_keys *ret, struct ux
 		UX_TRY(s3_keys_of_environment(&keys, err));
 	} else {
 		UX_TRY(ux_file_map(file, &text, err));
-		if (text.bytes.size > UX_S3_KEYS_FILE_MOST)
+		if (text.bytes.size > UX_S3_KEYS_FILE_MAX)
 			return ux_error_set(err, UX_ELIMIT,
 					    "%.80s is too large for an access key file", file);
 		UX_TRY(ux_s3_keys_parse(text.bytes, &keys, err));

@@ -7,7 +7,7 @@
 #include "error.h"
 
 enum {
-	UX_S3_KEYS_FILE_MOST = 64 << 10, /* bytes of a file of keys */
+	UX_S3_KEYS_FILE_MAX = 64 << 10, /* bytes of a file of keys */
 };
 
 /* All NULL: there are none, and requests are not signed. Texts without blanks and controls. */

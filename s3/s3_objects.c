@@ -132,8 +132,8 @@ struct s3_listing {
 	ux_s3_each_fn *fn;
 	void *ctx;
 	struct ux_s3_answer page;
-	char next[UX_S3_KEY_MOST + 1]; /* where the next page begins; "": at the start */
-	char next_upload[UX_S3_KEY_MOST + 1];
+	char next[UX_S3_KEY_MAX + 1]; /* where the next page begins; "": at the start */
+	char next_upload[UX_S3_KEY_MAX + 1];
 };
 
 static enum ux_code s3_listing_object(void *ctx, const struct ux_s3_object *object,

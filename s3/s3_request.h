@@ -6,7 +6,7 @@
 #include "s3_client.h"
 
 enum {
-	UX_S3_HEADERS_MOST = 4,
+	UX_S3_HEADERS_MAX = 4,
 	UX_S3_HEX_SIZE = 65, /* a SHA-256 in hex, and a NUL */
 };
 
@@ -17,7 +17,7 @@ struct ux_s3_request {
 	enum ux_method method;
 	const char *key;            /* NULL: the bucket itself */
 	const char *query;          /* by ux_s3_query_add(); NULL: none */
-	const char *const *headers; /* not signed; at most UX_S3_HEADERS_MOST, NULL-terminated */
+	const char *const *headers; /* not signed; at most UX_S3_HEADERS_MAX, NULL-terminated */
 	/* the same, signed, with names in lower case, as those that begin with x-amz- have to be */
 	const char *const *signed_headers;
 	const char *sha256; /* of the body, in hex */

@@ -17,7 +17,7 @@
 #include <time.h>
 
 enum {
-	SCOPE_MOST = 128, /* bytes of "DAY/REGION/s3/aws4_request" */
+	SCOPE_MAX = 128, /* bytes of "DAY/REGION/s3/aws4_request" */
 	HASH_TEXT = 2 * SHA256_DIGEST_SIZE + 1,
 };
 
@@ -26,7 +26,7 @@ struct s3_signing {
 	const struct ux_s3_signed *request;
 	const struct ux_s3_keys *keys;
 	char date[UX_S3_DATE_SIZE];
-	char scope[SCOPE_MOST];
+	char scope[SCOPE_MAX];
 	struct ux_out lines; /* the signed headers, "name:value\n" */
 	struct ux_out names; /* "host;x-amz-date" */
 };
@@ -157,7 +157,7 @@ static enum ux_code s3_signing_headers(struct s3_signing *s, const char **header
 static enum ux_code s3_signing_begin(struct s3_signing *s, const char *const *own, size_t n_own,
 				     struct ux_error *err)
 {
-	const char *all[UX_S3_SIGNED_MOST];
+	const char *all[UX_S3_SIGNED_MAX];
 	size_t n = 0;
 	ux_s3_date(s->request->time, s->date);
 	int size = snprintf(s->scope, sizeof(s->scope), "%.8s/%s/s3/aws4_request", s->date,
@@ -213,7 +213,7 @@ enum ux_code ux_s3_presign(const struct ux_s3_signed *request, const struct ux_s
 	ux_cleanup(ux_free_ptr) char *host = s3_header("host", request->host);
 	if (!host)
 		return ux_error_nomem(err);
-	if (expires_s == 0 || expires_s > UX_S3_EXPIRES_MOST)
+	if (expires_s == 0 || expires_s > UX_S3_EXPIRES_MAX)
 		return ux_error_set(err, UX_EINVAL, "lifetime of a URL is out of range: %u seconds",
 				    expires_s);
 	const char *own[] = {host};

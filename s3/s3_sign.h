@@ -13,9 +13,9 @@
 #include "s3_keys.h"
 
 enum {
-	UX_S3_DATE_SIZE = 17,               /* "20130524T000000Z" and a NUL */
-	UX_S3_EXPIRES_MOST = 7 * 24 * 3600, /* seconds that a presigned URL may be valid */
-	UX_S3_SIGNED_MOST = 16,             /* headers that are signed */
+	UX_S3_DATE_SIZE = 17,              /* "20130524T000000Z" and a NUL */
+	UX_S3_EXPIRES_MAX = 7 * 24 * 3600, /* seconds that a presigned URL may be valid */
+	UX_S3_SIGNED_MAX = 16,             /* headers that are signed */
 };
 
 /* The payload of a request whose bytes are not signed. */
@@ -58,7 +58,7 @@ enum ux_code ux_s3_sign(const struct ux_s3_signed *request, const struct ux_s3_k
 /*
  * Appends the query of a URL that whoever has it may use for expires_s seconds; the payload is not
  * signed, whatever request->payload says. The same codes; also if expires_s is 0 or over
- * UX_S3_EXPIRES_MOST.
+ * UX_S3_EXPIRES_MAX.
  */
 enum ux_code ux_s3_presign(const struct ux_s3_signed *request, const struct ux_s3_keys *keys,
 			   unsigned expires_s, struct ux_out *ret, struct ux_error *err) ux_must;

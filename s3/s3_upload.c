@@ -14,7 +14,7 @@ enum {
 };
 
 /* Bytes of an object that is copied at once, by S3's reference. */
-static const uint64_t COPY_MOST = UINT64_C(5) << 30;
+static const uint64_t COPY_MAX = UINT64_C(5) << 30;
 
 /* SHA-256 of a part of a file, in hex. */
 static enum ux_code s3_hash_file(int fd, uint64_t off, uint64_t size, char ret[UX_S3_HEX_SIZE],
@@ -85,7 +85,7 @@ static enum ux_code s3_put_whole(struct ux_s3 *s3, const char *key, const struct
 struct s3_parts {
 	struct ux_s3 *s3;
 	const char *key;
-	char upload[UX_S3_KEY_MOST + 1];
+	char upload[UX_S3_KEY_MAX + 1];
 	struct ux_out list; /* "<Part>...</Part>" for each */
 };
 
@@ -225,8 +225,8 @@ static enum ux_code s3_parts_send_all(struct s3_parts *p, const struct ux_s3_bod
 				      struct ux_error *err)
 {
 	uint64_t size = s3_body_size(body);
-	uint64_t step = ux_max((uint64_t)UX_S3_PART_BYTES,
-			       (size + UX_S3_PARTS_MOST - 1) / UX_S3_PARTS_MOST);
+	uint64_t step =
+		ux_max((uint64_t)UX_S3_PART_BYTES, (size + UX_S3_PARTS_MAX - 1) / UX_S3_PARTS_MAX);
 	unsigned number = 1;
 	for (uint64_t at = 0; at < size; at += step) {
 		struct ux_s3_body part = s3_body_part(body, at, ux_min(step, size - at));
@@ -306,13 +306,13 @@ static enum ux_code s3_copy_range(struct ux_s3 *s3, const struct ux_s3_from *fro
 	return ux_s3_answer_read(ux_out_bytes(&answer.body), ret, NULL, NULL, err);
 }
 
-/* An object is one part, or several when it is over COPY_MOST. */
+/* An object is one part, or several when it is over COPY_MAX. */
 static enum ux_code s3_parts_copy(struct s3_parts *p, const struct ux_s3_from *from,
 				  unsigned *number, struct ux_s3_answer *said, struct ux_error *err)
 {
-	for (uint64_t off = 0; off < from->size; off += COPY_MOST) {
+	for (uint64_t off = 0; off < from->size; off += COPY_MAX) {
 		ux_cleanup(ux_out_deinit) struct ux_out query = {0};
-		uint64_t size = ux_min(COPY_MOST, from->size - off);
+		uint64_t size = ux_min(COPY_MAX, from->size - off);
 		UX_TRY(s3_part_query(p, *number, &query, err));
 		UX_TRY(s3_copy_range(p->s3, from, off, size, p->key, (const char *)query.data, said,
 				     err));
@@ -342,13 +342,13 @@ static enum ux_code s3_copy_joined(struct s3_parts *p, const struct ux_s3_from *
 enum ux_code ux_s3_copy(struct ux_s3 *s3, const struct ux_s3_from *from, size_t n, const char *key,
 			struct ux_error *err)
 {
-	if (n > UX_S3_PARTS_MOST)
+	if (n > UX_S3_PARTS_MAX)
 		return ux_error_set(err, UX_EUNSUPPORTED, "too many objects for one copy: %zu", n);
 	ux_cleanup(ux_free_ptr) struct ux_s3_answer *said = calloc(1, sizeof(*said));
 	ux_cleanup(ux_free_ptr) struct s3_parts *p = calloc(1, sizeof(*p));
 	if (!said || !p)
 		return ux_error_nomem(err);
-	if (n == 1 && from->size <= COPY_MOST)
+	if (n == 1 && from->size <= COPY_MAX)
 		return s3_copy_range(s3, from, 0, from->size, key, /* query= */ NULL, said, err);
 	p->s3 = s3;
 	p->key = key;

@@ -77,9 +77,9 @@ static const int refused[] = {
 	SCMP_SYS(getcwd), SCMP_SYS(readlinkat), SCMP_SYS(fstatat64),
 };
 
-static enum ux_code confine_limit(int what, uint64_t most, struct ux_error *err)
+static enum ux_code confine_limit(int what, uint64_t max, struct ux_error *err)
 {
-	const struct rlimit r = {.rlim_cur = (rlim_t)most, .rlim_max = (rlim_t)most};
+	const struct rlimit r = {.rlim_cur = (rlim_t)max, .rlim_max = (rlim_t)max};
 	if (setrlimit((__rlimit_resource_t)what, &r) != 0)
 		return ux_error_os(err, errno, "cannot set resource limit %d", what);
 	return UX_OK;

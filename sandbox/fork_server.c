@@ -17,19 +17,19 @@
 #include <unistd.h>
 
 enum {
-	DESCRIPTORS_MOST = 1 + UX_SANDBOX_FILE_COUNT /* a socket and files */
+	DESCRIPTORS_MAX = 1 + UX_SANDBOX_FILE_COUNT /* a socket and files */
 };
 
 /* The descriptors of a message, in the form of the kernel. */
 union passed {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * DESCRIPTORS_MOST)];
+	char bytes[CMSG_SPACE(sizeof(int) * DESCRIPTORS_MAX)];
 };
 
 bool ux_fork_request_send(int to, const struct ux_sandbox_request *request, int talk,
 			  const int *files)
 {
-	int fds[DESCRIPTORS_MOST] = {talk};
+	int fds[DESCRIPTORS_MAX] = {talk};
 	size_t n = 1;
 	union passed passed = {.bytes = {0}};
 	struct iovec part = {.iov_base = (void *)(uintptr_t)request, .iov_len = sizeof(*request)};
@@ -49,7 +49,7 @@ bool ux_fork_request_send(int to, const struct ux_sandbox_request *request, int 
 }
 
 /* The number of descriptors that came along; -1: no more requests come. */
-static int fork_request_receive(struct ux_sandbox_request *ret, int fds[DESCRIPTORS_MOST])
+static int fork_request_receive(struct ux_sandbox_request *ret, int fds[DESCRIPTORS_MAX])
 {
 	union passed passed;
 	struct iovec part = {.iov_base = ret, .iov_len = sizeof(*ret)};
@@ -75,14 +75,14 @@ static void fork_place_descriptors(const struct ux_sandbox_request *request, con
 	enum {
 		ABOVE = UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT
 	};
-	int moved[DESCRIPTORS_MOST], n = 0;
+	int moved[DESCRIPTORS_MAX], n = 0;
 	/* The kernel may have chosen one of these numbers, so all are first duplicated above them.
 	 */
-	for (int i = 0; i < DESCRIPTORS_MOST; i++) {
+	for (int i = 0; i < DESCRIPTORS_MAX; i++) {
 		bool has = i == 0 || (request->files >> (i - 1) & 1) != 0;
 		moved[i] = has ? fcntl(fds[n++], F_DUPFD, ABOVE) : -1;
 	}
-	for (int i = 0; i < DESCRIPTORS_MOST; i++)
+	for (int i = 0; i < DESCRIPTORS_MAX; i++)
 		if (moved[i] >= 0)
 			dup2(moved[i], UX_SANDBOX_SOCKET + i);
 		else
@@ -98,7 +98,7 @@ static pid_t fork_for_parent(void)
 
 bool ux_fork_server_loop(struct ux_sandbox_request *ret)
 {
-	int fds[DESCRIPTORS_MOST], n = 0;
+	int fds[DESCRIPTORS_MAX], n = 0;
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)!ux_confine_prepare(NULL); /* if it fails, each child reports why */
 	while ((n = fork_request_receive(ret, fds)) > 0) {

@@ -361,7 +361,7 @@ static enum ux_code facts_take(struct ux_bytes bytes, struct ux_bytes part,
 			       struct ux_module_facts_vec *ret, struct ux_error *err)
 {
 	struct ux_module_facts f;
-	if (bytes.size % sizeof(f) != 0 || bytes.size / sizeof(f) > UX_SANDBOX_FACTS_MOST)
+	if (bytes.size % sizeof(f) != 0 || bytes.size / sizeof(f) > UX_SANDBOX_FACTS_MAX)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "reading it failed: the sandbox sent an invalid answer");
 	for (size_t at = 0; at < bytes.size; at += sizeof(f)) {

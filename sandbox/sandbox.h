@@ -81,7 +81,7 @@ enum ux_code ux_fork_server_start(struct ux_fork_server **ret, const char *progr
 void ux_fork_server_stop(struct ux_fork_server *f);
 
 enum {
-	UX_SANDBOX_LINK_MOST = 255, /* bytes of the path of a supplementary file */
+	UX_SANDBOX_LINK_MAX = 255, /* bytes of the path of a supplementary file */
 };
 
 enum {
@@ -104,7 +104,7 @@ struct ux_sandbox_found {
 	 */
 	struct ux_id supplementary;
 	/* the path in that reference, as the file has it; "": it is longer */
-	char supplementary_path[UX_SANDBOX_LINK_MOST + 1];
+	char supplementary_path[UX_SANDBOX_LINK_MAX + 1];
 	bool needs_supplementary; /* nothing was extracted, because this file was not passed */
 	uint64_t split_units;     /* units whose entries are in a .dwo or .dwp file */
 	uint64_t split_missing;   /* units whose .dwo file was not available */
@@ -174,7 +174,7 @@ enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_m
 				const char *program, struct ux_error *err) ux_must;
 
 enum {
-	UX_SANDBOX_FACTS_MOST = 4096 /* modules of one file: slices, and cubins of a program */
+	UX_SANDBOX_FACTS_MAX = 4096 /* modules of one file: slices, and cubins of a program */
 };
 
 /*

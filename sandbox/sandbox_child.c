@@ -141,7 +141,7 @@ static bool elf_find_supplementary(struct ux_bytes file, struct ux_sandbox_found
 		return true;
 	ret->supplementary = link.id;
 	size_t n = strlen(link.path);
-	memcpy(ret->supplementary_path, link.path, n <= UX_SANDBOX_LINK_MOST ? n : 0);
+	memcpy(ret->supplementary_path, link.path, n <= UX_SANDBOX_LINK_MAX ? n : 0);
 	return true;
 }
 
@@ -221,17 +221,17 @@ static enum ux_code task_unpack(struct task *t, struct ux_error *err)
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = task_sink};
 	struct ux_bytes archive = t->files[UX_SANDBOX_EXE].bytes;
 	/* The table is written in addition to the contents. */
-	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
-	uint64_t most = t->request.output > table ? t->request.output - table : 0;
-	return ux_bundle_unpack(&t->archive, archive, most, &packer, err);
+	uint64_t table = UX_SOURCE_PACK_TABLE_MAX + UX_PATH_BYTES;
+	uint64_t max = t->request.output > table ? t->request.output - table : 0;
+	return ux_bundle_unpack(&t->archive, archive, max, &packer, err);
 }
 
 static enum ux_code task_members(struct task *t, struct ux_error *err)
 {
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = task_sink};
-	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
-	uint64_t most = t->request.output > table ? t->request.output - table : 0;
-	return ux_members_unpack(&t->archive, t->files[UX_SANDBOX_EXE].bytes, most,
+	uint64_t table = UX_SOURCE_PACK_TABLE_MAX + UX_PATH_BYTES;
+	uint64_t max = t->request.output > table ? t->request.output - table : 0;
+	return ux_members_unpack(&t->archive, t->files[UX_SANDBOX_EXE].bytes, max,
 				 (enum ux_members_mode)t->request.mode, &packer, err);
 }
 
@@ -263,9 +263,9 @@ static enum ux_code task_facts(struct task *t, struct ux_error *err)
 		*err = why;
 		return code;
 	}
-	if (facts.size + gpu.size > UX_SANDBOX_FACTS_MOST)
+	if (facts.size + gpu.size > UX_SANDBOX_FACTS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "one file has more than %d modules",
-				    UX_SANDBOX_FACTS_MOST);
+				    UX_SANDBOX_FACTS_MAX);
 	UX_TRY(task_sink(t, ux_bytes(facts.data, facts.size * sizeof(*facts.data)), err));
 	return task_sink(t, ux_bytes(gpu.data, gpu.size * sizeof(*gpu.data)), err);
 }

@@ -60,7 +60,7 @@ struct ux_sandbox_request {
 	bool no_dwarf;
 	struct ux_runtime_request runtime;
 	/* for UX_SANDBOX_STREAM: ux_stream_source.identity */
-	uint8_t identity[UX_STREAM_IDENTITY_MOST];
+	uint8_t identity[UX_STREAM_IDENTITY_MAX];
 	uint32_t identity_size;
 };
 

@@ -12,7 +12,7 @@
 
 enum {
 	UX_STREAM_ALIGN = 4096,     /* members begin at multiples, so that all their pages can go */
-	UX_STREAM_AHEAD_MOST = 64,  /* members that the caller has not dealt with... */
+	UX_STREAM_AHEAD_MAX = 64,   /* members that the caller has not dealt with... */
 	UX_STREAM_WINDOW = 96 << 20 /* ...and their bytes, unless one alone has more */
 };
 

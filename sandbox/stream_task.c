@@ -37,7 +37,7 @@ static enum ux_code stream_task_read(void *ctx, void *to, size_t n, size_t *ret,
 /* Waits until the parent has dealt with enough for a member of this size. */
 static enum ux_code stream_task_wait(struct stream_task *t, uint64_t size, struct ux_error *err)
 {
-	while (t->ahead_members == UX_STREAM_AHEAD_MOST ||
+	while (t->ahead_members == UX_STREAM_AHEAD_MAX ||
 	       (t->ahead_members > 0 && t->ahead + size > UX_STREAM_WINDOW)) {
 		uint64_t taken = 0;
 		ssize_t n = read(UX_SANDBOX_SOCKET, &taken, sizeof(taken));

@@ -4,7 +4,7 @@
 
 /* What all sections of one file may inflate to. The largest that are known, of browsers, have 3
  * GiB. */
-#define INFLATED_MOST (UINT64_C(8) << 30)
+#define INFLATED_MAX (UINT64_C(8) << 30)
 
 /* The state of one debug file. */
 struct debug_part {
@@ -164,7 +164,7 @@ enum ux_code ux_elf_pair_debug(const struct ux_elf_pair *pair, struct ux_elf_ima
 			       struct ux_error *err)
 {
 	ux_cleanup(debug_part_deinit) struct debug_part d = {
-		.pair = pair, .image = ret, .inflate_left = INFLATED_MOST};
+		.pair = pair, .image = ret, .inflate_left = INFLATED_MAX};
 	*ret = (struct ux_elf_image){0};
 	enum ux_code code = debug_part_make(&d, err);
 	if (code != UX_OK)

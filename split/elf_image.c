@@ -143,10 +143,10 @@ static void image_put_section(struct ux_out *out, const struct ux_elf *elf,
 
 uint64_t ux_elf_image_align(uint64_t off, uint64_t align)
 {
-	const uint64_t most = 4096;
+	const uint64_t max = 4096;
 	if (align < 2 || (align & (align - 1)) != 0)
 		return off;
-	uint64_t mask = ux_min(align, most) - 1;
+	uint64_t mask = ux_min(align, max) - 1;
 	return (off + mask) & ~mask;
 }
 

@@ -44,7 +44,7 @@ struct ux_pair_section {
 };
 
 enum {
-	UX_PAIR_NOTE_MOST = 64, /* bytes of the note that holds a new build ID */
+	UX_PAIR_NOTE_MAX = 64, /* bytes of the note that holds a new build ID */
 };
 
 /* An input whose parts are decided. Immutable once open. */
@@ -54,7 +54,7 @@ struct ux_elf_pair {
 	struct ux_pair_options options;
 	struct ux_pair_section *sections; /* elf.n_sections of them */
 	struct ux_id id;                  /* its GNU build ID; size 0: it has none */
-	uint8_t note[UX_PAIR_NOTE_MOST];  /* with the build ID that is added */
+	uint8_t note[UX_PAIR_NOTE_MAX];   /* with the build ID that is added */
 	size_t note_size;                 /* 0: none is added */
 	bool has_dwarf;                   /* .debug_info has content */
 };

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 enum {
-	NAMES_MOST =
+	NAMES_MAX =
 		64 << 10, /* the kernel's limits on the names and on one value: XATTR_LIST_MAX */
-	VALUE_MOST = 64 << 10, /* and XATTR_SIZE_MAX */
+	VALUE_MAX = 64 << 10, /* and XATTR_SIZE_MAX */
 };
 
 /* Only root may give files away; it fails only if the owner would be another one. */
@@ -39,7 +39,7 @@ static enum ux_code attributes_copy_times(const struct stat *st, int to, struct 
 static enum ux_code attributes_copy_extended(int from, const char *name, char *value, int to,
 					     struct ux_error *err)
 {
-	ssize_t n = fgetxattr(from, name, value, VALUE_MOST);
+	ssize_t n = fgetxattr(from, name, value, VALUE_MAX);
 	if (n < 0)
 		return errno == ENODATA || errno == ENOTSUP
 			       ? UX_OK
@@ -57,11 +57,11 @@ static enum ux_code attributes_copy_extended(int from, const char *name, char *v
 
 static enum ux_code attributes_copy_all_extended(int from, int to, struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) char *names = malloc(NAMES_MOST);
-	ux_cleanup(ux_free_ptr) char *value = malloc(VALUE_MOST);
+	ux_cleanup(ux_free_ptr) char *names = malloc(NAMES_MAX);
+	ux_cleanup(ux_free_ptr) char *value = malloc(VALUE_MAX);
 	if (!names || !value)
 		return ux_error_nomem(err);
-	ssize_t n = flistxattr(from, names, NAMES_MOST);
+	ssize_t n = flistxattr(from, names, NAMES_MAX);
 	if (n < 0)
 		return errno == ENOTSUP
 			       ? UX_OK

@@ -22,7 +22,7 @@
 extern char **environ;
 
 enum {
-	SECONDS_MOST = 600, /* for one library */
+	SECONDS_MAX = 600, /* for one library */
 	POLL_NS = 20000000,
 	FAT_ALIGN = 14, /* as a power of two: the pages of arm64 */
 };
@@ -47,7 +47,7 @@ static enum ux_code dsym_write_input(const char *path, struct ux_bytes content,
 /* Waits until the process ends, or ends it. False: it did not succeed. */
 static bool dsym_wait(pid_t pid)
 {
-	int64_t end = ux_clock_s() + SECONDS_MOST;
+	int64_t end = ux_clock_s() + SECONDS_MAX;
 	int status = 0;
 	for (;;) {
 		pid_t ended = waitpid(pid, &status, WNOHANG);

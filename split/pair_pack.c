@@ -9,17 +9,17 @@
 
 enum {
 	ZLIB_LEVEL = 6,
-	PACKED_LEAST = 64, /* bytes of a section that may become smaller by a header of 12 or 24 */
+	PACKED_MIN = 64, /* bytes of a section that may become smaller by a header of 12 or 24 */
 };
 
 /* Replaces the content of out, which is empty, by the packed form of bytes. UX_ENOMEM. */
 static enum ux_code pack_zlib(struct ux_out *out, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(ZLIB_LEVEL);
-	size_t most = c ? libdeflate_zlib_compress_bound(c, bytes.size) : 0;
+	size_t max = c ? libdeflate_zlib_compress_bound(c, bytes.size) : 0;
 	size_t before = out->size;
-	uint8_t *room = c ? ux_out_room(out, most) : NULL;
-	size_t n = room ? libdeflate_zlib_compress(c, bytes.data, bytes.size, room, most) : 0;
+	uint8_t *room = c ? ux_out_room(out, max) : NULL;
+	size_t n = room ? libdeflate_zlib_compress(c, bytes.data, bytes.size, room, max) : 0;
 	libdeflate_free_compressor(c);
 	if (n == 0)
 		return ux_error_nomem(err);
@@ -29,10 +29,9 @@ static enum ux_code pack_zlib(struct ux_out *out, struct ux_bytes bytes, struct 
 
 static enum ux_code pack_zstd(struct ux_out *out, struct ux_bytes bytes, struct ux_error *err)
 {
-	size_t most = ZSTD_compressBound(bytes.size), before = out->size;
-	uint8_t *room = ux_out_room(out, most);
-	size_t n =
-		room ? ZSTD_compress(room, most, bytes.data, bytes.size, ZSTD_CLEVEL_DEFAULT) : 0;
+	size_t max = ZSTD_compressBound(bytes.size), before = out->size;
+	uint8_t *room = ux_out_room(out, max);
+	size_t n = room ? ZSTD_compress(room, max, bytes.data, bytes.size, ZSTD_CLEVEL_DEFAULT) : 0;
 	if (!room || ZSTD_isError(n))
 		return ux_error_nomem(err);
 	out->size = before + n;
@@ -87,7 +86,7 @@ static enum ux_code pack_deflate(const struct ux_elf_pair *pair,
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {.swap = pair->elf.swap};
 	bool zstd = pair->options.compress == UX_COMPRESS_ZSTD;
-	if (bytes->size < PACKED_LEAST)
+	if (bytes->size < PACKED_MIN)
 		return UX_OK;
 	pack_put_header(&out, &pair->elf, zstd ? ELFCOMPRESS_ZSTD : ELFCOMPRESS_ZLIB, bytes->size,
 			record->align);

@@ -11,7 +11,7 @@
 #include <limits.h>
 
 enum {
-	NAME_MOST = 4096, /* bytes of the path of a member that is split */
+	NAME_BYTES_MAX = 4096, /* bytes of the path of a member that is split */
 };
 
 UX_VEC(wheel_changes, struct ux_wheel_change);
@@ -158,7 +158,7 @@ static enum ux_code archive_split_pair(struct archive_work *w, const struct ux_e
 {
 	ux_cleanup(ux_split_result_deinit) struct ux_split_result result = {.id = pair->id};
 	const struct ux_zip_member *m = &w->zip.members.data[i];
-	char name[NAME_MOST];
+	char name[NAME_BYTES_MAX];
 	uint32_t crc = 0;
 	snprintf(name, sizeof(name), "%.*s", (int)m->name.size, (const char *)m->name.data);
 	result.before = pair->elf.file.size;
@@ -179,7 +179,7 @@ static bool archive_leaves(enum ux_code code)
 
 static enum ux_code archive_leave(struct archive_work *w, size_t i, const struct ux_error *why)
 {
-	char name[NAME_MOST];
+	char name[NAME_BYTES_MAX];
 	struct ux_bytes n = w->zip.members.data[i].name;
 	snprintf(name, sizeof(name), "%.*s", (int)n.size, (const char *)n.data);
 	w->report(w->ctx, name, NULL, why);
@@ -191,7 +191,7 @@ static enum ux_code archive_put_bundle_file(struct archive_work *w, const struct
 					    const char *bundle, const char *inside,
 					    const struct ux_out *content, struct ux_error *err)
 {
-	char path[2 * NAME_MOST + 64];
+	char path[2 * NAME_BYTES_MAX + 64];
 	uint16_t time, date;
 	archive_debug_time(w, m, &time, &date);
 	snprintf(path, sizeof(path), "%s/Contents/%s", bundle, inside);
@@ -208,7 +208,7 @@ static enum ux_code archive_put_bundle(struct archive_work *w, size_t i, struct 
 		.before = library.size, .after = library.size, .has_dwarf = true};
 	ux_cleanup(ux_out_deinit) struct ux_out info = {0}, dwarf = {0};
 	const struct ux_zip_member *m = &w->zip.members.data[i];
-	char name[NAME_MOST], inside[NAME_MOST + 32];
+	char name[NAME_BYTES_MAX], inside[NAME_BYTES_MAX + 32];
 	snprintf(name, sizeof(name), "%.*s", (int)m->name.size, (const char *)m->name.data);
 	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
 	UX_TRY(ux_dsym_make(library, base, &dwarf, err));
@@ -232,7 +232,7 @@ static enum ux_code archive_member(struct archive_work *w, size_t i, struct ux_o
 	const struct ux_zip_member *m = &w->zip.members.data[i];
 	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(ux_elf_pair_close) struct ux_elf_pair pair = {0};
-	if (m->size < EI_NIDENT || m->name.size >= NAME_MOST - sizeof(".debug") ||
+	if (m->size < EI_NIDENT || m->name.size >= NAME_BYTES_MAX - sizeof(".debug") ||
 	    (m->method != UX_ZIP_STORED && m->method != UX_ZIP_DEFLATED))
 		return UX_OK;
 	ux_out_reset(content);

@@ -42,11 +42,11 @@ struct ux_disk_queue {
 	char *suffix;
 	int lock_fd;
 	unsigned n_lanes;
-	uint64_t bytes_most;
+	uint64_t bytes_max;
 	bool drops_oldest;
 	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t changed;
-	struct disk_lane lanes[UX_DISK_QUEUE_LANES_MOST];
+	struct disk_lane lanes[UX_DISK_QUEUE_LANES_MAX];
 	uint64_t next_number;
 	uint64_t messages;
 	uint64_t bytes;
@@ -219,9 +219,9 @@ enum ux_code ux_disk_queue_open(struct ux_disk_queue **ret,
 	if (!q)
 		return ux_error_nomem(err);
 	q->lock_fd = -1;
-	q->bytes_most = options->bytes_most;
+	q->bytes_max = options->bytes_max;
 	q->drops_oldest = options->drops_oldest;
-	q->n_lanes = ux_min(ux_max(options->lanes, 1U), (unsigned)UX_DISK_QUEUE_LANES_MOST);
+	q->n_lanes = ux_min(ux_max(options->lanes, 1U), (unsigned)UX_DISK_QUEUE_LANES_MAX);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -257,8 +257,8 @@ void ux_disk_queue_close(struct ux_disk_queue *q)
 
 static bool disk_queue_may_add(const struct ux_disk_queue *q, uint64_t bytes)
 {
-	return q->messages < UX_DISK_QUEUE_MESSAGES_MOST && q->bytes <= q->bytes_most &&
-	       bytes <= q->bytes_most - q->bytes;
+	return q->messages < UX_DISK_QUEUE_MESSAGES_MAX && q->bytes <= q->bytes_max &&
+	       bytes <= q->bytes_max - q->bytes;
 }
 
 bool ux_disk_queue_has_room(struct ux_disk_queue *q)
@@ -296,7 +296,7 @@ static bool disk_queue_drop_oldest(struct ux_disk_queue *q)
 static bool disk_queue_make_room(struct ux_disk_queue *q, uint64_t bytes)
 {
 	while (!disk_queue_may_add(q, bytes))
-		if (!q->drops_oldest || bytes > q->bytes_most || !disk_queue_drop_oldest(q))
+		if (!q->drops_oldest || bytes > q->bytes_max || !disk_queue_drop_oldest(q))
 			return false;
 	return true;
 }
@@ -314,7 +314,7 @@ static enum ux_code disk_queue_begin(struct ux_disk_queue *q, struct disk_entry 
 		code = ux_error_set(err, UX_ELIMIT,
 				    "the queue is full: %" PRIu64 " messages, %" PRIu64
 				    " bytes; maximum %" PRIu64 " bytes",
-				    q->messages, q->bytes, q->bytes_most);
+				    q->messages, q->bytes, q->bytes_max);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return code;
@@ -481,7 +481,7 @@ struct ux_disk_queue_state ux_disk_queue_state(struct ux_disk_queue *q)
 			oldest = ux_min(oldest, q->lanes[i].first->since_s);
 	struct ux_disk_queue_state s = {.messages = q->messages,
 					.bytes = q->bytes,
-					.bytes_most = q->bytes_most,
+					.bytes_max = q->bytes_max,
 					.oldest_s = oldest < now ? (uint64_t)(now - oldest) : 0,
 					.lost = q->lost,
 					.dropped = q->dropped};

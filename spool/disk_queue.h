@@ -6,8 +6,8 @@
 #include "file.h"
 
 enum {
-	UX_DISK_QUEUE_LANES_MOST = 16,
-	UX_DISK_QUEUE_MESSAGES_MOST = 1 << 20, /* in one folder */
+	UX_DISK_QUEUE_LANES_MAX = 16,
+	UX_DISK_QUEUE_MESSAGES_MAX = 1 << 20, /* in one folder */
 };
 
 /*
@@ -28,9 +28,9 @@ void ux_disk_message_close(struct ux_disk_message *m);
 
 struct ux_disk_queue_options {
 	const char *dir;
-	const char *suffix;  /* of the files' names, such as ".pb.gz" */
-	uint64_t bytes_most; /* of all messages, in blocks of the file system */
-	unsigned lanes;      /* 1 to UX_DISK_QUEUE_LANES_MOST */
+	const char *suffix; /* of the files' names, such as ".pb.gz" */
+	uint64_t bytes_max; /* of all messages, in blocks of the file system */
+	unsigned lanes;     /* 1 to UX_DISK_QUEUE_LANES_MAX */
 	/* a message that has no room takes the place of the oldest ones, instead of being refused
 	 */
 	bool drops_oldest;
@@ -91,7 +91,7 @@ bool ux_disk_queue_is_stopping(struct ux_disk_queue *q);
 struct ux_disk_queue_state {
 	uint64_t messages;
 	uint64_t bytes; /* in blocks of the file system */
-	uint64_t bytes_most;
+	uint64_t bytes_max;
 	uint64_t oldest_s; /* how long the oldest message has been in the queue, in seconds */
 	uint64_t lost;     /* files that vanished, or could not be read */
 	uint64_t dropped;  /* messages that made room for later ones */

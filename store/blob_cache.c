@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum {
-	ENTRIES_MOST = 1 << 24, /* the limit is that of bytes */
-	BLOCK_BYTES = 4096,     /* file systems give files whole blocks */
+	ENTRIES_MAX = 1 << 24, /* the limit is that of bytes */
+	BLOCK_BYTES = 4096,    /* file systems give files whole blocks */
 };
 
 static struct ux_bytes blob_cache_key(const struct ux_blob_hash *hash)
@@ -28,9 +28,9 @@ static void blob_cache_evict(void *ctx, void *value)
 static void blob_cache_set_limit(struct ux_blob_cache *c)
 {
 	uint64_t besides = atomic_load_explicit(c->besides, memory_order_relaxed);
-	if (c->bytes_most > 0)
-		c->entries.opts.bytes_most =
-			(size_t)(c->bytes_most - ux_min(besides, c->bytes_most - 1));
+	if (c->bytes_max > 0)
+		c->entries.opts.bytes_max =
+			(size_t)(c->bytes_max - ux_min(besides, c->bytes_max - 1));
 }
 
 /* Called with the lock held. */
@@ -95,13 +95,13 @@ static enum ux_code blob_cache_load(struct ux_blob_cache *c, struct ux_error *er
 	return code;
 }
 
-enum ux_code ux_blob_cache_open(struct ux_blob_cache *c, const char *dir, uint64_t bytes_most,
+enum ux_code ux_blob_cache_open(struct ux_blob_cache *c, const char *dir, uint64_t bytes_max,
 				const _Atomic uint64_t *besides, struct ux_error *err)
 {
-	*c = (struct ux_blob_cache){.bytes_most = bytes_most, .besides = besides};
+	*c = (struct ux_blob_cache){.bytes_max = bytes_max, .besides = besides};
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_blob_hash),
-					   .entries_most = ENTRIES_MOST,
-					   .bytes_most = (size_t)bytes_most,
+					   .entries_max = ENTRIES_MAX,
+					   .bytes_max = (size_t)bytes_max,
 					   .evict = blob_cache_evict,
 					   .ctx = c};
 	UX_TRY(ux_blobs_fs_open_cache(&c->files, dir, err));
@@ -209,7 +209,7 @@ void ux_blob_cache_counts(struct ux_blob_cache *c, struct ux_blob_copies *ret)
 	pthread_mutex_lock(&c->lock);
 	ret->files = c->entries.n;
 	ret->bytes = c->entries.bytes;
-	ret->bytes_most = c->bytes_most;
+	ret->bytes_max = c->bytes_max;
 	ret->hits = c->hits;
 	ret->misses = c->misses;
 	ret->evictions = c->evictions;
@@ -237,8 +237,8 @@ void ux_blob_cache_make_room(struct ux_blob_cache *c)
 {
 	pthread_mutex_lock(&c->lock);
 	blob_cache_set_limit(c);
-	if (c->bytes_most > 0)
-		blob_cache_shrink(c, c->entries.opts.bytes_most);
+	if (c->bytes_max > 0)
+		blob_cache_shrink(c, c->entries.opts.bytes_max);
 	pthread_mutex_unlock(&c->lock);
 }
 

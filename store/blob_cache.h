@@ -18,7 +18,7 @@ struct ux_blob_cache {
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t changed;
 	struct ux_cache entries; /* hash -> the same */
-	uint64_t bytes_most;     /* 0: no limit */
+	uint64_t bytes_max;      /* 0: no limit */
 	/* what else counts against the limit; a sum, so no memory order is needed */
 	const _Atomic uint64_t *besides;
 	struct ux_blob_fetch *fetches;
@@ -26,9 +26,9 @@ struct ux_blob_cache {
 };
 
 /*
- * bytes_most: 0 for no limit, of the copies and of *besides together. Removes what is over it.
+ * bytes_max: 0 for no limit, of the copies and of *besides together. Removes what is over it.
  */
-enum ux_code ux_blob_cache_open(struct ux_blob_cache *c, const char *dir, uint64_t bytes_most,
+enum ux_code ux_blob_cache_open(struct ux_blob_cache *c, const char *dir, uint64_t bytes_max,
 				const _Atomic uint64_t *besides, struct ux_error *err) ux_must;
 
 /* *besides has grown: removes copies that are over the limit now. */

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 enum {
-	PACK_LEAST = 256 << 10,
+	PACK_MIN = 256 << 10,
 };
 
 bool ux_blob_pack_pays(struct ux_bytes head, uint64_t size)
 {
 	static const uint8_t magics[2][UX_BLOB_HEAD_BYTES] = {{'M', 'Y', 'S', 'G'},
 							      {'G', 'S', 'Y', 'M'}};
-	return size >= PACK_LEAST && head.size >= UX_BLOB_HEAD_BYTES &&
+	return size >= PACK_MIN && head.size >= UX_BLOB_HEAD_BYTES &&
 	       (memcmp(head.data, magics[0], UX_BLOB_HEAD_BYTES) == 0 ||
 		memcmp(head.data, magics[1], UX_BLOB_HEAD_BYTES) == 0);
 }
@@ -42,7 +42,7 @@ enum ux_code ux_blob_unpack(struct ux_bytes packed, struct ux_blobs *files,
 	struct sha256_ctx sha;
 	ux_cleanup(ux_seek_table_deinit) struct ux_seek_table t = {0};
 	UX_TRY(ux_seek_table_read(packed, packed.size, &t, err));
-	ux_cleanup(ux_free_ptr) uint8_t *frame = malloc(UX_SEEK_FRAME_MOST);
+	ux_cleanup(ux_free_ptr) uint8_t *frame = malloc(UX_SEEK_FRAME_MAX);
 	if (!frame)
 		return ux_error_nomem(err);
 	sha256_init(&sha);

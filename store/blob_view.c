@@ -30,7 +30,7 @@ struct ux_blob_view {
 	_Atomic uint64_t brought;
 	pthread_mutex_t lock; /* guards the rest, and fetching */
 	uint64_t packed;      /* bytes that were fetched */
-	uint8_t frame[UX_SEEK_FRAME_MOST];
+	uint8_t frame[UX_SEEK_FRAME_MAX];
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -194,7 +194,7 @@ static bool view_reserve(struct ux_blob_view *v, uint64_t n)
 {
 	struct ux_blob_views *views = v->views;
 	uint64_t before = atomic_fetch_add_explicit(&views->bytes, n, memory_order_relaxed);
-	if (views->bytes_most > 0 && before + n > views->bytes_most) {
+	if (views->bytes_max > 0 && before + n > views->bytes_max) {
 		atomic_fetch_sub_explicit(&views->bytes, n, memory_order_relaxed);
 		return false;
 	}
@@ -236,7 +236,7 @@ static enum ux_code view_fetch(struct ux_blob_view *v, uint32_t first, uint32_t 
 {
 	const uint64_t *content = v->table.content;
 	uint32_t fetched = first;
-	if (v->packed + view_packed_size(v, first, end) > v->o.packed_most ||
+	if (v->packed + view_packed_size(v, first, end) > v->o.packed_max ||
 	    !view_reserve(v, content[end] - content[first]))
 		return UX_ELIMIT;
 	enum ux_code code = view_fetch_counted(v, first, end, &fetched, err);

@@ -28,7 +28,7 @@ struct ux_blob_views {
 	 * needed
 	 */
 	_Atomic uint64_t bytes;
-	uint64_t bytes_most; /* of it; 0: no limit. Set before the first view is opened. */
+	uint64_t bytes_max; /* of it; 0: no limit. Set before the first view is opened. */
 	/* Called after views have brought more. NULL: nothing. */
 	void (*grown)(void *ctx);
 	void *ctx;
@@ -48,7 +48,7 @@ struct ux_blob_view_options {
 	uint64_t size; /* of the content */
 	/* compressed bytes that are fetched in parts; then the blob is hot, and needed as a whole
 	 */
-	uint64_t packed_most;
+	uint64_t packed_max;
 	ux_blob_read_fn *read;
 	void *ctx;
 };

@@ -29,12 +29,12 @@ struct ux_s3;
 struct ux_blob_copies {
 	const struct ux_s3 *s3;
 	uint64_t files, bytes;
-	uint64_t bytes_most;      /* of these, and of view_bytes, together; 0: no limit */
-	uint64_t hits;            /* blobs that were opened, of which there was a copy */
-	uint64_t misses;          /* ...and that were fetched as a whole */
-	uint64_t evictions;       /* copies that were removed to make room */
-	uint64_t view_bytes;      /* what was brought of blobs that are read in parts */
-	uint64_t view_bytes_most; /* 0: no limit */
+	uint64_t bytes_max;      /* of these, and of view_bytes, together; 0: no limit */
+	uint64_t hits;           /* blobs that were opened, of which there was a copy */
+	uint64_t misses;         /* ...and that were fetched as a whole */
+	uint64_t evictions;      /* copies that were removed to make room */
+	uint64_t view_bytes;     /* what was brought of blobs that are read in parts */
+	uint64_t view_bytes_max; /* 0: no limit */
 };
 
 /* A blob of which parts are here: blob_view.h. */
@@ -264,18 +264,18 @@ enum ux_code ux_blobs_s3_open(struct ux_blobs **ret, const struct ux_s3_options 
 			      const char *dir, uint64_t cache_bytes, struct ux_error *err) ux_must;
 
 enum {
-	UX_BLOBS_PATH_MOST = 512 /* bytes of a path in a bucket, with its NUL */
+	UX_BLOBS_PATH_MAX = 512 /* bytes of a path in a bucket, with its NUL */
 };
 
 /*
  * From now on so many bytes of the frames of one GSYM are fetched in parts before it is fetched as
  * a whole; 0, as it is after opening: always as a whole.
  */
-void ux_blobs_s3_set_parts(struct ux_blobs *b, uint64_t packed_most);
+void ux_blobs_s3_set_parts(struct ux_blobs *b, uint64_t packed_max);
 
 /* Writes the path of a blob. False: it has none of its own. Any thread. */
 typedef bool ux_blobs_path_fn(void *ctx, const struct ux_blob_hash *hash,
-			      char path[UX_BLOBS_PATH_MOST]);
+			      char path[UX_BLOBS_PATH_MAX]);
 
 /* From now on blobs of a bucket that is only read have these paths under its prefix. */
 void ux_blobs_s3_name(struct ux_blobs *b, ux_blobs_path_fn *path, void *ctx);

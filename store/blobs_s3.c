@@ -30,13 +30,13 @@ struct ux_blobs *ux_blobs_s3_files(struct ux_blobs_s3 *b)
 }
 
 void ux_blobs_s3_key(const struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
-		     char key[UX_BLOBS_PATH_MOST])
+		     char key[UX_BLOBS_PATH_MAX])
 {
 	char text[UX_BLOB_HASH_TEXT];
 	if (b->path && b->path(b->path_ctx, hash, key))
 		return;
 	ux_blob_hash_text(hash, text);
-	snprintf(key, UX_BLOBS_PATH_MOST, "%s%.2s/%s", blobs_under, text, text);
+	snprintf(key, UX_BLOBS_PATH_MAX, "%s%.2s/%s", blobs_under, text, text);
 }
 
 /* A message says which store is away; what kind of failure it is stays. */
@@ -66,7 +66,7 @@ static void blobs_s3_set_frames(struct ux_blobs *base, bool allowed)
 enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
 			      struct ux_bytes content, struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST], text[UX_BLOB_HASH_TEXT];
+	char key[UX_BLOBS_PATH_MAX], text[UX_BLOB_HASH_TEXT];
 	ux_blobs_s3_key(b, hash, key);
 	ux_blob_hash_text(hash, text);
 	struct ux_s3_body body = {.bytes = content, .sha256 = text};
@@ -84,7 +84,7 @@ static enum ux_code blob_remove(struct ux_blobs *base, const struct ux_blob_hash
 {
 	struct ux_blobs_s3 *b = ux_blobs_s3_of(base);
 	struct ux_error why = UX_ERROR_INIT;
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	ux_blobs_s3_key(b, hash, key);
 	ux_blob_cache_forget(&b->cache, hash);
 	enum ux_code code = ux_s3_delete(b->s3, key, &why);
@@ -111,7 +111,7 @@ static enum ux_code blob_confirm(struct ux_blobs *base, const struct ux_blob_has
 {
 	struct ux_blobs_s3 *b = ux_blobs_s3_of(base);
 	struct ux_error why = UX_ERROR_INIT;
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	uint64_t size = 0;
 	ux_blobs_s3_key(b, hash, key);
 	enum ux_code code = ux_s3_head(b->s3, key, &size, &why);
@@ -135,7 +135,7 @@ static enum ux_code blob_url(struct ux_blobs *base, const struct ux_blob_hash *h
 {
 	struct ux_blobs_s3 *b = ux_blobs_s3_of(base);
 	struct ux_error why = UX_ERROR_INIT;
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	uint64_t found = 0;
 	ux_blobs_s3_key(b, hash, key);
 	enum ux_code code = ux_s3_head(b->s3, key, &found, &why);
@@ -272,7 +272,7 @@ static void blobs_s3_copies(struct ux_blobs *base, struct ux_blob_copies *ret)
 	*ret = (struct ux_blob_copies){.s3 = b->s3};
 	ux_blob_cache_counts(&b->cache, ret);
 	ret->view_bytes = atomic_load_explicit(&b->views.bytes, memory_order_relaxed);
-	ret->view_bytes_most = b->views.bytes_most;
+	ret->view_bytes_max = b->views.bytes_max;
 }
 
 static void blobs_s3_close(struct ux_blobs *base)
@@ -295,7 +295,7 @@ enum ux_code ux_blobs_s3_open(struct ux_blobs **ret, const struct ux_s3_options 
 	if (!b)
 		return ux_error_nomem(err);
 	ux_blob_views_init(&b->views);
-	b->views.bytes_most = cache_bytes / VIEWS_SHARE;
+	b->views.bytes_max = cache_bytes / VIEWS_SHARE;
 	b->views.grown = blobs_s3_views_grown;
 	b->views.ctx = b;
 	b->base = (struct ux_blobs){.version = UX_BLOBS_VERSION,
@@ -332,9 +332,9 @@ enum ux_code ux_blobs_s3_open(struct ux_blobs **ret, const struct ux_s3_options 
 	return UX_OK;
 }
 
-void ux_blobs_s3_set_parts(struct ux_blobs *b, uint64_t packed_most)
+void ux_blobs_s3_set_parts(struct ux_blobs *b, uint64_t packed_max)
 {
-	ux_blobs_s3_of(b)->parts_most = packed_most;
+	ux_blobs_s3_of(b)->parts_max = packed_max;
 }
 
 void ux_blobs_s3_name(struct ux_blobs *b, ux_blobs_path_fn *path, void *ctx)

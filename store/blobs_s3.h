@@ -20,8 +20,8 @@ struct ux_blobs_s3 {
 	struct ux_blob_cache cache;
 	ux_blobs_path_fn *path; /* keys of blobs that have others; NULL: blobs/aa/HASH */
 	void *path_ctx;
-	char *dir;           /* folder of the copies */
-	uint64_t parts_most; /* as of ux_blobs_s3_set_parts() */
+	char *dir;          /* folder of the copies */
+	uint64_t parts_max; /* as of ux_blobs_s3_set_parts() */
 	struct ux_blob_views views;
 	/* the store has refused a copy within it; no order is needed: one more is refused too */
 	atomic_bool cannot_copy;
@@ -35,7 +35,7 @@ struct ux_blobs_s3 *ux_blobs_s3_of(struct ux_blobs *b);
 struct ux_blobs *ux_blobs_s3_files(struct ux_blobs_s3 *b);
 
 void ux_blobs_s3_key(const struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
-		     char key[UX_BLOBS_PATH_MOST]);
+		     char key[UX_BLOBS_PATH_MAX]);
 
 /* What a failure of a request means for a blob. */
 enum ux_code ux_blobs_s3_code(enum ux_code code);
@@ -53,7 +53,7 @@ enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *
 
 /* --- segments of an unfinished upload --------------------------------------------------------- */
 
-void ux_blobs_s3_segment_key(const char *uid, uint64_t off, char key[UX_BLOBS_PATH_MOST]);
+void ux_blobs_s3_segment_key(const char *uid, uint64_t off, char key[UX_BLOBS_PATH_MAX]);
 
 /*
  * Sets *ret to the bytes that the segments have together, from the first one on without a gap.
@@ -81,7 +81,7 @@ enum ux_code ux_blobs_s3_fetch_object(struct ux_blobs_s3 *b, const char *key,
  * a hash has to be what is copied afterwards. key "": the store cannot do that, or it is of no use.
  */
 enum ux_code ux_blobs_s3_segments_join(struct ux_blobs_s3 *b, const char *uid, uint64_t size,
-				       char key[UX_BLOBS_PATH_MOST], struct ux_error *err) ux_must;
+				       char key[UX_BLOBS_PATH_MAX], struct ux_error *err) ux_must;
 
 /*
  * What the code of a copy within the store means: UX_EUNSUPPORTED when it was refused, so that the

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-	PARTS_LEAST = 4 << 20, /* bytes of a blob of which parts are fetched */
+	PARTS_MIN = 4 << 20, /* bytes of a blob of which parts are fetched */
 };
 
 /* --- whole blobs ------------------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ static enum ux_code fetch_put(const struct fetch *f, const struct ux_blob_hash *
 static enum ux_code fetch_to_part(struct fetch *f, const struct ux_blob_hash *hash, bool *ret_used,
 				  struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	struct ux_error why = UX_ERROR_INIT;
 	ux_blobs_s3_key(f->b, hash, key);
 	enum ux_code code = ux_s3_get(f->b->s3, key, 0, UINT64_MAX, fetch_take, f, &why);
@@ -178,7 +178,7 @@ static enum ux_code blob_read(void *ctx, const struct ux_blob_hash *hash, uint64
 	struct ux_blobs_s3 *b = ctx;
 	struct blob_range range = {.to = to};
 	struct ux_error why = UX_ERROR_INIT;
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	ux_blobs_s3_key(b, hash, key);
 	enum ux_code code = ux_s3_get(b->s3, key, off, n, blob_range_take, &range, &why);
 	return ux_blobs_s3_failed(code, &why, err);
@@ -188,14 +188,14 @@ static enum ux_code blob_read(void *ctx, const struct ux_blob_hash *hash, uint64
 static enum ux_code blob_read_table(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
 				    struct ux_seek_table *ret, struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	ux_cleanup(ux_out_deinit) struct ux_out tail = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	uint64_t size = 0;
 	ux_blobs_s3_key(b, hash, key);
-	enum ux_code code = ux_s3_get_tail(b->s3, key, UX_SEEK_TAIL_LEAST, &tail, &size, &why);
+	enum ux_code code = ux_s3_get_tail(b->s3, key, UX_SEEK_TAIL_MIN, &tail, &size, &why);
 	uint64_t table = code == UX_OK ? ux_seek_table_bytes(ux_out_bytes(&tail)) : 0;
-	if (table > tail.size && table <= UX_SEEK_TABLE_MOST) {
+	if (table > tail.size && table <= UX_SEEK_TABLE_MAX) {
 		ux_out_reset(&tail);
 		code = ux_s3_get_tail(b->s3, key, table, &tail, &size, &why);
 	}
@@ -215,7 +215,7 @@ static enum ux_code blob_open_parts(struct ux_blobs *base, const struct ux_blob_
 	struct ux_seek_table table = {0};
 	uint64_t found = 0;
 	int fd = -1;
-	if (b->parts_most == 0 || size < PARTS_LEAST)
+	if (b->parts_max == 0 || size < PARTS_MIN)
 		return UX_EUNSUPPORTED;
 	if (ux_blob_cache_find(&b->cache, hash, &fd, &found, NULL) == UX_OK) {
 		close(fd);
@@ -228,7 +228,7 @@ static enum ux_code blob_open_parts(struct ux_blobs *base, const struct ux_blob_
 	const struct ux_blob_view_options options = {.dir = b->dir,
 						     .hash = *hash,
 						     .size = size,
-						     .packed_most = b->parts_most,
+						     .packed_max = b->parts_max,
 						     .read = blob_read,
 						     .ctx = b};
 	enum ux_code code = ux_blob_view_open(&b->views, ret, &options, &table, NULL);

@@ -7,7 +7,7 @@
 
 enum {
 	OFFSET_DIGITS = 16,
-	JOIN_LEAST = 8 << 20, /* bytes of an upload that is worth further requests */
+	JOIN_MIN = 8 << 20, /* bytes of an upload that is worth further requests */
 };
 
 /* A segment of a chain: each begins where the one before ends, or within it. */
@@ -19,7 +19,7 @@ UX_VEC(segment_list, struct segment);
 
 struct segments {
 	struct ux_blobs_s3 *b;
-	char prefix[UX_BLOBS_PATH_MOST];
+	char prefix[UX_BLOBS_PATH_MAX];
 	struct segment_list list;
 	uint64_t end; /* bytes that they have together */
 	bool any;     /* there are objects of the upload, segments or others */
@@ -30,9 +30,9 @@ static void segments_deinit(struct segments *s)
 	segment_list_deinit(&s->list);
 }
 
-void ux_blobs_s3_segment_key(const char *uid, uint64_t off, char key[UX_BLOBS_PATH_MOST])
+void ux_blobs_s3_segment_key(const char *uid, uint64_t off, char key[UX_BLOBS_PATH_MAX])
 {
-	snprintf(key, UX_BLOBS_PATH_MOST, UX_BLOBS_S3_UPLOADS "%s/%016" PRIx64, uid, off);
+	snprintf(key, UX_BLOBS_PATH_MAX, UX_BLOBS_S3_UPLOADS "%s/%016" PRIx64, uid, off);
 }
 
 static bool segment_offset(const struct segments *s, const struct ux_s3_object *object,
@@ -91,7 +91,7 @@ enum ux_code ux_blobs_s3_segments_remove(struct ux_blobs_s3 *b, const char *uid,
 					 struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	char prefix[UX_BLOBS_PATH_MOST];
+	char prefix[UX_BLOBS_PATH_MAX];
 	snprintf(prefix, sizeof(prefix), UX_BLOBS_S3_UPLOADS "%s/", uid);
 	enum ux_code code = ux_s3_list(b->s3, prefix, segment_remove, b, &why);
 	return ux_blobs_s3_failed(code, &why, err);
@@ -139,7 +139,7 @@ enum ux_code ux_blobs_s3_segments_fetch(struct ux_blobs_s3 *b, const char *uid,
 					struct ux_error *err)
 {
 	ux_cleanup(segments_deinit) struct segments s;
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	UX_TRY(segments_list(&s, b, uid, err));
 	for (size_t i = 0; i < s.list.size; i++) {
 		const struct segment *one = &s.list.data[i];
@@ -170,7 +170,7 @@ static bool segments_join_well(const struct segments *s)
 	uint64_t end = 0;
 	for (size_t i = 0; i < s->list.size; i++) {
 		const struct segment *one = &s->list.data[i];
-		if (one->off != end || (i + 1 < s->list.size && one->size < UX_S3_JOINED_LEAST))
+		if (one->off != end || (i + 1 < s->list.size && one->size < UX_S3_JOINED_MIN))
 			return false;
 		end += one->size;
 	}
@@ -196,7 +196,7 @@ static enum ux_code segment_head_take(void *ctx, struct ux_bytes bytes, struct u
 static enum ux_code segments_are_packed(const struct segments *s, const char *uid, bool *ret,
 					struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	struct segment_head head = {.n = 0};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_blobs_s3_segment_key(uid, 0, key);
@@ -209,9 +209,9 @@ static enum ux_code segments_are_packed(const struct segments *s, const char *ui
 
 /* Joins them to an object. */
 static enum ux_code segments_join(const struct segments *s, const char *uid,
-				  char key[UX_BLOBS_PATH_MOST], struct ux_error *err)
+				  char key[UX_BLOBS_PATH_MAX], struct ux_error *err)
 {
-	char own[UX_UPLOAD_UID_SIZE], (*keys)[UX_BLOBS_PATH_MOST] = NULL;
+	char own[UX_UPLOAD_UID_SIZE], (*keys)[UX_BLOBS_PATH_MAX] = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	size_t n = s->list.size;
 	UX_TRY(ux_upload_uid_make(own, err));
@@ -223,7 +223,7 @@ static enum ux_code segments_join(const struct segments *s, const char *uid,
 		from[i] = (struct ux_s3_from){keys[i], s->list.data[i].size};
 	}
 	if (code == UX_OK) {
-		snprintf(key, UX_BLOBS_PATH_MOST, UX_BLOBS_S3_UPLOADS "%s/joined-%s", uid, own);
+		snprintf(key, UX_BLOBS_PATH_MAX, UX_BLOBS_S3_UPLOADS "%s/joined-%s", uid, own);
 		code = ux_s3_copy(s->b->s3, from, n, key, &why);
 		code = ux_blobs_s3_copied(s->b, code, &why, err);
 	}
@@ -232,12 +232,12 @@ static enum ux_code segments_join(const struct segments *s, const char *uid,
 }
 
 enum ux_code ux_blobs_s3_segments_join(struct ux_blobs_s3 *b, const char *uid, uint64_t size,
-				       char key[UX_BLOBS_PATH_MOST], struct ux_error *err)
+				       char key[UX_BLOBS_PATH_MAX], struct ux_error *err)
 {
 	ux_cleanup(segments_deinit) struct segments s = {0};
 	bool packed = false;
 	key[0] = '\0';
-	if (size < JOIN_LEAST || atomic_load_explicit(&b->cannot_copy, memory_order_relaxed))
+	if (size < JOIN_MIN || atomic_load_explicit(&b->cannot_copy, memory_order_relaxed))
 		return UX_OK;
 	UX_TRY(segments_list(&s, b, uid, err));
 	if (s.end != size || !segments_join_well(&s))

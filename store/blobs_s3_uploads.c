@@ -11,7 +11,7 @@
 #include <errno.h>
 
 enum {
-	SEGMENT_MOST = 16 << 20, /* bytes of an upload that are in one node's file alone */
+	SEGMENT_MAX = 16 << 20, /* bytes of an upload that are in one node's file alone */
 };
 
 struct ux_blob_part {
@@ -22,7 +22,7 @@ struct ux_blob_part {
 	bool segmented; /* there are segments in the bucket */
 	bool stored;    /* the blob is in the bucket */
 	/* an object in the bucket with all bytes, to which no one else can write; "": none */
-	char whole[UX_BLOBS_PATH_MOST];
+	char whole[UX_BLOBS_PATH_MAX];
 	char uid[UX_UPLOAD_UID_SIZE];
 };
 
@@ -85,7 +85,7 @@ static enum ux_code part_map(struct ux_blob_part *part, struct ux_mapping *ret,
 /* What is in the file beyond the segments becomes a segment. */
 static enum ux_code part_keep(struct ux_blob_part *part, struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	ux_cleanup(ux_file_unmap) struct ux_mapping all = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	if (part->kept >= part->here)
@@ -168,8 +168,8 @@ static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
 	part->here += bytes.size;
 	part->stored = false;
 	part->whole[0] = '\0';
-	return part->segmented && part->here - part->kept >= SEGMENT_MOST ? part_keep(part, err)
-									  : UX_OK;
+	return part->segmented && part->here - part->kept >= SEGMENT_MAX ? part_keep(part, err)
+									 : UX_OK;
 }
 
 /*
@@ -179,7 +179,7 @@ static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
 static enum ux_code part_copy_whole(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				    struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	struct ux_error why = UX_ERROR_INIT;
 	const struct ux_s3_from from = {part->whole, part->here};
 	if (part->whole[0] == '\0')
@@ -239,7 +239,7 @@ static enum ux_code part_remove(struct ux_blobs *base, const char *uid, struct u
 static enum ux_code part_url(struct ux_blobs *base, const char *uid, uint64_t off, uint64_t size,
 			     unsigned expires_s, char **ret, struct ux_error *err)
 {
-	char key[UX_BLOBS_PATH_MOST];
+	char key[UX_BLOBS_PATH_MAX];
 	ux_blobs_s3_segment_key(uid, off, key);
 	const struct ux_s3_presign what = {
 		.method = UX_METHOD_PUT, .key = key, .expires_s = expires_s, .length = size};

@@ -353,7 +353,7 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 {
 	const struct ux_candidate *same = ux_candidate_same(m, c);
 	if (!same && r->add == UX_ADD_NEW) {
-		if (m->n_candidates >= UX_INDEX_CANDIDATES_MOST)
+		if (m->n_candidates >= UX_INDEX_CANDIDATES_MAX)
 			return ux_error_set(err, UX_ELIMIT,
 					    "the module already has %zu candidates, the maximum",
 					    m->n_candidates);
@@ -398,9 +398,9 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 {
 	UX_ARENA(arena, MODULE_BUDGET);
 	struct ux_module m = {0};
-	if (what->n_ids == 0 || what->n_ids > UX_INDEX_IDS_MOST || cand->size > INT64_MAX)
+	if (what->n_ids == 0 || what->n_ids > UX_INDEX_IDS_MAX || cand->size > INT64_MAX)
 		return ux_error_set(err, UX_EINVAL, "a candidate needs 1 to %d IDs",
-				    UX_INDEX_IDS_MOST);
+				    UX_INDEX_IDS_MAX);
 	UX_TRY(module_find_target(db, what, &m.number, err));
 	if (m.number == 0) /* one that has no IDs and no candidates yet */
 		UX_TRY(module_insert(db, what->ns, now, &m.number, err));
@@ -559,7 +559,7 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 static enum ux_code module_learn_ids(struct ux_db *db, const char *ns, const struct ux_module *m,
 				     const struct ux_settled *s, struct ux_error *err)
 {
-	const char *ids[UX_INDEX_IDS_MOST];
+	const char *ids[UX_INDEX_IDS_MAX];
 	size_t n = 0;
 	UX_TRY(ux_ids_agree(m, s->ids, s->n_ids, err));
 	for (size_t i = 0; i < s->n_ids && n < ux_countof(ids); i++) {

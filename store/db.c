@@ -120,13 +120,13 @@ void ux_db_count(const struct ux_db *db, struct ux_db_counts *to)
 
 struct ux_db_prepared *ux_db_prepared(struct ux_db *db, const struct ux_sql *sql)
 {
-	size_t i = (uintptr_t)sql / sizeof(*sql) % UX_DB_STATEMENTS_MOST;
+	size_t i = (uintptr_t)sql / sizeof(*sql) % UX_DB_STATEMENTS_MAX;
 	while (db->prepared[i].sql && db->prepared[i].sql != sql)
-		i = (i + 1) % UX_DB_STATEMENTS_MOST;
+		i = (i + 1) % UX_DB_STATEMENTS_MAX;
 	struct ux_db_prepared *p = &db->prepared[i];
 	db->n_prepared += p->sql == NULL;
 	p->sql = sql;
-	if (db->n_prepared == UX_DB_STATEMENTS_MOST)
+	if (db->n_prepared == UX_DB_STATEMENTS_MAX)
 		abort(); /* a defect of the program: the next search would not end */
 	return p;
 }

@@ -34,7 +34,7 @@ struct ux_db_prepared {
 enum {
 	/* slots of the hash table, a power of two. Every statement of the program may be in it, and
 	 * it must never be full: a search ends at a free slot. */
-	UX_DB_STATEMENTS_MOST = 1024
+	UX_DB_STATEMENTS_MAX = 1024
 };
 
 struct ux_checkpointer;
@@ -62,7 +62,7 @@ struct ux_db {
 	const struct ux_db_engine *engine; /* NULL: not opened */
 	void *connection;                  /* the engine's */
 	/* filled in when a statement is first used */
-	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MOST];
+	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MAX];
 	size_t n_prepared;
 	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: there is none */
 	/* another process has held the index for too long: do not wait for it again */

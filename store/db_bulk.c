@@ -10,8 +10,8 @@
 #include "vec.h"
 
 enum {
-	COLUMNS_MOST = 64,       /* of a table */
-	NAME_MOST = 63,          /* bytes of an identifier, of which PostgreSQL keeps no more */
+	COLUMNS_MAX = 64,        /* of a table */
+	NAME_BYTES_MAX = 63,     /* bytes of an identifier, of which PostgreSQL keeps no more */
 	TABLES_BUDGET = 1 << 20, /* names and statements of all tables */
 	ROW_BUDGET = 64 << 20,
 	REPORT_ROWS = 100000,
@@ -31,7 +31,7 @@ struct bulk_column {
 
 struct bulk_table {
 	const char *name;
-	struct bulk_column columns[COLUMNS_MOST];
+	struct bulk_column columns[COLUMNS_MAX];
 	size_t n;
 	struct ux_sql *insert, *erase;
 	uint64_t rows;
@@ -62,7 +62,7 @@ static bool bulk_is_left_out(const char *table)
 static enum ux_code bulk_check_name(const char *name, struct ux_error *err)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-	return n > 0 && n <= NAME_MOST && name[n] == '\0'
+	return n > 0 && n <= NAME_BYTES_MAX && name[n] == '\0'
 		       ? UX_OK
 		       : ux_error_set(err, UX_EIO, "the index has a table or column \"%.64s\"",
 				      name);
@@ -112,9 +112,9 @@ static enum ux_code bulk_add_column(struct bulk *b, struct bulk_table *t, const 
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	UX_TRY(bulk_check_name(name, err));
-	if (t->n == COLUMNS_MOST)
+	if (t->n == COLUMNS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the table %s has over %d columns", t->name,
-				    COLUMNS_MOST);
+				    COLUMNS_MAX);
 	struct bulk_column *c = &t->columns[t->n++];
 	UX_TRY(bulk_type_of(type, &c->type, err));
 	ux_out_fmt(&out, ":%s", name);
@@ -281,7 +281,7 @@ static enum ux_code bulk_row(struct bulk *b, struct bulk_table *t, struct ux_stm
 			     struct ux_error *err)
 {
 	UX_ARENA(arena, ROW_BUDGET);
-	struct bulk_value values[COLUMNS_MOST];
+	struct bulk_value values[COLUMNS_MAX];
 	uint64_t hash = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		UX_TRY(bulk_read_value(st, i, t->columns[i].type, &arena, &values[i], err));

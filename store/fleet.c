@@ -23,7 +23,7 @@ enum {
 		300 * 1000, /* without a poll for so long, changes may be forgotten: half of */
 	CHANGES_BUDGET = 4 << 20, /* UX_CHANGES_KEPT_S */
 	FRAMES_STEP = 11,         /* of the schema: programs that know it read blobs in frames */
-	HOST_MOST = 40,           /* bytes of a machine's name in that of a node */
+	HOST_MAX = 40,            /* bytes of a machine's name in that of a node */
 	NAME_FILE_MODE = 0600,
 };
 
@@ -73,7 +73,7 @@ struct ux_fleet {
 /* The name of the machine, as far as it may be part of a node's. */
 static void node_host_name(char *text, size_t size)
 {
-	char host[HOST_MOST + 1] = "";
+	char host[HOST_MAX + 1] = "";
 	(void)!gethostname(host, sizeof(host) - 1);
 	host[strcspn(host, ".")] = '\0';
 	snprintf(text, size, "%s", ux_node_name_valid(host) ? host : "node");
@@ -81,7 +81,7 @@ static void node_host_name(char *text, size_t size)
 
 static enum ux_code node_name_make(char ret[UX_NODE_NAME], struct ux_error *err)
 {
-	char host[HOST_MOST + 1], suffix[UX_UPLOAD_UID_SIZE];
+	char host[HOST_MAX + 1], suffix[UX_UPLOAD_UID_SIZE];
 	UX_TRY(ux_upload_uid_make(suffix, err));
 	node_host_name(host, sizeof(host));
 	snprintf(ret, UX_NODE_NAME, "%s-%.8s", host, suffix);

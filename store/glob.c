@@ -27,9 +27,9 @@ static uint32_t glob_next(const char **p)
 	return c;
 }
 
-static enum ux_code glob_too_much(struct ux_error *err, int most, const char *what)
+static enum ux_code glob_too_much(struct ux_error *err, int max, const char *what)
 {
-	return ux_error_set(err, UX_EINVAL, "pattern has more than %d %s", most, what);
+	return ux_error_set(err, UX_EINVAL, "pattern has more than %d %s", max, what);
 }
 
 /* Parses the set after its '['. A ']' that comes first is a member of the set. */
@@ -46,8 +46,8 @@ static enum ux_code glob_parse_set(const char *pattern, const char **p, struct u
 			return ux_error_set(err, UX_EINVAL,
 					    "pattern: the '[' at byte %td has no ']'",
 					    *p - pattern - 1);
-		if (g->n_ranges == UX_GLOB_RANGES_MOST)
-			return glob_too_much(err, UX_GLOB_RANGES_MOST, "characters in brackets");
+		if (g->n_ranges == UX_GLOB_RANGES_MAX)
+			return glob_too_much(err, UX_GLOB_RANGES_MAX, "characters in brackets");
 		struct ux_glob_range *r = &g->ranges[g->n_ranges++];
 		r->first = r->last = glob_next(&at);
 		if (at[0] == '-' && at[1] != ']' && at[1] != '\0') {
@@ -66,8 +66,8 @@ enum ux_code ux_glob_parse(const char *pattern, struct ux_glob *ret, struct ux_e
 	const char *p = pattern;
 	bool literal = true;
 	ret->n_parts = ret->n_ranges = ret->prefix_bytes = 0;
-	if (strlen(pattern) > UX_GLOB_BYTES_MOST)
-		return glob_too_much(err, UX_GLOB_BYTES_MOST, "bytes");
+	if (strlen(pattern) > UX_GLOB_BYTES_MAX)
+		return glob_too_much(err, UX_GLOB_BYTES_MAX, "bytes");
 	while (*p != '\0') {
 		struct ux_glob_part part = {.type = UX_GLOB_CHARACTER};
 		part.character = glob_next(&p);
@@ -84,8 +84,8 @@ enum ux_code ux_glob_parse(const char *pattern, struct ux_glob *ret, struct ux_e
 			     ret->parts[ret->n_parts - 1].type == UX_GLOB_STAR;
 		if (again)
 			continue;
-		if (part.type == UX_GLOB_STAR && ++stars > UX_GLOB_STARS_MOST)
-			return glob_too_much(err, UX_GLOB_STARS_MOST, "'*'");
+		if (part.type == UX_GLOB_STAR && ++stars > UX_GLOB_STARS_MAX)
+			return glob_too_much(err, UX_GLOB_STARS_MAX, "'*'");
 		ret->parts[ret->n_parts++] = part;
 	}
 	return UX_OK;

@@ -7,9 +7,9 @@
 #include "out.h"
 
 enum {
-	UX_GLOB_BYTES_MOST = 512,  /* length of a pattern */
-	UX_GLOB_STARS_MOST = 16,   /* '*' in it; several in a row count as one */
-	UX_GLOB_RANGES_MOST = 128, /* characters and ranges in all its brackets together */
+	UX_GLOB_BYTES_MAX = 512,  /* length of a pattern */
+	UX_GLOB_STARS_MAX = 16,   /* '*' in it; several in a row count as one */
+	UX_GLOB_RANGES_MAX = 128, /* characters and ranges in all its brackets together */
 };
 
 enum ux_glob_type {
@@ -37,8 +37,8 @@ struct ux_glob {
 	size_t n_parts;
 	size_t n_ranges;
 	size_t prefix_bytes; /* leading bytes of the pattern that are matched literally */
-	struct ux_glob_part parts[UX_GLOB_BYTES_MOST];
-	struct ux_glob_range ranges[UX_GLOB_RANGES_MOST];
+	struct ux_glob_part parts[UX_GLOB_BYTES_MAX];
+	struct ux_glob_range ranges[UX_GLOB_RANGES_MAX];
 };
 
 /* UX_EINVAL: a bracket is not closed, or the pattern exceeds one of the limits. */

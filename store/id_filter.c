@@ -24,7 +24,7 @@ struct ux_id_filter {
 struct ux_id_filter *ux_id_filter_create(uint64_t n)
 {
 	uint64_t bits = 64;
-	if (n > UX_ID_FILTER_MOST)
+	if (n > UX_ID_FILTER_MAX)
 		return NULL;
 	while (bits < (n + IDS_MORE) * BITS_PER_ID)
 		bits *= 2;

@@ -56,7 +56,7 @@ UX_SQL(sql_ids_count, "SELECT count(*) FROM (SELECT 1 FROM ids LIMIT :most) i");
 static enum ux_code index_count_ids(struct ux_db *db, uint64_t *ret)
 {
 	UX_STMT(st, db, &sql_ids_count);
-	ux_stmt_bind_int(&st, ":most", UX_ID_FILTER_MOST + 1);
+	ux_stmt_bind_int(&st, ":most", UX_ID_FILTER_MAX + 1);
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, NULL));
 	*ret = row ? (uint64_t)ux_stmt_get_int(&st, 0) : 0;

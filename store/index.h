@@ -23,11 +23,11 @@
 
 enum {
 	UX_INDEX_VERSION = 6,
-	UX_INDEX_IDS_MOST = 16,     /* IDs of one upload */
+	UX_INDEX_IDS_MAX = 16,      /* IDs of one upload */
 	UX_INDEX_ID_BYTES = 256,    /* text of one ID */
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
 	UX_INDEX_NS_BYTES = 64,     /* name of a namespace */
-	UX_INDEX_CANDIDATES_MOST =
+	UX_INDEX_CANDIDATES_MAX =
 		4096, /* of one module: a program has as many .dwo files as compilation units */
 };
 
@@ -223,12 +223,12 @@ struct ux_module_search {
 	const char *base; /* the last component of a file's name equals it; NULL: any name */
 	/* instead of names: a candidate's git revision begins with it; NULL: any revision */
 	const char *revision;
-	const char *ci_run;    /* instead of names: a candidate comes from this run; NULL: any */
-	const char *package;   /* instead of names: a candidate is from this package; NULL: any */
-	bool gsym;             /* it has a ready GSYM */
-	enum ux_quality least; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
-	ux_time since;         /* it was created then or later */
-	int64_t before;        /* only modules with lower numbers; 0: all */
+	const char *ci_run;  /* instead of names: a candidate comes from this run; NULL: any */
+	const char *package; /* instead of names: a candidate is from this package; NULL: any */
+	bool gsym;           /* it has a ready GSYM */
+	enum ux_quality min; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
+	ux_time since;       /* it was created then or later */
+	int64_t before;      /* only modules with lower numbers; 0: all */
 	size_t limit;
 };
 
@@ -645,7 +645,7 @@ struct ux_index_blobs {
 };
 
 enum {
-	UX_SOURCES_MOST = 1000000 /* source files of one candidate */
+	UX_SOURCES_MAX = 1000000 /* source files of one candidate */
 };
 
 /* A source file: size bytes at off of a blob, which is that one file or a whole bundle. */

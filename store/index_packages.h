@@ -23,11 +23,10 @@ enum {
 	UX_PACKAGE_REASON_BYTES = 512,  /* a sentence for people */
 	UX_PACKAGE_ID_BYTES = 64,       /* of a build ID: 20 mostly */
 	UX_PACKAGE_LEASE = 32 + 1,      /* hex digits, and a NUL */
-	UX_PACKAGE_TAKE_MOST = 100,     /* leases at a time */
+	UX_PACKAGE_TAKE_MAX = 100,      /* leases at a time */
 	UX_PACKAGE_TRIES = 3,           /* failures after which a package is quarantined */
-	UX_PACKAGES_MOST =
-		4 << 20, /* of one namespace, by default: several times what Debian has */
-	UX_REPOSITORIES_MOST = 10000,     /* of one namespace, by default */
+	UX_PACKAGES_MAX = 4 << 20, /* of one namespace, by default: several times what Debian has */
+	UX_REPOSITORIES_MAX = 10000,      /* of one namespace, by default */
 	UX_REPOSITORY_STATE_BYTES = 4096, /* of the state of a repository */
 	/*
 	 * Leases that ended by themselves after which a package is quarantined. A worker that is
@@ -102,7 +101,7 @@ struct ux_package_jobs {
 
 struct ux_package_take {
 	const char *worker;
-	size_t most;
+	size_t max;
 	int64_t lease_s;
 	unsigned of_host;           /* leases of packages of one host, of all workers */
 	const struct ux_glob *glob; /* of names of repositories; NULL: any */
@@ -151,8 +150,8 @@ struct ux_package_sum {
 };
 
 enum {
-	UX_PACKAGE_CAUSES_MOST = 100, /* listed causes of failure */
-	UX_PACKAGE_RATE_S = 600,      /* the time over which a rate is measured */
+	UX_PACKAGE_CAUSES_MAX = 100, /* listed causes of failure */
+	UX_PACKAGE_RATE_S = 600,     /* the time over which a rate is measured */
 };
 
 struct ux_package_status {
@@ -167,10 +166,10 @@ struct ux_package_status {
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_packages {
 	/*
-	 * What one namespace may have; 0: UX_PACKAGES_MOST and UX_REPOSITORIES_MOST. Relaxed: a
+	 * What one namespace may have; 0: UX_PACKAGES_MAX and UX_REPOSITORIES_MAX. Relaxed: a
 	 * limit that changes is for later announcements.
 	 */
-	_Atomic uint64_t most, repositories_most;
+	_Atomic uint64_t max, repositories_max;
 	/*
 	 * Adds packages of a repository, which is created if there is none. A key that is known
 	 * gets the new URL and build IDs, and is queued again only if it was known and is to be

@@ -11,9 +11,9 @@
 struct ux_index;
 
 enum {
-	UX_PROFILE_TEXT_BYTES = 256,  /* name of a service, a host, a build */
-	UX_PROFILE_LEVEL_ALONE = -1,  /* never merged: a client knows its number */
-	UX_PROFILE_MERGE_MOST = 1000, /* profiles that are replaced by their sum at a time */
+	UX_PROFILE_TEXT_BYTES = 256, /* name of a service, a host, a build */
+	UX_PROFILE_LEVEL_ALONE = -1, /* never merged: a client knows its number */
+	UX_PROFILE_MERGE_MAX = 1000, /* profiles that are replaced by their sum at a time */
 };
 
 /* One kept profile: the bytes are a gzipped message of pprof. Texts are "" where unknown. */
@@ -139,7 +139,7 @@ struct ux_index_profiles {
 	enum ux_code (*evict)(struct ux_index *ix, uint64_t bytes, size_t limit, uint64_t *ret,
 			      struct ux_error *err);
 	/*
-	 * Lists the profiles of one slot that has several, up to UX_PROFILE_MERGE_MOST of them.
+	 * Lists the profiles of one slot that has several, up to UX_PROFILE_MERGE_MAX of them.
 	 * ret->n is 0 where there is none.
 	 */
 	enum ux_code (*slot)(struct ux_index *ix, const struct ux_profile_slot *slot,

@@ -40,8 +40,8 @@
 enum {
 	UX_CANDIDATE_PROVENANCE = 26, /* the first column of where a candidate comes from */
 	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
-	UX_READERS_MOST = 8, /* connections for reads */
-	UX_SCANS_MOST = 2,   /* of which queries that may look at every row take at most */
+	UX_READERS_MAX = 8, /* connections for reads */
+	UX_SCANS_MAX = 2,   /* of which queries that may look at every row take at most */
 };
 
 /* What a connection is taken for, which decides how long its statements may run. */
@@ -60,7 +60,7 @@ struct ux_readers {
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t given; /* a connection was given back */
 	char *path;
-	struct ux_db *items[UX_READERS_MOST];
+	struct ux_db *items[UX_READERS_MAX];
 	size_t n;
 	size_t scans;    /* taken for UX_READ_SCAN */
 	int64_t away_ms; /* time of the monotonic clock until which it is not tried again */
@@ -295,7 +295,7 @@ bool ux_text_among(const char *const *texts, size_t n, const char *text);
 struct ux_id_filter;
 
 enum {
-	UX_ID_FILTER_MOST = 4 << 20, /* IDs, whose filter has 16 MB */
+	UX_ID_FILTER_MAX = 4 << 20, /* IDs, whose filter has 16 MB */
 };
 
 /*

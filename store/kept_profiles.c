@@ -424,8 +424,8 @@ static enum ux_code kept_slot(struct ux_index *ix, const struct ux_profile_slot 
 	ux_stmt_bind_text(&st, ":build", of.build);
 	ux_stmt_bind_int(&st, ":from", of.started);
 	ux_stmt_bind_int(&st, ":until", of.started + slot->slot_s);
-	ux_stmt_bind_int(&st, ":limit", UX_PROFILE_MERGE_MOST + 1);
-	return kept_read_all(&st, UX_PROFILE_MERGE_MOST, arena, ret, err);
+	ux_stmt_bind_int(&st, ":limit", UX_PROFILE_MERGE_MAX + 1);
+	return kept_read_all(&st, UX_PROFILE_MERGE_MAX, arena, ret, err);
 }
 
 void ux_kept_profiles_init(struct ux_index *ix)

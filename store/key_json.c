@@ -22,9 +22,9 @@ static void key_json_time(struct ux_json *j, const char *name, ux_time t)
 		ux_json_key_cstr(j, name, ux_time_text(t, when));
 }
 
-static void key_json_count(struct ux_json *j, const char *name, uint64_t n, uint64_t least)
+static void key_json_count(struct ux_json *j, const char *name, uint64_t n, uint64_t min)
 {
-	if (n >= least)
+	if (n >= min)
 		ux_json_key_u64(j, name, n);
 }
 

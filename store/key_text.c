@@ -8,7 +8,7 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	YEARS_MOST = 1000,
+	YEARS_MAX = 1000,
 };
 
 bool ux_key_duration_parse(const char *text, int64_t *ret)
@@ -26,7 +26,7 @@ bool ux_key_duration_parse(const char *text, int64_t *ret)
 	for (size_t i = 0; i < ux_countof(units) && size > 1; i++) {
 		if (text[size - 1] != units[i].unit ||
 		    !ux_decimal_parse(ux_bytes(text, size - 1), &n) ||
-		    n > (uint64_t)(YEARS_MOST * 366 * (int64_t)DAY_S / units[i].seconds))
+		    n > (uint64_t)(YEARS_MAX * 366 * (int64_t)DAY_S / units[i].seconds))
 			continue;
 		*ret = (int64_t)n * units[i].seconds;
 		return true;

@@ -17,7 +17,7 @@ enum {
 	KNOWN_CHECKED = 16,    /* lookups between two looks at the clock */
 	TOUCHES_AT_ONCE = 100, /* rows of one transaction, so that an upload waits for 2 ms */
 	PAUSE_STEP_MS = 10,
-	PAUSE_MOST_MS = 1000, /* after a transaction */
+	PAUSE_MAX_MS = 1000, /* after a transaction */
 };
 
 /* Of an ID whose module offers nothing, or was marked by retention, whose row says more. */
@@ -386,8 +386,8 @@ static void touch_sleep(int64_t ns)
  */
 static void touch_let_others(struct ux_db *db, int64_t took_ns)
 {
-	touch_sleep(ux_min(took_ns, (int64_t)PAUSE_MOST_MS * UX_CLOCK_NS_IN_MS));
-	for (int ms = 0; ms < PAUSE_MOST_MS && ux_db_is_behind(db); ms += PAUSE_STEP_MS)
+	touch_sleep(ux_min(took_ns, (int64_t)PAUSE_MAX_MS * UX_CLOCK_NS_IN_MS));
+	for (int ms = 0; ms < PAUSE_MAX_MS && ux_db_is_behind(db); ms += PAUSE_STEP_MS)
 		touch_sleep((int64_t)PAUSE_STEP_MS * UX_CLOCK_NS_IN_MS);
 }
 

@@ -88,10 +88,10 @@ static const struct ux_sql *module_search_sql(const struct ux_module_search *wha
 }
 
 /* Copies the text that a pattern finds anywhere: that of "*text*". False for any other pattern. */
-static bool module_search_part(const char *pattern, char part[UX_GLOB_BYTES_MOST + 1])
+static bool module_search_part(const char *pattern, char part[UX_GLOB_BYTES_MAX + 1])
 {
 	size_t n = strlen(pattern);
-	if (n < 3 || n > UX_GLOB_BYTES_MOST || pattern[0] != '*' || pattern[n - 1] != '*' ||
+	if (n < 3 || n > UX_GLOB_BYTES_MAX || pattern[0] != '*' || pattern[n - 1] != '*' ||
 	    strcspn(pattern + 1, "*?[") != n - 2)
 		return false;
 	memcpy(part, pattern + 1, n - 2);
@@ -101,7 +101,7 @@ static bool module_search_part(const char *pattern, char part[UX_GLOB_BYTES_MOST
 
 /* `part` must live as long as the statement is used. */
 static void module_search_bind_names(struct ux_stmt *st, const struct ux_module_search *what,
-				     char part[UX_GLOB_BYTES_MOST + 1])
+				     char part[UX_GLOB_BYTES_MAX + 1])
 {
 	bool literal = module_search_part(what->pattern, part);
 	ux_stmt_bind_text(st, ":part", part);
@@ -113,13 +113,13 @@ static enum ux_code module_search_read(struct ux_db *db, const char *ns,
 				       const struct ux_module_search *what, struct found_modules *v,
 				       uint64_t *ret_total, struct ux_error *err)
 {
-	char part[UX_GLOB_BYTES_MOST + 1] = "";
+	char part[UX_GLOB_BYTES_MAX + 1] = "";
 	bool row = false;
-	int64_t least = what->least > UX_QUALITY_NONE ? (int64_t)what->least : what->gsym ? 0 : -1;
+	int64_t min = what->min > UX_QUALITY_NONE ? (int64_t)what->min : what->gsym ? 0 : -1;
 	UX_STMT(st, db, module_search_sql(what, ret_total != NULL));
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":since", what->since);
-	ux_stmt_bind_int(&st, ":least", least);
+	ux_stmt_bind_int(&st, ":least", min);
 	ux_stmt_bind_int(&st, ":before", what->before > 0 ? what->before : INT64_MAX);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
 	if (what->revision || what->ci_run)

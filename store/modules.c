@@ -277,9 +277,9 @@ enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *are
 }
 
 enum {
-	SEARCH_TEXT_MOST = UX_GLOB_BYTES_MOST /* of the text, bytes that bound a search */
+	SEARCH_TEXT_MAX = UX_GLOB_BYTES_MAX /* of the text, bytes that bound a search */
 };
-static_assert((int)SEARCH_TEXT_MOST >= (int)UX_INDEX_ID_BYTES, "a whole ID bounds a search by ID");
+static_assert((int)SEARCH_TEXT_MAX >= (int)UX_INDEX_ID_BYTES, "a whole ID bounds a search by ID");
 
 static enum ux_code search_glob_prefix(const char *pattern, size_t *ret, struct ux_error *err)
 {
@@ -292,8 +292,8 @@ static enum ux_code search_glob_prefix(const char *pattern, size_t *ret, struct 
 static enum ux_code module_search(struct ux_index *ix, const char *ns, const struct ux_search *what,
 				  struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err)
 {
-	char low[UX_GLOB_BYTES_MOST + 1], end[SEARCH_TEXT_MOST + 5];
-	size_t prefix = SEARCH_TEXT_MOST;
+	char low[UX_GLOB_BYTES_MAX + 1], end[SEARCH_TEXT_MAX + 5];
+	size_t prefix = SEARCH_TEXT_MAX;
 	if (what->by == UX_SEARCH_GLOB)
 		UX_TRY(search_glob_prefix(what->text, &prefix, err));
 	snprintf(low, sizeof(low), "%.*s", (int)prefix, what->text);

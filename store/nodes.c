@@ -5,8 +5,8 @@
 #include "vec.h"
 
 enum {
-	CHANGES_MOST = 10000, /* that one poll reads; with more everything counts as changed */
-	WATCH_MS = 5000,      /* longest time of a statement of the thread that watches */
+	CHANGES_MAX = 10000, /* that one poll reads; with more everything counts as changed */
+	WATCH_MS = 5000,     /* longest time of a statement of the thread that watches */
 };
 
 /* A transaction changed a module. */
@@ -246,7 +246,7 @@ static enum ux_code changes_read(struct ux_db *db, int64_t from, struct changes 
 	bool row = false;
 	UX_STMT(st, db, &sql_changes_since);
 	ux_stmt_bind_int(&st, ":place", from);
-	ux_stmt_bind_int(&st, ":limit", CHANGES_MOST + 1);
+	ux_stmt_bind_int(&st, ":limit", CHANGES_MAX + 1);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	while (row) {
 		const struct ux_change one = {ux_stmt_get_int(&st, 0), ux_stmt_get_int(&st, 1)};
@@ -317,7 +317,7 @@ static enum ux_code batch_find_changes(struct ux_db *db, struct ux_changes *c, i
 	bool first = c->from == 0;
 	ret->everything = place < c->from;
 	UX_TRY(changes_read(db, first || ret->everything ? place : c->from, &v, err));
-	ret->everything |= v.size > CHANGES_MOST;
+	ret->everything |= v.size > CHANGES_MAX;
 	ret->modules = ux_arena_array(arena, int64_t, v.size + 1);
 	if (!ret->modules)
 		return ux_arena_fail(arena, err);

@@ -226,7 +226,7 @@ static enum ux_code packages_sum_causes(struct ux_db *db, const char *ns, struct
 	UX_STMT(st, db, &sql_packages_by_cause);
 	if (ns)
 		ux_stmt_bind_text(&st, ":ns", ns);
-	ux_stmt_bind_int(&st, ":limit", UX_PACKAGE_CAUSES_MOST);
+	ux_stmt_bind_int(&st, ":limit", UX_PACKAGE_CAUSES_MAX);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	while (row) {
 		struct ux_package_sum sum = package_sum_read(&st, 1);

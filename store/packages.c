@@ -10,8 +10,8 @@
 
 enum {
 	ANNOUNCE_AT_ONCE = 500, /* rows of one transaction: other writers come in between */
-	SKIP_MOST = 200, /* packages of busy hosts that are passed in one repository at a time */
-	BUSY_S = 2,      /* until a worker looks again for packages of a busy host */
+	SKIP_MAX = 200, /* packages of busy hosts that are passed in one repository at a time */
+	BUSY_S = 2,     /* until a worker looks again for packages of a busy host */
 };
 
 const char *ux_package_state_name(enum ux_package_state state)
@@ -33,26 +33,25 @@ UX_SQL(sql_repositories_count,
 /* A limit that was set, or the default one. */
 static uint64_t packages_limit(_Atomic uint64_t *set, uint64_t usual)
 {
-	uint64_t most = atomic_load_explicit(set, memory_order_relaxed);
-	return most > 0 ? most : usual;
+	uint64_t max = atomic_load_explicit(set, memory_order_relaxed);
+	return max > 0 ? max : usual;
 }
 
 static enum ux_code repository_ensure(struct ux_index *ix, const char *ns, const char *name,
 				      ux_time now, int64_t *ret, struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
-	uint64_t most = packages_limit(&ix->packages.repositories_most, UX_REPOSITORIES_MOST);
+	uint64_t max = packages_limit(&ix->packages.repositories_max, UX_REPOSITORIES_MAX);
 	bool row = false;
 	{
 		UX_STMT(st, db, &sql_repositories_count);
 		ux_stmt_bind_text(&st, ":ns", ns);
 		ux_stmt_bind_text(&st, ":name", name);
 		UX_TRY(ux_stmt_step(&st, &row, err));
-		if ((uint64_t)ux_stmt_get_int(&st, 0) >= most && ux_stmt_get_int(&st, 1) == 0)
-			return ux_error_set(err, UX_ELIMIT,
-					    "namespace %.64s has %" PRIu64
-					    " repositories, the limit",
-					    ns, most);
+		if ((uint64_t)ux_stmt_get_int(&st, 0) >= max && ux_stmt_get_int(&st, 1) == 0)
+			return ux_error_set(
+				err, UX_ELIMIT,
+				"namespace %.64s has %" PRIu64 " repositories, the limit", ns, max);
 	}
 	UX_STMT(st, db, &sql_repository_ensure);
 	ux_stmt_bind_text(&st, ":ns", ns);
@@ -67,17 +66,17 @@ static enum ux_code packages_check_limit(struct ux_index *ix, const char *ns, si
 					 struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
-	uint64_t most = packages_limit(&ix->packages.most, UX_PACKAGES_MOST);
+	uint64_t max = packages_limit(&ix->packages.max, UX_PACKAGES_MAX);
 	bool row = false;
 	UX_STMT(st, db, &sql_packages_count);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	uint64_t there = (uint64_t)ux_stmt_get_int(&st, 0);
-	if (there + n > most)
+	if (there + n > max)
 		return ux_error_set(err, UX_ELIMIT,
 				    "namespace %.64s has %" PRIu64
 				    " packages; the limit is %" PRIu64,
-				    ns, there, most);
+				    ns, there, max);
 	return UX_OK;
 }
 
@@ -369,7 +368,7 @@ UX_SQL(sql_host_leases,
        "SELECT count(*) FROM packages WHERE state = 1 AND host = :host AND received = 0");
 
 /* A path has no host: a disk is not spared. */
-static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned most, bool *ret,
+static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned max, bool *ret,
 				  struct ux_error *err)
 {
 	bool row = false;
@@ -379,7 +378,7 @@ static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned m
 	UX_STMT(st, db, &sql_host_leases);
 	ux_stmt_bind_text(&st, ":host", host);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	*ret = ux_stmt_get_int(&st, 0) < (int64_t)most;
+	*ret = ux_stmt_get_int(&st, 0) < (int64_t)max;
 	return UX_OK;
 }
 
@@ -412,7 +411,7 @@ static enum ux_code repository_take_one(struct ux_db *db, struct due_repository 
 					struct ux_arena *arena, struct package_jobs *v,
 					struct ux_error *err)
 {
-	for (; !r->ended && r->skipped < SKIP_MOST; r->skipped++) {
+	for (; !r->ended && r->skipped < SKIP_MAX; r->skipped++) {
 		struct ux_package_job job;
 		bool room = false;
 		UX_TRY(package_find_due(db, r, now, arena, &job, err));
@@ -446,9 +445,9 @@ static enum ux_code packages_deal(struct ux_db *db, const struct due_repositorie
 				  struct ux_error *err)
 {
 	int64_t turn = due->size > 0 ? due->data[due->size - 1].taken : 0;
-	for (bool any = true; any && v->size < what->most;) {
+	for (bool any = true; any && v->size < what->max;) {
 		any = false;
-		for (size_t i = 0; i < due->size && v->size < what->most; i++) {
+		for (size_t i = 0; i < due->size && v->size < what->max; i++) {
 			struct due_repository *r = &due->data[i];
 			size_t before = v->size;
 			if (r->next > now || r->ended)

@@ -152,7 +152,7 @@ PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 				 const char *const *values, const int *sizes, const int *formats);
 
 enum {
-	UX_POSTGRES_WAITING_MOST = 64, /* statements that are sent before an answer is read */
+	UX_POSTGRES_WAITING_MAX = 64, /* statements that are sent before an answer is read */
 };
 
 /*

@@ -347,7 +347,7 @@ void ux_postgres_close(struct ux_db *db)
 	struct ux_postgres *p = ux_postgres_of(db);
 	if (!p)
 		return;
-	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
+	for (size_t i = 0; i < UX_DB_STATEMENTS_MAX; i++)
 		ux_postgres_stmt_free(p, db->prepared[i].handle);
 	if (p->connection)
 		p->calls.PQfinish(p->connection);

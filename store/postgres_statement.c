@@ -6,8 +6,8 @@
 #include "text.h"
 
 enum {
-	PARAMETERS_MOST = 48, /* of one statement */
-	OID_BYTEA = 17,       /* of pg_type.dat */
+	PARAMETERS_MAX = 48, /* of one statement */
+	OID_BYTEA = 17,      /* of pg_type.dat */
 	OID_INT8 = 20,
 	OID_TEXT = 25,
 };
@@ -29,7 +29,7 @@ struct postgres_statement {
 	char *text;       /* with $1, $2... */
 	unsigned session; /* of the connection, in which it is prepared; 0: in none */
 	size_t n;
-	struct postgres_parameter parameters[PARAMETERS_MOST];
+	struct postgres_parameter parameters[PARAMETERS_MAX];
 	PGresult *result; /* NULL: it has not been run */
 	int row;          /* next one; counted from 0 */
 	uint8_t *bytes;   /* of the column that was read last; malloc'ed */
@@ -104,7 +104,7 @@ static bool postgres_number_parameters(struct postgres_statement *s, const char 
 		while (postgres_is_name(at[1 + size]))
 			size++;
 		size_t i = postgres_find_parameter(s, at + 1, size);
-		if (i == PARAMETERS_MOST)
+		if (i == PARAMETERS_MAX)
 			return false;
 		if (i == s->n)
 			s->parameters[s->n++] =
@@ -265,7 +265,7 @@ void ux_postgres_bind_pattern(struct ux_stmt *st, const char *name, const char *
 /* The types are those of the first use; that of a parameter which was NULL then is inferred. */
 static enum ux_code postgres_prepare(struct ux_postgres *p, struct postgres_statement *s)
 {
-	Oid types[PARAMETERS_MOST];
+	Oid types[PARAMETERS_MAX];
 	for (size_t i = 0; i < s->n; i++)
 		types[i] = s->parameters[i].type;
 
@@ -293,9 +293,9 @@ static PGresult *postgres_execute(struct ux_postgres *p, const struct postgres_s
 
 /* Values as libpq takes them. */
 struct postgres_values {
-	const char *values[PARAMETERS_MOST];
-	int sizes[PARAMETERS_MOST];
-	int formats[PARAMETERS_MOST];
+	const char *values[PARAMETERS_MAX];
+	int sizes[PARAMETERS_MAX];
+	int formats[PARAMETERS_MAX];
 };
 
 /* Readies the connection and the statement. What waits is read before another is prepared. */
@@ -361,7 +361,7 @@ static enum ux_code postgres_send(struct ux_db *db, struct postgres_statement *s
 	struct postgres_values v;
 	UX_TRY(postgres_ready(db, s, &v));
 	bool sent = ux_postgres_send_later(p, s->name, (int)s->n, v.values, v.sizes, v.formats);
-	if (sent && p->waiting < UX_POSTGRES_WAITING_MOST)
+	if (sent && p->waiting < UX_POSTGRES_WAITING_MAX)
 		return UX_OK;
 	return ux_postgres_check(p, sent ? ux_postgres_read_waiting(p, NULL) : NULL);
 }

@@ -11,7 +11,7 @@ enum {
 	REPLICA_AWAY_MS = 5000,
 };
 
-static_assert(UX_SCANS_MOST < UX_READERS_MOST, "searches leave connections for other reads");
+static_assert(UX_SCANS_MAX < UX_READERS_MAX, "searches leave connections for other reads");
 
 enum ux_code ux_readers_init(struct ux_readers *r, const char *path, struct ux_error *err)
 {
@@ -66,7 +66,7 @@ static struct ux_db *readers_find_free(struct ux_readers *r)
  */
 static struct ux_db *readers_grow(struct ux_readers *r)
 {
-	if (r->n == UX_READERS_MOST)
+	if (r->n == UX_READERS_MAX)
 		return NULL;
 	struct ux_db *db = calloc(1, sizeof(*db));
 	if (db && ux_db_open_reader(db, r->path, NULL) == UX_OK)
@@ -83,7 +83,7 @@ static struct ux_db *readers_grow(struct ux_readers *r)
  */
 static bool readers_may_take(const struct ux_readers *r, enum ux_read use)
 {
-	return use != UX_READ_SCAN || r->scans < UX_SCANS_MOST;
+	return use != UX_READ_SCAN || r->scans < UX_SCANS_MAX;
 }
 
 /* Waits until a connection is given back. False: it takes too long. Called with the lock held. */
@@ -135,7 +135,7 @@ enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db 
 	if (!db)
 		return ux_error_set(err, UX_EUNAVAILABLE,
 				    "%d searches are already running; try again later",
-				    UX_SCANS_MOST);
+				    UX_SCANS_MAX);
 	ux_db_limit(db, limits_ms[use]);
 	*ret = db;
 	return UX_OK;

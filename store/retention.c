@@ -10,7 +10,7 @@ UX_VEC(pins, struct ux_pin);
 
 enum {
 	/* modules of a namespace that one run examines; a later run examines the rest */
-	MODULES_MOST = 100000,
+	MODULES_MAX = 100000,
 	LIST_BUDGET = 256 << 20 /* memory for their rows */
 };
 
@@ -93,14 +93,14 @@ static enum ux_code module_pins(struct ux_index *ix, int64_t module, struct ux_a
 }
 
 /* Reads rows until their sizes add up to `most` bytes. */
-static enum ux_code idle_read(struct ux_stmt *st, uint64_t most, struct ux_arena *arena,
+static enum ux_code idle_read(struct ux_stmt *st, uint64_t max, struct ux_arena *arena,
 			      struct ux_idle_list *ret, struct ux_error *err)
 {
 	ux_cleanup(idles_deinit) struct idles v = {0};
 	uint64_t bytes = 0;
 	bool row = false;
 	UX_TRY(ux_stmt_step(st, &row, err));
-	while (row && bytes < most) {
+	while (row && bytes < max) {
 		const char *ns = ux_stmt_get_text(st, 1, arena);
 		const char *id = ux_stmt_is_null(st, 2) ? "" : ux_stmt_get_text(st, 2, arena);
 		struct ux_idle one = {ux_stmt_get_int(st, 0),
@@ -336,7 +336,7 @@ static enum ux_code retention_run_namespace(struct retention_run *r, const struc
 	if (keep <= 0 || keep > r->now)
 		return UX_OK;
 	ux_time before = r->now - keep - UX_RETENTION_SLACK;
-	UX_TRY(ix->modules.idle(ix, ns->name, before, MODULES_MOST, &arena, &list, err));
+	UX_TRY(ix->modules.idle(ix, ns->name, before, MODULES_MAX, &arena, &list, err));
 	for (size_t i = 0; i < list.n; i++)
 		UX_TRY(retention_judge(r, &list.modules[i], before, err));
 	return UX_OK;
@@ -405,30 +405,29 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 }
 
 /* Makes room for `more` bytes among the `most` that a namespace, or "" all of them, may have. */
-static enum ux_code retention_make_room(struct retention_run *r, const char *ns, uint64_t most,
+static enum ux_code retention_make_room(struct retention_run *r, const char *ns, uint64_t max,
 					uint64_t more, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_index *ix = r->store->index;
 	struct ux_idle_list list;
 	uint64_t now = 0;
-	if (more > most)
+	if (more > max)
 		return ux_error_set(err, UX_ELIMIT,
 				    "file of %" PRIu64 " bytes exceeds the limit of %" PRIu64
 				    " for fetched files",
-				    more, most);
+				    more, max);
 	UX_TRY(ix->fetched.bytes(ix, ns, &now, err));
-	if (now <= most - more)
+	if (now <= max - more)
 		return UX_OK;
-	UX_TRY(ix->fetched.caches(ix, ns, now - (most - more), &arena, &list, err));
+	UX_TRY(ix->fetched.caches(ix, ns, now - (max - more), &arena, &list, err));
 	for (size_t i = 0; i < list.n; i++)
 		UX_TRY(retention_evict(r, &list.modules[i], err));
 	UX_TRY(ix->fetched.bytes(ix, ns, &now, err));
-	return now <= most - more ? UX_OK
-				  : ix->fetched.drop_files(ix, ns, now - (most - more), err);
+	return now <= max - more ? UX_OK : ix->fetched.drop_files(ix, ns, now - (max - more), err);
 }
 
-enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t most, uint64_t more,
+enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t max, uint64_t more,
 				ux_retained_fn *report, void *ctx, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
@@ -445,8 +444,8 @@ enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t mos
 	enum ux_code code = s->index->namespaces.find(s->index, ns, &arena, &row, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return ux_error_set(err, code, "%s", why.text);
-	if (most != 0)
-		UX_TRY(retention_make_room(&r, "", most, more, err));
+	if (max != 0)
+		UX_TRY(retention_make_room(&r, "", max, more, err));
 	return row.quota_bytes != 0 ? retention_make_room(&r, ns, row.quota_bytes, more, err)
 				    : UX_OK;
 }

@@ -125,11 +125,11 @@ static enum ux_code seek_entries_read(struct ux_cur *c, const struct seek_tail *
 		ux_cur_skip(c, t->entry - ENTRY);
 		if (packed > packed_size - ret->packed[i])
 			ux_cur_bad(c, "the frames are larger than the file");
-		if (content > UX_SEEK_FRAME_MOST)
+		if (content > UX_SEEK_FRAME_MAX)
 			return ux_error_set(err, UX_ELIMIT,
 					    "frame %" PRIu32 " holds %" PRIu32
 					    " bytes, at most %d expected",
-					    i, content, UX_SEEK_FRAME_MOST);
+					    i, content, UX_SEEK_FRAME_MAX);
 		UX_TRY(ux_cur_status(c, err));
 		ret->packed[i + 1] = ret->packed[i] + packed;
 		ret->content[i + 1] = ret->content[i] + content;
@@ -149,10 +149,10 @@ enum ux_code ux_seek_table_read(struct ux_bytes tail, uint64_t file_size, struct
 	if (size == 0 || size > tail.size || size > file_size || !seek_tail_read(tail, &t))
 		return ux_error_set(err, UX_ECORRUPT,
 				    "the file does not end with a table of frames");
-	if (t.n > UX_SEEK_FRAMES_MOST)
+	if (t.n > UX_SEEK_FRAMES_MAX)
 		return ux_error_set(err, UX_ELIMIT,
 				    "there are %" PRIu32 " frames, at most %d expected", t.n,
-				    UX_SEEK_FRAMES_MOST);
+				    UX_SEEK_FRAMES_MAX);
 	struct ux_cur c =
 		ux_cur_make(ux_bytes(tail.data + tail.size - size, (size_t)size), NULL, false);
 	if (ux_cur_u32(&c) != TABLE_MAGIC)

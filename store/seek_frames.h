@@ -11,12 +11,12 @@
 #include "error.h"
 
 enum {
-	UX_SEEK_FRAME = 64 << 10,      /* bytes that a frame that we write holds */
-	UX_SEEK_FRAME_MOST = 1 << 20,  /* bytes that one that we read may hold */
-	UX_SEEK_FRAMES_MOST = 1 << 20, /* frames of a file */
-	UX_SEEK_TABLE_MOST = 17 + 12 * UX_SEEK_FRAMES_MOST, /* bytes of a table */
-	UX_SEEK_TAIL = 9,                   /* bytes that say how long the table is */
-	UX_SEEK_TAIL_LEAST = 17 + 8 * 2048, /* a whole table of up to 2048 frames, so 128 MiB */
+	UX_SEEK_FRAME = 64 << 10,     /* bytes that a frame that we write holds */
+	UX_SEEK_FRAME_MAX = 1 << 20,  /* bytes that one that we read may hold */
+	UX_SEEK_FRAMES_MAX = 1 << 20, /* frames of a file */
+	UX_SEEK_TABLE_MAX = 17 + 12 * UX_SEEK_FRAMES_MAX, /* bytes of a table */
+	UX_SEEK_TAIL = 9,                                 /* bytes that say how long the table is */
+	UX_SEEK_TAIL_MIN = 17 + 8 * 2048, /* a whole table of up to 2048 frames, so 128 MiB */
 };
 
 /* A table of frames; zeroed: empty. */

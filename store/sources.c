@@ -31,9 +31,9 @@ static enum ux_code sources_put(struct ux_index *ix, int64_t candidate,
 				const struct ux_source *sources, size_t n, struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
-	if (n > UX_SOURCES_MOST)
+	if (n > UX_SOURCES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%zu source files exceed the limit of %d", n,
-				    UX_SOURCES_MOST);
+				    UX_SOURCES_MAX);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));

@@ -173,7 +173,7 @@ static bool sqlite_is_behind(struct ux_db *db)
 static void sqlite_close(struct ux_db *db)
 {
 	ux_checkpointer_close(ux_take(&db->checkpointer));
-	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
+	for (size_t i = 0; i < UX_DB_STATEMENTS_MAX; i++)
 		sqlite3_finalize(db->prepared[i].handle);
 	sqlite3_close(sqlite_of(db));
 	if (db->log.fd >= 0)

@@ -7,10 +7,10 @@
 enum {
 	/* pages that commits may have added meanwhile, which are copied while none can add more */
 	LAST_PAGES = 256,
-	PASSES_MOST = 8, /* until no more than these are left */
+	PASSES_MAX = 8, /* until no more than these are left */
 	/* a log of so many times its pages: others that write in the background wait, all wait */
 	TIMES_BEHIND = 2,
-	TIMES_MOST = 16,
+	TIMES_MAX = 16,
 };
 
 struct ux_checkpointer {
@@ -52,12 +52,12 @@ static struct checkpoint checkpoint_run_to_end(struct ux_checkpointer *c)
 {
 	struct checkpoint now = checkpoint_run(c), before = {0};
 	for (int i = 0;
-	     i < PASSES_MOST && now.copied > before.copied && now.pages - now.copied > LAST_PAGES;
+	     i < PASSES_MAX && now.copied > before.copied && now.pages - now.copied > LAST_PAGES;
 	     i++) {
 		before = now;
 		now = checkpoint_run(c);
 	}
-	if (now.pages - now.copied > LAST_PAGES && now.pages < TIMES_MOST * c->log_pages)
+	if (now.pages - now.copied > LAST_PAGES && now.pages < TIMES_MAX * c->log_pages)
 		return now;
 	UX_LOCKED(&c->writer->lock);
 	return checkpoint_run(c);

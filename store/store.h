@@ -13,7 +13,7 @@
 
 enum {
 	/* most seconds by which a restart moves the clock forward */
-	UX_CLOCK_RESUME_MOST = 24 * 60 * 60,
+	UX_CLOCK_RESUME_MAX = 24 * 60 * 60,
 	/* difference in seconds to the machine's clock that is tolerated */
 	UX_CLOCK_AGREES = 60 * 60
 };
@@ -464,7 +464,7 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
  * quota at most that many. The least recently used is evicted and reported. UX_ELIMIT: the file
  * alone is larger.
  */
-enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t most, uint64_t more,
+enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t max, uint64_t more,
 				ux_retained_fn *report, void *ctx, struct ux_error *err) ux_must;
 
 /* "idle", "marked", "swept", "evicted". */

@@ -15,7 +15,7 @@ ux_time ux_store_clock_resume(ux_time stored, ux_time wall)
 {
 	if (stored == 0)
 		return wall;
-	return ux_max(stored, ux_min(wall, stored + UX_CLOCK_RESUME_MOST));
+	return ux_max(stored, ux_min(wall, stored + UX_CLOCK_RESUME_MAX));
 }
 
 ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)

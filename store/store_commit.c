@@ -111,7 +111,7 @@ static void commit_begin_removal(struct commit *c)
 
 enum {
 	/* a removal that was held up for longer is left to a later one, which claims it anew */
-	REMOVAL_MOST_MS = 60 * 1000
+	REMOVAL_MAX_MS = 60 * 1000
 };
 
 /*
@@ -131,7 +131,7 @@ static enum ux_code commit_drop_claimed(struct ux_store *s, const struct ux_blob
 	if (!mine)
 		return UX_OK;
 	UX_TRY(ix->sync(ix, UX_SYNC_ALL, err));
-	if (ux_clock_ms() - begun_ms > REMOVAL_MOST_MS)
+	if (ux_clock_ms() - begun_ms > REMOVAL_MAX_MS)
 		return ux_error_set(err, UX_EUNAVAILABLE,
 				    "removing a blob took too long; it is retried later");
 	UX_TRY(s->blobs->remove(s->blobs, hash, err));

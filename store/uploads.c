@@ -40,12 +40,12 @@ static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
 }
 
 static enum ux_code upload_limit_reached(struct ux_upload_limits *l, struct ux_error *err,
-					 const char *what, uint64_t have, uint64_t most)
+					 const char *what, uint64_t have, uint64_t max)
 {
 	l->reached = true;
 	return ux_error_set(err, UX_EUNAVAILABLE,
 			    "%s: %" PRIu64 " of %" PRIu64 "; finish some or retry later", what,
-			    have, most);
+			    have, max);
 }
 
 UX_SQL(sql_upload_fresh,
@@ -88,9 +88,9 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 			       struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
-	if (up->n_ids == 0 || up->n_ids > UX_INDEX_IDS_MOST || up->size > INT64_MAX)
+	if (up->n_ids == 0 || up->n_ids > UX_INDEX_IDS_MAX || up->size > INT64_MAX)
 		return ux_error_set(err, UX_EINVAL, "an upload needs 1 to %d IDs",
-				    UX_INDEX_IDS_MOST);
+				    UX_INDEX_IDS_MAX);
 	struct ux_stage_clock clock = ux_stage_begin(ix->stages);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
@@ -165,7 +165,7 @@ UX_SQL(sql_upload_find,
 static enum ux_code upload_read_ids(struct ux_stmt *st, struct ux_arena *arena,
 				    struct ux_upload *ret, bool *ret_row, struct ux_error *err)
 {
-	const char *ids[UX_INDEX_IDS_MOST];
+	const char *ids[UX_INDEX_IDS_MAX];
 	bool row = true;
 	while (row) {
 		const char *uid = ux_stmt_peek_text(st, UPLOAD_UID);
@@ -173,7 +173,7 @@ static enum ux_code upload_read_ids(struct ux_stmt *st, struct ux_arena *arena,
 			return ux_error_nomem(err);
 		if (strcmp(uid, ret->uid) != 0)
 			break;
-		if (!ux_stmt_is_null(st, UPLOAD_ID) && ret->n_ids < UX_INDEX_IDS_MOST) {
+		if (!ux_stmt_is_null(st, UPLOAD_ID) && ret->n_ids < UX_INDEX_IDS_MAX) {
 			ids[ret->n_ids] = ux_stmt_get_text(st, UPLOAD_ID, arena);
 			if (!ids[ret->n_ids++])
 				return ux_arena_fail(arena, err);

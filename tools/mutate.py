@@ -37,16 +37,16 @@ import time
 COUNT = 60
 # Limits on one run of a test: so many times what it took without a defect, and at least so long.
 TIME_FACTOR = 5
-TIME_LEAST = 15
+TIME_MIN = 15
 # The first process of the namespace, which gets all orphans, is a shell and not the test.
 INIT = ["sh", "-c", '"$@"; exit $?', "sh"]
 # For each defect, of end-to-end tests together.
 E2E_SECONDS = 20
 # How often the output of a test is searched for a failure, and how much of it.
 POLL_SECONDS = 0.2
-OUTPUT_MOST = 4 << 20
-MEMORY_MOST = 8 << 30
-FILE_MOST = 2 << 30
+OUTPUT_MAX = 4 << 20
+MEMORY_MAX = 8 << 30
+FILE_MAX = 2 << 30
 
 PYTEST = ["/usr/bin/python3", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
@@ -705,8 +705,8 @@ class Build:
 
         def restrict():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MOST, MEMORY_MOST))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MOST, FILE_MOST))
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MAX, FILE_MAX))
 
         scratch = os.path.join(self.tree, "build", "scratch")
         shutil.rmtree(scratch, ignore_errors=True)
@@ -746,7 +746,7 @@ class Build:
             try:
                 return process.wait(min(max(left, 0), POLL_SECONDS))
             except subprocess.TimeoutExpired:
-                if b"[  FAILED  ]" in os.pread(output.fileno(), OUTPUT_MOST, 0):
+                if b"[  FAILED  ]" in os.pread(output.fileno(), OUTPUT_MAX, 0):
                     return None
                 if left <= POLL_SECONDS:
                     raise
@@ -795,7 +795,7 @@ class Build:
                 break
             if self.ninja(self.tests[test])[0] != 0:
                 return None, "build"
-            outcome = self.run_test([self.tests[test]], max(TIME_LEAST, TIME_FACTOR * self.times[test]))
+            outcome = self.run_test([self.tests[test]], max(TIME_MIN, TIME_FACTOR * self.times[test]))
             if outcome:
                 return test, outcome
         e2e = [t for t in tests if t not in self.tests]

@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 enum {
-	DEPTH_MOST = 64,
-	THREADS_MOST = 64,
+	DEPTH_MAX = 64,
+	THREADS_MAX = 64,
 	PERIOD_NS = 3000000,
 	TRIES_PER_STACK = 100, /* rounds without any running thread before we give up */
 };
@@ -41,7 +41,7 @@ struct thread {
 };
 
 struct threads {
-	struct thread items[THREADS_MOST];
+	struct thread items[THREADS_MAX];
 	size_t n;
 };
 
@@ -83,7 +83,7 @@ static void print_stack(pid_t tid, struct registers regs)
 {
 	printf("stack 0x%" PRIx64, regs.pc);
 	uint64_t frame = regs.frame;
-	for (unsigned depth = 1; depth < DEPTH_MOST; depth++) {
+	for (unsigned depth = 1; depth < DEPTH_MAX; depth++) {
 		uint64_t pair[2];
 		if (frame == 0 || frame % 8 != 0 || !read_pair(tid, frame, pair) || pair[1] == 0)
 			break;
@@ -124,7 +124,7 @@ static void find_threads(pid_t pid, struct threads *t)
 	DIR *dir = opendir(path);
 	if (!dir)
 		return;
-	for (struct dirent *entry; (entry = readdir(dir)) && t->n < THREADS_MOST;) {
+	for (struct dirent *entry; (entry = readdir(dir)) && t->n < THREADS_MAX;) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 		size_t i = 0;
 		while (i < t->n && t->items[i].tid != tid)

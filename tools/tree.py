@@ -17,9 +17,9 @@ import re
 import subprocess
 import sys
 
-HEADERS_SHARE_MOST = 0.12
-SHARED_NAMES_MOST = 40
-LINES_MOST = 1000
+HEADERS_SHARE_MAX = 0.12
+SHARED_NAMES_MAX = 40
+LINES_MAX = 1000
 
 NOT_COUNTED = re.compile(r"(tests|fuzz|bench|tools|docs)/")
 INCLUDE = re.compile(r'#\s*include "([^"]+)"')
@@ -78,7 +78,7 @@ def main():
     homes = definitions(texts)
     shared = {name: paths for name, paths in homes.items() if len(paths) > 1}
     lengths = sorted(text.count("\n") for path, text in texts.items() if path.endswith(".c"))
-    long_files = [p for p, text in texts.items() if text.count("\n") > LINES_MOST]
+    long_files = [p for p, text in texts.items() if text.count("\n") > LINES_MAX]
     share = len(lonely) / len(headers)
     print(f"files: {len(texts)}")
     print(f"lines of a .c file: median {lengths[len(lengths) // 2]}, most {lengths[-1]}")
@@ -89,11 +89,11 @@ def main():
             print(f"  {name}: {' '.join(sorted(paths))}")
         for path, others in sorted(lonely.items()):
             print(f"  {path}: {' '.join(others) or 'no reader'}")
-    failures = [f"{path}: over {LINES_MOST} lines" for path in long_files]
-    if share > HEADERS_SHARE_MOST:
-        failures.append(f"headers with at most one reader: over {HEADERS_SHARE_MOST:.0%}")
-    if len(shared) > SHARED_NAMES_MOST:
-        failures.append(f"names defined in several files: over {SHARED_NAMES_MOST}")
+    failures = [f"{path}: over {LINES_MAX} lines" for path in long_files]
+    if share > HEADERS_SHARE_MAX:
+        failures.append(f"headers with at most one reader: over {HEADERS_SHARE_MAX:.0%}")
+    if len(shared) > SHARED_NAMES_MAX:
+        failures.append(f"names defined in several files: over {SHARED_NAMES_MAX}")
     for failure in failures:
         print(f"tree: {failure}", file=sys.stderr)
     return 1 if failures else 0

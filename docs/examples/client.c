@@ -16,8 +16,8 @@ static int fail(const char *what, const struct ux_error *err)
 
 static void print(const struct ux_reply *reply, size_t address, const char *text)
 {
-	struct ux_frame f[UX_FRAMES_MOST];
-	size_t n = ux_reply_frames(reply, 0, address, f, UX_FRAMES_MOST);
+	struct ux_frame f[UX_FRAMES_MAX];
+	size_t n = ux_reply_frames(reply, 0, address, f, UX_FRAMES_MAX);
 	if (n == 0)
 		printf("%s nothing known\n", text);
 	for (size_t k = 0; k < n; k++)

@@ -39,14 +39,14 @@ static enum ux_code print_place(const struct ux_input *file, char **words, struc
 	struct ux_module_opts opts = {
 		.size = sizeof(opts), .extract = &extract, .flags = UX_MODULE_NAMES};
 	struct ux_module *module = NULL;
-	struct ux_frame f[UX_FRAMES_MOST];
+	struct ux_frame f[UX_FRAMES_MAX];
 	uint64_t pc = 0;
 	size_t n = 0;
 	enum ux_code code = ux_module_open(file, &opts, &module, err);
 	if (code == UX_OK)
 		code = ux_module_find(module, words[1], strtoull(words[2], NULL, 0), &pc, err);
 	if (code == UX_OK)
-		code = ux_module_lookup(module, pc, 0, f, UX_FRAMES_MOST, &n, err);
+		code = ux_module_lookup(module, pc, 0, f, UX_FRAMES_MAX, &n, err);
 	for (size_t k = 0; k < n; k++)
 		printf("%s %s/%s:%" PRIu32 "\n", f[k].function, f[k].dir, f[k].base, f[k].line);
 	ux_module_close(module);

@@ -17,10 +17,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (int i = 2; i < argc; i++) {
-		struct ux_frame f[UX_FRAMES_MOST];
+		struct ux_frame f[UX_FRAMES_MAX];
 		uint64_t pc = strtoull(argv[i], NULL, 16);
 		size_t n = 0;
-		if (ux_module_lookup(module, pc, 0, f, UX_FRAMES_MOST, &n, NULL) != UX_OK)
+		if (ux_module_lookup(module, pc, 0, f, UX_FRAMES_MAX, &n, NULL) != UX_OK)
 			printf("0x%" PRIx64 " nothing known\n", pc);
 		for (size_t k = 0; k < n; k++) {
 			ux_demangle_name(f[k].function, UX_DEMANGLE_SHORT, text, sizeof(text));

@@ -57,7 +57,7 @@ struct ux_extract_opts {
 };
 
 enum {
-	UX_SOURCES_MOST = 16 /* leaves room for sources that later versions add */
+	UX_SOURCES_MAX = 16 /* leaves room for sources that later versions add */
 };
 
 /*
@@ -76,9 +76,9 @@ struct ux_extract_result {
 	uint32_t dwarf_version; /* DWARF version of the first unit; 0: there are no units */
 	uint64_t text_bytes; /* size of all executable sections; the byte counts in `counts` are a
 				share of it */
-	uint64_t found[UX_SOURCES_MOST]; /* Indexed by enum ux_source: how many functions, symbols
+	uint64_t found[UX_SOURCES_MAX]; /* Indexed by enum ux_source: how many functions, symbols
 					    or stubs each source has before sources are merged. */
-	uint64_t bad_sources;            /* sources that were skipped because they are damaged */
+	uint64_t bad_sources;           /* sources that were skipped because they are damaged */
 	struct ux_error first_bad_source;
 };
 

@@ -9,7 +9,7 @@
 
 /* The most frames that an address can have: 256 nested inlined calls, and the function. */
 enum {
-	UX_FRAMES_MOST = 257
+	UX_FRAMES_MAX = 257
 };
 
 /* The name of a function of which only the bounds are known, as in a stripped file. */

@@ -13,13 +13,13 @@ extern "C" {
 
 enum {
 	UX_ID_TEXT = 5 + 128 + 1, /* bytes: longest prefix, longest value, NUL */
-	UX_IDS_MOST = 8,
+	UX_IDS_MAX = 8,
 };
 
 /* A module's identities: no two are equal, and no two have the same type. */
 struct ux_ids {
 	size_t n;
-	char text[UX_IDS_MOST][UX_ID_TEXT];
+	char text[UX_IDS_MAX][UX_ID_TEXT];
 };
 
 /*

@@ -68,11 +68,11 @@ struct ux_interp_frame {
 enum ux_interp_stack {
 	UX_INTERP_STACK_WHOLE, /* complete, and consistent at one instant */
 	UX_INTERP_STACK_TORN,  /* it changed while it was read: inner frames, or all, are missing */
-	UX_INTERP_STACK_TOO_DEEP, /* only the innermost UX_INTERP_FRAMES_MOST frames were read */
+	UX_INTERP_STACK_TOO_DEEP, /* only the innermost UX_INTERP_FRAMES_MAX frames were read */
 };
 
 enum {
-	UX_INTERP_FRAMES_MOST = 1 << 18 /* of one thread */
+	UX_INTERP_FRAMES_MAX = 1 << 18 /* of one thread */
 };
 
 /* One thread. The library allocates it, and later versions append fields. */

@@ -88,7 +88,7 @@ enum {
 
 /*
  * The frames at pc, a virtual address as the file has it, innermost first. When there are more than
- * `max`, the outermost are kept; UX_FRAMES_MOST is always enough. *ret_n is the number of frames
+ * `max`, the outermost are kept; UX_FRAMES_MAX is always enough. *ret_n is the number of frames
  * written.
  *
  * UX_ENOTFOUND: no function is known at pc; *ret_n is unchanged. UX_ECORRUPT: the function's record

@@ -7,8 +7,8 @@
 enum {
 	HUGE_PAGE = 2u << 20,
 	BLOCK_FIRST = 4096, /* small, so that arenas with little content are cheap */
-	BLOCK_MOST = 2 * HUGE_PAGE -
-		     64, /* large allocations are rare; a block with its head is whole pages */
+	BLOCK_MAX = 2 * HUGE_PAGE -
+		    64, /* large allocations are rare; a block with its head is whole pages */
 	BLOCK_SPILLED = 2 * HUGE_PAGE - 64, /* each spilled block is a file */
 };
 
@@ -71,7 +71,7 @@ void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
 		a->over = true;
 		return NULL;
 	}
-	size_t block = a->last ? ux_min(a->used, (size_t)BLOCK_MOST) : (size_t)BLOCK_FIRST;
+	size_t block = a->last ? ux_min(a->used, (size_t)BLOCK_MAX) : (size_t)BLOCK_FIRST;
 	if (a->spill)
 		block = BLOCK_SPILLED;
 #ifdef __SANITIZE_ADDRESS__

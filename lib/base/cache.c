@@ -48,15 +48,15 @@ static size_t cache_stride(const struct ux_cache *c)
  */
 static bool cache_reserve(struct ux_cache *c)
 {
-	c->reserved = calloc(c->opts.entries_most, cache_stride(c));
+	c->reserved = calloc(c->opts.entries_max, cache_stride(c));
 	return c->reserved != NULL;
 }
 
 bool ux_cache_init(struct ux_cache *c, const struct ux_cache_opts *opts)
 {
 	size_t chains = 16;
-	assert(opts->entries_most > 0);
-	while (chains < opts->entries_most)
+	assert(opts->entries_max > 0);
+	while (chains < opts->entries_max)
 		chains *= 2;
 	*c = (struct ux_cache){.opts = *opts, .mask = chains - 1};
 	c->chains = calloc(chains, sizeof(struct ux_cache_entry *));
@@ -136,19 +136,19 @@ static void cache_evict(struct ux_cache *c, struct ux_cache_entry *e)
 	}
 }
 
-static bool cache_is_over(const struct ux_cache *c, size_t entries_most)
+static bool cache_is_over(const struct ux_cache *c, size_t entries_max)
 {
-	return c->n > entries_most || (c->opts.bytes_most > 0 && c->bytes > c->opts.bytes_most);
+	return c->n > entries_max || (c->opts.bytes_max > 0 && c->bytes > c->opts.bytes_max);
 }
 
 /*
- * Evicts entries other than `stays` until at most entries_most are left and their bytes are within
+ * Evicts entries other than `stays` until at most entries_max are left and their bytes are within
  * the bound.
  */
-static void cache_make_room(struct ux_cache *c, size_t entries_most,
+static void cache_make_room(struct ux_cache *c, size_t entries_max,
 			    const struct ux_cache_entry *stays)
 {
-	for (unsigned tries = 0; tries < BUSY_TRIES && cache_is_over(c, entries_most);) {
+	for (unsigned tries = 0; tries < BUSY_TRIES && cache_is_over(c, entries_max);) {
 		struct ux_cache_entry *e = c->oldest;
 		if (e == stays)
 			e = e->newer;
@@ -191,7 +191,7 @@ static struct ux_cache_entry *cache_new_entry(struct ux_cache *c, struct ux_byte
 	if (e) {
 		c->spare = e->chain;
 		memset(e, 0, cache_key_off(c));
-	} else if (c->n_touched < c->opts.entries_most) {
+	} else if (c->n_touched < c->opts.entries_max) {
 		e = (void *)((uint8_t *)c->reserved + c->n_touched++ * cache_stride(c));
 	}
 	return e;
@@ -207,7 +207,7 @@ void *ux_cache_insert(struct ux_cache *c, struct ux_bytes key, int64_t now, int6
 	if (ret_fresh)
 		*ret_fresh = !e;
 	if (!e) {
-		cache_make_room(c, c->opts.entries_most - 1, NULL);
+		cache_make_room(c, c->opts.entries_max - 1, NULL);
 		e = cache_new_entry(c, key);
 		if (!e)
 			return NULL;
@@ -229,7 +229,7 @@ void ux_cache_charge(struct ux_cache *c, void *value, size_t bytes)
 	struct ux_cache_entry *e = cache_entry_of(value);
 	c->bytes += bytes - e->bytes;
 	e->bytes = bytes;
-	cache_make_room(c, c->opts.entries_most, e);
+	cache_make_room(c, c->opts.entries_max, e);
 }
 
 bool ux_cache_remove(struct ux_cache *c, struct ux_bytes key)

@@ -16,8 +16,8 @@
  */
 struct ux_cache_opts {
 	size_t value_size;
-	size_t entries_most; /* at least 1 */
-	size_t bytes_most;   /* limit of the bytes set by ux_cache_charge(); 0: no limit */
+	size_t entries_max; /* at least 1 */
+	size_t bytes_max;   /* limit of the bytes set by ux_cache_charge(); 0: no limit */
 	/*
 	 * Not 0: every key has this size, and memory for all entries is reserved by
 	 * ux_cache_init(), so that ux_cache_insert() cannot fail.

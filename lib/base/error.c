@@ -143,18 +143,18 @@ static size_t sized_size(const void *sized)
 	return size;
 }
 
-enum ux_code ux_sized_check(const void *to, size_t least, struct ux_error *err)
+enum ux_code ux_sized_check(const void *to, size_t min, struct ux_error *err)
 {
-	if (to && sized_size(to) < least)
+	if (to && sized_size(to) < min)
 		return ux_error_set(err, UX_EINVAL, "size of a struct is %zu; expected %zu or more",
-				    sized_size(to), least);
+				    sized_size(to), min);
 	return UX_OK;
 }
 
-enum ux_code ux_sized_read(void *to, size_t known, size_t least, const void *from,
+enum ux_code ux_sized_read(void *to, size_t known, size_t min, const void *from,
 			   struct ux_error *err)
 {
-	UX_TRY(ux_sized_check(from, least, err));
+	UX_TRY(ux_sized_check(from, min, err));
 	size_t size = from ? sized_size(from) : 0;
 	for (size_t i = known; i < size; i++)
 		if (((const uint8_t *)from)[i] != 0)

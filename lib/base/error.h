@@ -61,11 +61,11 @@ static inline enum ux_code ux_error_nomem(struct ux_error *err)
  * fields beyond the caller's size become zero. UX_EINVAL: the size is below `least`, that of the
  * first version, or fields beyond `known` are not zero. from may be NULL, which means all zeros.
  */
-enum ux_code ux_sized_read(void *to, size_t known, size_t least, const void *from,
+enum ux_code ux_sized_read(void *to, size_t known, size_t min, const void *from,
 			   struct ux_error *err) ux_must;
 
 /* Checks the size that *to begins with: UX_EINVAL when it is below `least`. to may be NULL. */
-enum ux_code ux_sized_check(const void *to, size_t least, struct ux_error *err) ux_must;
+enum ux_code ux_sized_check(const void *to, size_t min, struct ux_error *err) ux_must;
 
 /*
  * Copies *from to *to, which passed ux_sized_check(), but only as many bytes as its size field

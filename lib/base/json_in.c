@@ -167,7 +167,7 @@ void ux_json_unescape(struct ux_json_text text, struct ux_out *out)
 		if (s.size == 0)
 			break;
 		uint32_t point = json_unescape(s, &n);
-		char bytes[UX_UTF8_MOST] = {0};
+		char bytes[UX_UTF8_MAX] = {0};
 		size_t size = point == 0 ? 1 : ux_utf8_encode(point, bytes);
 		ux_out_put(out, bytes, size);
 		s = ux_bytes(s.data + n, s.size - n);
@@ -251,10 +251,10 @@ bool ux_json_read_bool(struct ux_cur *c)
 bool ux_json_double(struct ux_bytes digits, double *ret)
 {
 	enum {
-		DIGITS_MOST = 400
+		DIGITS_MAX = 400
 	};
-	char text[DIGITS_MOST + 1];
-	if (digits.size == 0 || digits.size > DIGITS_MOST)
+	char text[DIGITS_MAX + 1];
+	if (digits.size == 0 || digits.size > DIGITS_MAX)
 		return false;
 	memcpy(text, digits.data, digits.size);
 	text[digits.size] = '\0';
@@ -265,9 +265,9 @@ bool ux_json_double(struct ux_bytes digits, double *ret)
 /* A number such as 1.0 or 1e3. Those that a double cannot hold are none. */
 static bool json_integer_of_double(struct ux_bytes digits, uint64_t *ret, bool *ret_negative)
 {
-	static const double most = 9007199254740992.0; /* 2^53 */
+	static const double max = 9007199254740992.0; /* 2^53 */
 	double value = 0;
-	if (!ux_json_double(digits, &value) || !(value >= -most && value <= most) ||
+	if (!ux_json_double(digits, &value) || !(value >= -max && value <= max) ||
 	    (double)(int64_t)value != value)
 		return false;
 	*ret = (uint64_t)(int64_t)value;
@@ -366,7 +366,7 @@ static void json_skip_plain(struct ux_cur *c, enum ux_json_kind kind)
 
 struct ux_bytes ux_json_skip(struct ux_cur *c)
 {
-	bool object[UX_JSON_NESTED_MOST];
+	bool object[UX_JSON_NESTED_MAX];
 	size_t depth = 0;
 	enum ux_json_kind kind = ux_json_peek(c);
 	const uint8_t *start = c->pos;
@@ -374,7 +374,7 @@ struct ux_bytes ux_json_skip(struct ux_cur *c)
 			 counts */
 	for (;;) {
 		if (kind == UX_JSON_OBJECT || kind == UX_JSON_ARRAY) {
-			if (depth == UX_JSON_NESTED_MOST) {
+			if (depth == UX_JSON_NESTED_MAX) {
 				ux_json_expected(c, "more than 512 nested arrays and objects");
 				break;
 			}

@@ -14,7 +14,7 @@
 #include "out.h"
 
 enum {
-	UX_JSON_NESTED_MOST = 512 /* arrays and objects inside of each other in a skipped value */
+	UX_JSON_NESTED_MAX = 512 /* arrays and objects inside of each other in a skipped value */
 };
 
 enum ux_json_kind {

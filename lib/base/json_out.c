@@ -18,7 +18,7 @@ static void json_begin_level(struct ux_json *j, uint8_t c)
 {
 	json_before_value(j);
 	ux_out_u8(j->out, c);
-	assert(j->depth + 1 < UX_JSON_DEPTH_MOST);
+	assert(j->depth + 1 < UX_JSON_DEPTH_MAX);
 	j->depth++;
 	j->filled &= ~((uint32_t)1 << j->depth);
 }

@@ -7,7 +7,7 @@
 #include "unhex/quality.h"
 
 enum {
-	UX_JSON_DEPTH_MOST = 32
+	UX_JSON_DEPTH_MAX = 32
 };
 
 /*

@@ -13,12 +13,12 @@ enum {
 	RUNS_FEW = 16, /* ascending runs that are merged; a run for each processor, for example */
 };
 
-bool ux_order_init(struct ux_order *o, size_t most)
+bool ux_order_init(struct ux_order *o, size_t max)
 {
 	*o = (struct ux_order){0};
-	while (o->shift < 63 && (uint64_t)most >> o->shift != 0)
+	while (o->shift < 63 && (uint64_t)max >> o->shift != 0)
 		o->shift++;
-	o->keys = reallocarray(NULL, most, sizeof(*o->keys));
+	o->keys = reallocarray(NULL, max, sizeof(*o->keys));
 	return o->keys != NULL;
 }
 

@@ -18,7 +18,7 @@ struct ux_order {
 };
 
 /* Reserves room for `most` keys with indexes below `most`. False when memory is short. */
-bool ux_order_init(struct ux_order *o, size_t most) ux_must;
+bool ux_order_init(struct ux_order *o, size_t max) ux_must;
 void ux_order_deinit(struct ux_order *o);
 
 /* The highest address that fits into a key. */

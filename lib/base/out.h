@@ -113,11 +113,11 @@ ux_inline void ux_out_uleb(struct ux_out *out, uint64_t v)
 }
 
 enum {
-	UX_ULEB_MOST = 10 /* most bytes of an LEB128 of 64 bits */
+	UX_ULEB_MAX = 10 /* most bytes of an LEB128 of 64 bits */
 };
 
 /*
- * Writes an unsigned LEB128 to p, which has room for UX_ULEB_MOST bytes, and returns the position
+ * Writes an unsigned LEB128 to p, which has room for UX_ULEB_MAX bytes, and returns the position
  * behind it. Numbers below 2^14 are written without a branch between their widths, which a
  * processor cannot foresee.
  */

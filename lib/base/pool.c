@@ -31,7 +31,7 @@ unsigned ux_pool_cpus(void)
 	if (sched_getaffinity(0, sizeof(set), &set) != 0)
 		return 1;
 	int n = CPU_COUNT(&set);
-	return n < 1 ? 1 : ux_min((unsigned)n, (unsigned)UX_POOL_MOST);
+	return n < 1 ? 1 : ux_min((unsigned)n, (unsigned)UX_POOL_MAX);
 }
 
 static void pool_fail(struct run *run, size_t job, enum ux_code code, const struct ux_error *err)
@@ -66,8 +66,8 @@ enum ux_code ux_pool_run(unsigned threads, size_t count, ux_pool_fn *fn, void *c
 			 struct ux_error *err)
 {
 	struct run run = {.fn = fn, .ctx = ctx, .count = count};
-	struct worker workers[UX_POOL_MOST];
-	threads = ux_max(1u, ux_min(threads, (unsigned)UX_POOL_MOST));
+	struct worker workers[UX_POOL_MAX];
+	threads = ux_max(1u, ux_min(threads, (unsigned)UX_POOL_MAX));
 	threads = (unsigned)ux_min((size_t)threads, ux_max(count, (size_t)1));
 	pthread_mutex_init(&run.lock, NULL);
 	unsigned started = 0;

@@ -7,7 +7,7 @@
 #include "error.h"
 
 enum {
-	UX_POOL_MOST = 256
+	UX_POOL_MAX = 256
 }; /* most threads; more than any machine that extracts can use */
 
 /*

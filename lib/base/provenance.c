@@ -6,7 +6,7 @@
 
 enum {
 	REVISION_SHA1 = 40,
-	REVISION_SHA256 = UX_GIT_REVISION_MOST,
+	REVISION_SHA256 = UX_GIT_REVISION_MAX,
 };
 
 static size_t provenance_digits(const char *text)
@@ -48,5 +48,5 @@ bool ux_git_is_revision(const char *text)
 bool ux_git_is_prefix(const char *text)
 {
 	size_t n = provenance_digits(text);
-	return n >= UX_GIT_PREFIX_LEAST && n <= UX_GIT_REVISION_MOST;
+	return n >= UX_GIT_PREFIX_MIN && n <= UX_GIT_REVISION_MAX;
 }

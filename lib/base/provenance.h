@@ -21,8 +21,8 @@ enum ux_provenance_fact {
 enum {
 	UX_PROVENANCE_BYTES = 1000, /* of one fact */
 	/* hexadecimal digits that may stand for a whole revision */
-	UX_GIT_PREFIX_LEAST = 4,
-	UX_GIT_REVISION_MOST = 64,
+	UX_GIT_PREFIX_MIN = 4,
+	UX_GIT_REVISION_MAX = 64,
 };
 
 /* NULL and "": not known. */

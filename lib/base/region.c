@@ -143,7 +143,7 @@ static union spill_head *spill_head_of(void *array)
 /* A new array. Its bytes are zero if `clear` is set. */
 static void *spill_array(struct ux_spill *spill, size_t size, bool clear)
 {
-	bool spilled = spill && size >= UX_SPILL_LEAST;
+	bool spilled = spill && size >= UX_SPILL_MIN;
 	union spill_head *head = NULL;
 	void *region = NULL;
 	if (size > SIZE_MAX - sizeof(*head))
@@ -164,7 +164,7 @@ void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size)
 	if (!array)
 		return spill_array(spill, size, /* clear= */ false);
 	union spill_head *head = spill_head_of(array);
-	if (!head->is.spilled && (!spill || size < UX_SPILL_LEAST)) {
+	if (!head->is.spilled && (!spill || size < UX_SPILL_MIN)) {
 		head = size <= SIZE_MAX - sizeof(*head) ? realloc(head, sizeof(*head) + size)
 							: NULL;
 		if (!head)

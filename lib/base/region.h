@@ -42,7 +42,7 @@ void ux_spill_unmap(void *region, size_t size);
 
 enum {
 	/* smaller arrays are in memory, since a region costs some system calls */
-	UX_SPILL_LEAST = 1 << 16
+	UX_SPILL_MIN = 1 << 16
 };
 
 /*

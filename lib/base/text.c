@@ -176,12 +176,12 @@ struct ux_bytes ux_utf8_take(struct ux_bytes *text)
 	return taken;
 }
 
-bool ux_text_cut(struct ux_bytes *text, size_t most)
+bool ux_text_cut(struct ux_bytes *text, size_t max)
 {
-	if (text->size <= most)
+	if (text->size <= max)
 		return false;
-	size_t size = most - (sizeof(UX_TEXT_CUT) - 1);
-	for (unsigned i = 1; i < UX_UTF8_MOST && (text->data[size] & 0xc0) == 0x80; i++)
+	size_t size = max - (sizeof(UX_TEXT_CUT) - 1);
+	for (unsigned i = 1; i < UX_UTF8_MAX && (text->data[size] & 0xc0) == 0x80; i++)
 		size--;
 	text->size = size;
 	return true;

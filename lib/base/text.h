@@ -105,7 +105,7 @@ bool ux_decimal_parse(struct ux_bytes text, uint64_t *ret) ux_must;
 size_t ux_digits_parse(struct ux_bytes text, unsigned base, uint64_t *ret) ux_must;
 
 enum {
-	UX_UTF8_MOST = 4 /* most bytes of a character */
+	UX_UTF8_MAX = 4 /* most bytes of a character */
 };
 
 /*
@@ -131,7 +131,7 @@ struct ux_bytes ux_utf8_take(struct ux_bytes *text) ux_must;
  * If the text has more than `most` bytes, shortens it at the beginning of a character, so that it
  * has at most `most` bytes with UX_TEXT_CUT behind it, and returns true.
  */
-bool ux_text_cut(struct ux_bytes *text, size_t most);
+bool ux_text_cut(struct ux_bytes *text, size_t max);
 
 /* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
@@ -140,7 +140,7 @@ size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
 bool ux_utf8_is_printable(struct ux_bytes text) ux_must;
 
 /*
- * Writes one code point and returns the bytes written, 1 to UX_UTF8_MOST. A code point that a C
+ * Writes one code point and returns the bytes written, 1 to UX_UTF8_MAX. A code point that a C
  * string of UTF-8 cannot contain (NUL, surrogates, over U+10FFFF) is written as U+FFFD.
  */
 size_t ux_utf8_encode(uint32_t c, char *to);

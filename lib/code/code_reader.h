@@ -61,11 +61,11 @@ struct ux_code_request {
 /* The functions fail only when memory is short. Damage is counted in the request. */
 struct ux_code_reader {
 	void *ctx;
-	unsigned workers;   /* number of threads that it has tables for, which is the limit */
-	uint32_t n_units;   /* initial number of units; 0 if they come by next() */
-	bool ordered;       /* units depend on earlier ones: one thread reads them, in order */
-	bool duplicates;    /* several units may describe the same function */
-	uint64_t rows_most; /* budget of the whole module for decoding rows */
+	unsigned workers;  /* number of threads that it has tables for, which is the limit */
+	uint32_t n_units;  /* initial number of units; 0 if they come by next() */
+	bool ordered;      /* units depend on earlier ones: one thread reads them, in order */
+	bool duplicates;   /* several units may describe the same function */
+	uint64_t rows_max; /* budget of the whole module for decoding rows */
 
 	/* Estimates how much work a unit is, in bytes. */
 	uint64_t (*weigh)(void *ctx, uint32_t wave, uint32_t unit);

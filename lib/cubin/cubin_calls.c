@@ -46,7 +46,7 @@ static uint32_t calls_find_or_add(struct ux_cubin_calls *c, struct ux_cubin_call
 {
 	bool fresh = false;
 	uint32_t depth = c->calls.data[key.parent].depth + 1;
-	if (depth > UX_CUBIN_DEPTH_MOST)
+	if (depth > UX_CUBIN_DEPTH_MAX)
 		return key.parent;
 	uint32_t *slot = ux_cubin_call_map_insert(&c->map, key, &fresh);
 	if (!slot)
@@ -73,8 +73,8 @@ static uint32_t calls_find_of_row(struct ux_cubin_calls *c, const struct ux_cubi
 				  const struct ux_cubin_sequence *s, uint32_t row)
 {
 	struct ux_cubin_known *known = c->known.data + s->first;
-	uint32_t path[UX_CUBIN_DEPTH_MOST], n = 0, call = c->root;
-	for (uint32_t at = row; n < UX_CUBIN_DEPTH_MOST; at = rows[at].context - 1) {
+	uint32_t path[UX_CUBIN_DEPTH_MAX], n = 0, call = c->root;
+	for (uint32_t at = row; n < UX_CUBIN_DEPTH_MAX; at = rows[at].context - 1) {
 		if (known[at].root == c->root) {
 			call = known[at].call;
 			break;

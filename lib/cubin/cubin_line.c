@@ -13,7 +13,7 @@
 
 enum {
 	/* bytes of one table; if each were a row, we would need 6 GiB */
-	TABLE_MOST = (1 << 28) - 1,
+	TABLE_MAX = (1 << 28) - 1,
 
 	LNS_COPY = 1,
 	LNS_ADVANCE_PC = 2,
@@ -280,7 +280,7 @@ enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 	lines->version = 0;
 	struct ux_cur table = table_at(c, &is64, &lines->size);
 	UX_TRY(ux_cur_status(c, err));
-	if (lines->size > TABLE_MOST)
+	if (lines->size > TABLE_MAX)
 		return ux_error_at(err, UX_ELIMIT, table.section, ux_cur_off(&table),
 				   "line table exceeds 256 MiB");
 	return read_line_table(&table, is64, lines, err);

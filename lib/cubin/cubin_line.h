@@ -67,7 +67,7 @@ void ux_cubin_lines_deinit(struct ux_cubin_lines *lines);
  * call site. */
 
 enum {
-	UX_CUBIN_DEPTH_MOST = 256, /* nesting of inlined calls; a GSYM has the same limit */
+	UX_CUBIN_DEPTH_MAX = 256, /* nesting of inlined calls; a GSYM has the same limit */
 };
 
 /* Two rows of a function with the same key belong to the same inlined call. */
@@ -141,7 +141,7 @@ bool ux_cubin_calls_root(struct ux_cubin_calls *calls) ux_must;
 /*
  * Adds [lo, hi), the code of row `row` of the sequence, to the call that the row belongs to and to
  * all of its ancestors. Ranges must be added in ascending order. A chain of calls that does not end
- * is cut at UX_CUBIN_DEPTH_MOST. Returns false when memory is short.
+ * is cut at UX_CUBIN_DEPTH_MAX. Returns false when memory is short.
  */
 bool ux_cubin_calls_add(struct ux_cubin_calls *calls, const struct ux_cubin_lines *lines,
 			const struct ux_cubin_sequence *sequence, uint32_t row, uint64_t lo,

@@ -9,7 +9,7 @@
 #include "text.h"
 
 enum {
-	ARCHS_MOST = 64,  /* architectures of a file that are counted */
+	ARCHS_MAX = 64,   /* architectures of a file that are counted */
 	ARCHS_TEXT = 112, /* bytes of the list in an error message */
 	ARCHS_MORE = 16,  /* room for ", and 64 more" */
 };
@@ -45,10 +45,10 @@ static bool is_for(const struct ux_fatbin_entry *e, const char *arch)
 
 const char *ux_fatbin_archs(const struct ux_fatbin_list *list, char *text, size_t size)
 {
-	char names[ARCHS_MOST][UX_FATBIN_ARCH_TEXT], one[UX_FATBIN_ARCH_TEXT + 32];
+	char names[ARCHS_MAX][UX_FATBIN_ARCH_TEXT], one[UX_FATBIN_ARCH_TEXT + 32];
 	size_t n = 0, listed = 0, used = 0;
 	text[0] = '\0';
-	for (size_t i = 0; i < list->entries.size && n < ARCHS_MOST; i++) {
+	for (size_t i = 0; i < list->entries.size && n < ARCHS_MAX; i++) {
 		const struct ux_fatbin_entry *e = &list->entries.data[i];
 		bool known = false;
 		ux_fatbin_arch(e, names[n]);

@@ -48,7 +48,7 @@ enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_spi
 		return refuse(entry, UX_EUNSUPPORTED, "is marked as both LZ4 and zstd", err);
 	if (entry->size > UX_FATBIN_FREE + UX_FATBIN_RATIO * (uint64_t)entry->payload.size)
 		return refuse(entry, UX_ELIMIT, "states an impossible size", err);
-	if (entry->size < UX_FATBIN_SPILL_LEAST)
+	if (entry->size < UX_FATBIN_SPILL_MIN)
 		spill = NULL;
 	ux_cleanup(unpack_free) uint8_t *out =
 		ux_spill_realloc(spill, NULL, entry->size > 0 ? entry->size : 1);

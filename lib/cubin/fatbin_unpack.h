@@ -14,7 +14,7 @@ enum {
 	 */
 	UX_FATBIN_RATIO = 192,
 	UX_FATBIN_FREE = 1 << 16,
-	UX_FATBIN_SPILL_LEAST = 8 << 20, /* bytes of content that may be in a file */
+	UX_FATBIN_SPILL_MIN = 8 << 20, /* bytes of content that may be in a file */
 };
 
 /* Content of an entry. A zeroed struct is empty. */

@@ -6,12 +6,12 @@
 #include "vec.h"
 
 enum {
-	TABLE_MOST = 16u << 20, /* bytes of one table; clang's largest have some 100,000 */
-	ATTRS_MOST = 1024,      /* most attributes of one abbreviation; real ones stay under 40 */
+	TABLE_MAX = 16u << 20, /* bytes of one table; clang's largest have some 100,000 */
+	ATTRS_MAX = 1024,      /* most attributes of one abbreviation; real ones stay under 40 */
 };
 
 /* The longest sequence of forms of fixed size, 16 bytes each, fits into an argument. */
-static_assert(ATTRS_MOST * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
+static_assert(ATTRS_MAX * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
 
 static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
 
@@ -215,7 +215,7 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 		uint64_t form = ux_cur_uleb(&p->cur);
 		if (attr == 0 && form == 0)
 			return;
-		if (n == ATTRS_MOST)
+		if (n == ATTRS_MAX)
 			ux_cur_bad(&p->cur, "abbreviation has more than 1024 attributes");
 		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(selection, attr));
 		if (form == DW_FORM_implicit_const) {
@@ -267,7 +267,7 @@ static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
 	struct ux_dwarf_call_layout call = p->call;
 	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
 	if (!p->plain_call || call.origin == 0 || p->text > 0 || p->block > 0 ||
-	    calls->size == UX_DWARF_CALLS_MOST || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+	    calls->size == UX_DWARF_CALLS_MAX || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
 		return 0;
 	if (call.ranges > 0 || call.high == 0)
 		call.low = 0; /* ranges go first, and low_pc alone is no range */
@@ -293,7 +293,7 @@ static struct ux_dwarf_step abbrev_step(struct abbrev_parser *p)
 	const struct ux_dwarf_abbrev *entry = &p->entry;
 	struct ux_dwarf_step step = {.flags = abbrev_kind_flags(entry)};
 	uint8_t code = abbrev_code_is_wide(entry->code) ? 2 : 1;
-	if (p->loose || code + p->bytes > UX_DWARF_STEP_MOST) {
+	if (p->loose || code + p->bytes > UX_DWARF_STEP_MAX) {
 		step.flags |= UX_STEP_LOOSE;
 		return step;
 	}
@@ -336,7 +336,7 @@ ux_inline void abbrev_append(struct abbrev_parser *p, const struct ux_dwarf_abbr
 {
 	struct ux_dwarf_step_vec *steps = &p->buffers->steps;
 	if (!ux_dwarf_abbrev_vec_append(&p->buffers->list, *entry) ||
-	    (steps->size < UX_DWARF_STEPS_MOST && !ux_dwarf_step_vec_append(steps, *step)))
+	    (steps->size < UX_DWARF_STEPS_MAX && !ux_dwarf_step_vec_append(steps, *step)))
 		p->no_memory = true;
 }
 
@@ -348,7 +348,7 @@ static void abbrev_use_known(struct abbrev_parser *p, uint64_t code, struct ux_d
 	struct ux_dwarf_abbrev entry = known->entry;
 	struct ux_dwarf_step step = known->step;
 	if (known->call > 0) {
-		bool room = calls->size < UX_DWARF_CALLS_MOST;
+		bool room = calls->size < UX_DWARF_CALLS_MAX;
 		if (room &&
 		    !ux_dwarf_call_layout_vec_append(calls, p->known->calls.data[known->call - 1]))
 			p->no_memory = true;
@@ -415,7 +415,7 @@ struct abbrev_ahead {
 };
 
 enum {
-	AHEAD_MOST = 16, /* about as many loads as a processor has in flight at a time */
+	AHEAD_MAX = 16, /* about as many loads as a processor has in flight at a time */
 	CACHE_LINE = 64,
 };
 
@@ -430,14 +430,14 @@ static unsigned abbrev_look_ahead(const struct abbrev_parser *p, struct abbrev_a
 {
 	struct ux_cur c = p->cur;
 	unsigned n = 0;
-	for (; n < AHEAD_MOST; n++) {
+	for (; n < AHEAD_MAX; n++) {
 		uint64_t code = ux_cur_uleb(&c);
 		if (code == 0)
 			break;
 		ret[n].key = abbrev_key(&c, code);
 		if (ret[n].key.bytes.size == 0)
 			break;
-		ux_dwarf_known_map_expect(&p->known->map, ret[n].key.hash);
+		ux_dwarf_known_map_prefetch(&p->known->map, ret[n].key.hash);
 		c.pos += ret[n].key.bytes.size;
 	}
 	for (unsigned i = 0; i < n; i++) {
@@ -470,7 +470,7 @@ static void abbrev_parse(struct abbrev_parser *p, uint64_t code, const struct ab
 	}
 	struct ux_dwarf_step step = {0};
 	abbrev_translate(p, code);
-	if (p->buffers->steps.size < UX_DWARF_STEPS_MOST)
+	if (p->buffers->steps.size < UX_DWARF_STEPS_MAX)
 		step = abbrev_step(p);
 	if (key.bytes.size > 0)
 		abbrev_keep(p, &step, key);
@@ -480,7 +480,7 @@ static void abbrev_parse(struct abbrev_parser *p, uint64_t code, const struct ab
 /* Parses the declarations of the table. */
 static void abbrevs_parse_all(struct abbrev_parser *p)
 {
-	struct abbrev_ahead ahead[AHEAD_MOST];
+	struct abbrev_ahead ahead[AHEAD_MAX];
 	unsigned at = 0, n = 0;
 	while (!p->cur.failed && !p->no_memory) {
 		if (p->known && at == n) {
@@ -553,11 +553,11 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 	if (!abbrev_buffers_begin(buffers, table->layout, sections->columns))
 		return ux_error_nomem(err);
 	p.start = p.cur.pos;
-	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
-	if (most < ux_cur_left(&p.cur))
-		p.cur.end = p.cur.pos + most;
+	uint64_t max = ux_min(table->end - table->off, (uint64_t)TABLE_MAX);
+	if (max < ux_cur_left(&p.cur))
+		p.cur.end = p.cur.pos + max;
 	abbrevs_parse_all(&p);
-	while (!p.no_memory && buffers->steps.size < UX_DWARF_STEPS_LEAST)
+	while (!p.no_memory && buffers->steps.size < UX_DWARF_STEPS_MIN)
 		p.no_memory = !ux_dwarf_step_vec_append(&buffers->steps, none);
 	if (p.no_memory)
 		return ux_error_nomem(err);

@@ -35,12 +35,12 @@ struct ux_dwarf_abbrev {
 };
 
 enum {
-	UX_DWARF_STEPS_MOST = 1 << 14, /* all codes of one and two bytes, including 0 */
-	UX_DWARF_STEPS_LEAST = 0x80,   /* all codes of one byte: those without an entry are loose */
-	UX_DWARF_STEP_MOST = 250,      /* most bytes of a DIE that a step skips, without its text
+	UX_DWARF_STEPS_MAX = 1 << 14, /* all codes of one and two bytes, including 0 */
+	UX_DWARF_STEPS_MIN = 0x80,    /* all codes of one byte: those without an entry are loose */
+	UX_DWARF_STEP_MAX = 250,      /* most bytes of a DIE that a step skips, without its text
 					  and its block */
-	UX_DWARF_STEP_TEXT = 8,        /* bytes that are searched for the end of a step's text */
-	UX_DWARF_CALLS_MOST = 255,     /* layouts of calls in one table */
+	UX_DWARF_STEP_TEXT = 8,       /* bytes that are searched for the end of a step's text */
+	UX_DWARF_CALLS_MAX = 255,     /* layouts of calls in one table */
 };
 
 /* Flags of a step: what is known of the DIE besides its size. */
@@ -103,7 +103,7 @@ struct ux_dwarf_abbrevs {
 	struct ux_dwarf_step *steps; /* indexed by code */
 	struct ux_dwarf_call_layout *calls;
 	size_t count;
-	size_t n_steps; /* at least UX_DWARF_STEPS_LEAST; 0 when codes are not consecutive, or in
+	size_t n_steps; /* at least UX_DWARF_STEPS_MIN; 0 when codes are not consecutive, or in
 			   another order */
 	bool dense;     /* list[i].code == i + 1 for all i */
 };
@@ -247,9 +247,9 @@ bool ux_dwarf_units_may_inline(const struct ux_dwarf_sections *sections);
  */
 
 enum {
-	UX_DWARF_KNOWN_MOST = 1 << 13,       /* declarations that are kept */
-	UX_DWARF_KNOWN_BYTES = 96,           /* longest declaration that is kept */
-	UX_DWARF_KNOWN_WORDS_MOST = 1 << 20, /* words of programs, before all are dropped */
+	UX_DWARF_KNOWN_MAX = 1 << 13,       /* declarations that are kept */
+	UX_DWARF_KNOWN_BYTES = 96,          /* longest declaration that is kept */
+	UX_DWARF_KNOWN_WORDS_MAX = 1 << 20, /* words of programs, before all are dropped */
 };
 
 /* A declaration behind its code, of which a step needs the size. */
@@ -307,7 +307,7 @@ struct ux_dwarf_known {
 
 /*
  * Begins a table: drops what was translated for another layout or selection, and everything once
- * the programs have more than UX_DWARF_KNOWN_WORDS_MOST words. True when it did.
+ * the programs have more than UX_DWARF_KNOWN_WORDS_MAX words. True when it did.
  */
 bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
 			  size_t words);

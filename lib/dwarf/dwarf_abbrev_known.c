@@ -13,10 +13,10 @@ static bool known_layout_is(const struct ux_dwarf_known *known, struct ux_dwarf_
 bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
 			  size_t words)
 {
-	if (words <= UX_DWARF_KNOWN_WORDS_MOST && known_layout_is(known, layout, columns))
+	if (words <= UX_DWARF_KNOWN_WORDS_MAX && known_layout_is(known, layout, columns))
 		return false;
 	ux_dwarf_known_deinit(known);
-	ux_arena_init(&known->arena, SIZE_MAX); /* bounded by UX_DWARF_KNOWN_MOST */
+	ux_arena_init(&known->arena, SIZE_MAX); /* bounded by UX_DWARF_KNOWN_MAX */
 	known->layout = layout;
 	known->columns = columns;
 	return true;
@@ -27,7 +27,7 @@ bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key 
 			const struct ux_dwarf_call_layout *call)
 {
 	bool fresh = false;
-	if (known->map.size >= UX_DWARF_KNOWN_MOST)
+	if (known->map.size >= UX_DWARF_KNOWN_MAX)
 		return true;
 	struct ux_dwarf_known_abbrev *made =
 		ux_arena_alloc(&known->arena, sizeof(*made) + key.bytes.size, _Alignof(uint64_t));

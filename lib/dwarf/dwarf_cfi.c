@@ -42,7 +42,7 @@ struct cfi_machine {
 	const struct ux_dwarf_cie *cie;
 	struct ux_cfi_row *row;
 	const struct ux_cfi_row *initial; /* as the CIE leaves it; NULL while that is executed */
-	struct ux_cfi_row remembered[UX_CFI_REMEMBERED_MOST];
+	struct ux_cfi_row remembered[UX_CFI_REMEMBERED_MAX];
 	size_t n_remembered;
 	size_t steps;
 	uint64_t pc;    /* of the row */
@@ -82,7 +82,7 @@ static void cfi_restore(struct cfi_machine *m, struct ux_cur *c, uint64_t column
 
 static void cfi_remember(struct cfi_machine *m, struct ux_cur *c)
 {
-	if (m->n_remembered == UX_CFI_REMEMBERED_MOST)
+	if (m->n_remembered == UX_CFI_REMEMBERED_MAX)
 		ux_cur_bad(c, "too many nested remember_state instructions");
 	else
 		m->remembered[m->n_remembered++] = *m->row;
@@ -274,10 +274,10 @@ static enum ux_code cfi_run(struct cfi_machine *m, struct ux_bytes instructions,
 	c.end = c.pos + (c.failed ? 0 : instructions.size);
 	while (ux_cur_more(&c)) {
 		struct ux_cur before = c;
-		if (m->steps++ == UX_CFI_STEPS_MOST)
+		if (m->steps++ == UX_CFI_STEPS_MAX)
 			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
 					   "a function has more than %d instructions",
-					   UX_CFI_STEPS_MOST);
+					   UX_CFI_STEPS_MAX);
 		if (!cfi_execute(m, &c))
 			return ux_error_at(err, UX_EUNSUPPORTED, c.section, ux_cur_off(&before),
 					   "unknown instruction 0x%02x", *before.pos);

@@ -9,11 +9,11 @@
 #include "dwarf_frame.h"
 
 enum {
-	UX_CFI_REGISTERS = 33,        /* columns: x86-64 has 17, arm64 32 that matter */
-	UX_CFI_STEPS_MOST = 1 << 16,  /* instructions that are executed for one row */
-	UX_CFI_REMEMBERED_MOST = 16,  /* rows that are remembered at a time */
-	UX_CFI_VALUES_MOST = 64,      /* on the stack of an expression */
-	UX_CFI_OPERATIONS_MOST = 256, /* of an expression, counted as they are executed */
+	UX_CFI_REGISTERS = 33,       /* columns: x86-64 has 17, arm64 32 that matter */
+	UX_CFI_STEPS_MAX = 1 << 16,  /* instructions that are executed for one row */
+	UX_CFI_REMEMBERED_MAX = 16,  /* rows that are remembered at a time */
+	UX_CFI_VALUES_MAX = 64,      /* on the stack of an expression */
+	UX_CFI_OPERATIONS_MAX = 256, /* of an expression, counted as they are executed */
 };
 
 /* How the caller's value of a register is found. */

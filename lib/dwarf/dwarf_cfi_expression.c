@@ -52,14 +52,14 @@ enum {
 	OP_DEREF_SIZE = 0x94,
 	OP_NOP = 0x96,
 
-	WORD_MOST = 8, /* bytes */
+	WORD_MAX = 8, /* bytes */
 };
 
 /* The state of computing an expression. */
 struct cfi_stack {
 	const struct ux_cfi_context *context;
-	unsigned word;                       /* bytes of an address: 4 or 8 */
-	uint64_t values[UX_CFI_VALUES_MOST]; /* without bits above that */
+	unsigned word;                      /* bytes of an address: 4 or 8 */
+	uint64_t values[UX_CFI_VALUES_MAX]; /* without bits above that */
 	size_t n;
 	bool absent; /* it referred to what is not known */
 };
@@ -72,7 +72,7 @@ static unsigned cfi_bits(const struct cfi_stack *s)
 /* Values have the size of an address, and what exceeds it is lost (DWARF 5, 2.5.1). */
 static void cfi_push(struct cfi_stack *s, struct ux_cur *c, uint64_t v)
 {
-	if (s->n == UX_CFI_VALUES_MOST)
+	if (s->n == UX_CFI_VALUES_MAX)
 		ux_cur_bad(c, "expression stack overflows");
 	else
 		s->values[s->n++] = v & UINT64_MAX >> (64 - cfi_bits(s));
@@ -113,7 +113,7 @@ static void cfi_push_register(struct cfi_stack *s, struct ux_cur *c, uint64_t nu
 static void cfi_dereference(struct cfi_stack *s, struct ux_cur *c, unsigned size)
 {
 	uint64_t address = cfi_pop(s, c), v = 0;
-	if (size == 0 || size > WORD_MOST)
+	if (size == 0 || size > WORD_MAX)
 		ux_cur_bad(c, "memory read has an invalid size");
 	else if (!s->context->memory(s->context->memory_ctx, address, size, &v))
 		s->absent = true;
@@ -366,10 +366,10 @@ enum ux_code ux_dwarf_cfi_expression(const struct ux_dwarf_frames *frames,
 		cfi_push(&s, &c, *initial);
 	for (unsigned i = 0; ux_cur_more(&c); i++) {
 		struct ux_cur before = c;
-		if (i == UX_CFI_OPERATIONS_MOST)
+		if (i == UX_CFI_OPERATIONS_MAX)
 			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
 					   "an expression takes more than %d operations",
-					   UX_CFI_OPERATIONS_MOST);
+					   UX_CFI_OPERATIONS_MAX);
 		if (!cfi_operate(&s, &c))
 			return ux_error_at(err, UX_EUNSUPPORTED, c.section, ux_cur_off(&before),
 					   "unknown operation 0x%02x", *before.pos);

@@ -66,7 +66,7 @@ struct die_walk {
 	 * that of a function, too, only after those of the calls in front of it. */
 	struct late_call late[LATE_CALLS];
 	unsigned n_late;
-	struct scope scopes[UX_DWARF_NEST_MOST];
+	struct scope scopes[UX_DWARF_NEST_MAX];
 };
 
 void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
@@ -164,7 +164,7 @@ ux_inline void die_scopes_changed(struct die_walk *w)
 ux_inline void die_scopes_open(struct die_walk *w, uint32_t function, uint32_t inlines)
 {
 	w->depth++;
-	if (w->n_scopes < UX_DWARF_NEST_MOST)
+	if (w->n_scopes < UX_DWARF_NEST_MAX)
 		w->scopes[w->n_scopes++] = (struct scope){w->depth, function, inlines};
 	die_scopes_changed(w);
 }

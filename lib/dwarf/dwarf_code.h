@@ -7,7 +7,7 @@
 #include "dwarf_name.h"
 
 enum {
-	UX_DWARF_NEST_MOST = 512
+	UX_DWARF_NEST_MAX = 512
 }; /* most nested functions and inlined calls; real code has less than 60 */
 
 UX_VEC(ux_dwarf_owner_vec, uint32_t);

@@ -25,13 +25,13 @@ enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 			     struct ux_dwarf_die *ret, struct ux_error *err)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
-	bool cut = ux_cur_left(&c) > UX_DWARF_DIE_MOST;
+	bool cut = ux_cur_left(&c) > UX_DWARF_DIE_MAX;
 	if (cut)
-		c.end = c.pos + UX_DWARF_DIE_MOST;
+		c.end = c.pos + UX_DWARF_DIE_MAX;
 	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_die_read(ctx, &c, ret);
 	if (cut && c.failed && !c.what)
 		return ux_error_at(err, UX_ELIMIT, c.section, off,
-				   "referenced entry exceeds %d bytes", (int)UX_DWARF_DIE_MOST);
+				   "referenced entry exceeds %d bytes", (int)UX_DWARF_DIE_MAX);
 	UX_TRY(ux_cur_status(&c, err));
 	if (!abbrev)
 		return ux_error_at(err, UX_ENOTFOUND, c.section, off, "no entry here");

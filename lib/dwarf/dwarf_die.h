@@ -225,7 +225,7 @@ enum {
 	 * Largest size of a DIE that is the target of a reference. Without this limit, thousands of
 	 * references to a DIE with one long text would read the text thousands of times.
 	 */
-	UX_DWARF_DIE_MOST = 1u << 14,
+	UX_DWARF_DIE_MAX = 1u << 14,
 };
 
 /*
@@ -238,7 +238,7 @@ const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *c
 /*
  * Reads the DIE at offset off of this unit, the target of a reference. UX_ECORRUPT: off is outside
  * of the unit's DIEs, the code is unknown, or bytes are missing. UX_ENOTFOUND: a null entry.
- * UX_ELIMIT: the DIE is larger than UX_DWARF_DIE_MOST.
+ * UX_ELIMIT: the DIE is larger than UX_DWARF_DIE_MAX.
  */
 enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 			     struct ux_dwarf_die *ret, struct ux_error *err) ux_must;

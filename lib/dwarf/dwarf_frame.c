@@ -13,7 +13,7 @@
 #include "dwarf_frame.h"
 
 enum {
-	AUGMENTATION_MOST = 16, /* most letters that are read; "zPLRSB" has six */
+	AUGMENTATION_MAX = 16, /* most letters that are read; "zPLRSB" has six */
 
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,
@@ -108,7 +108,7 @@ static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames
 	uint64_t ignored = 0;
 	cie->augmented = true;
 	struct ux_cur data = ux_cur_sub(c, ux_cur_uleb(c));
-	for (size_t i = 1; i < ux_min(text.size, (size_t)AUGMENTATION_MOST); i++) {
+	for (size_t i = 1; i < ux_min(text.size, (size_t)AUGMENTATION_MAX); i++) {
 		uint8_t encoding = 0;
 		switch (text.data[i]) {
 		case 'R':

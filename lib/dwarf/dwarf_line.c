@@ -3,8 +3,8 @@
 #include "dwarf_line.h"
 
 enum {
-	FORMATS_MOST = 255,          /* the count is one byte */
-	TABLE_MOST = (1u << 28) - 1, /* largest table in bytes; each byte makes at most one row,
+	FORMATS_MAX = 255,          /* the count is one byte */
+	TABLE_MAX = (1u << 28) - 1, /* largest table in bytes; each byte makes at most one row,
 					which is 4 GiB of rows */
 };
 
@@ -22,8 +22,8 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
 /* One (content type, form) list of a DWARF 5 header. */
 struct formats {
 	unsigned count;
-	uint64_t type[FORMATS_MOST];
-	uint64_t form[FORMATS_MOST];
+	uint64_t type[FORMATS_MAX];
+	uint64_t form[FORMATS_MAX];
 };
 
 static void lines_read_formats(struct ux_cur *c, struct formats *f)
@@ -228,7 +228,7 @@ static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct 
 	uint64_t length = ux_dwarf_initial_length(&all, ret_64);
 	*ret = ux_cur_sub(&all, length);
 	UX_TRY(ux_cur_status(&all, err));
-	if (length > TABLE_MOST)
+	if (length > TABLE_MAX)
 		return ux_error_at(err, UX_ELIMIT, ret->section, ctx->lines_off,
 				   "line table exceeds 256 MiB");
 	return UX_OK;

@@ -66,7 +66,7 @@ enum {
 	LINE_WINDOW = 64,
 	LINE_WINDOW_READ = LINE_WINDOW + 8, /* bytes that must be there */
 	/* opcodes below it have their standard meaning in a window */
-	LINE_WINDOW_BASE_LEAST = DW_LNS_const_add_pc + 1,
+	LINE_WINDOW_BASE_MIN = DW_LNS_const_add_pc + 1,
 };
 
 /* True when the program can be run in windows on this processor. */

@@ -3,14 +3,14 @@
 #include "dwarf_line.h"
 
 enum {
-	FIELDS_MOST = 255 /* the count is one byte */
+	FIELDS_MAX = 255 /* the count is one byte */
 };
 
 /* One (content type, form) list of a header. */
 struct md5_fields {
 	unsigned count;
-	uint64_t type[FIELDS_MOST];
-	uint64_t form[FIELDS_MOST];
+	uint64_t type[FIELDS_MAX];
+	uint64_t form[FIELDS_MAX];
 };
 
 /* The state of one walk over the tables. */

@@ -331,7 +331,7 @@ static void line_fast_leave(const struct line_fast *f, struct line_machine *m)
 }
 
 enum {
-	LINE_USUAL_MOST = 16, /* bytes that the fast path reads of one opcode, at most */
+	LINE_USUAL_MAX = 16, /* bytes that the fast path reads of one opcode, at most */
 };
 
 /*
@@ -367,7 +367,7 @@ ux_inline bool line_fast_opcode(struct line_fast *f, uint8_t op, const uint8_t *
 		f->pc += (uint64_t)n * inst;
 		return true;
 	case 0: /* an extended opcode; set_discriminator is skipped */
-		if ((*p)[0] >= LINE_USUAL_MOST - 1 || (*p)[1] <= DW_LNE_define_file)
+		if ((*p)[0] >= LINE_USUAL_MAX - 1 || (*p)[1] <= DW_LNE_define_file)
 			return false;
 		*p += 1 + (*p)[0];
 		return true;
@@ -395,7 +395,7 @@ ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, str
 	struct line_fast f = *fast;
 	const unsigned opcode_base = h->opcode_base, inst = h->min_inst_length;
 	const uint64_t const_pc = line_const_pc(h);
-	const uint8_t *done = p, *const stop = end - LINE_USUAL_MOST;
+	const uint8_t *done = p, *const stop = end - LINE_USUAL_MAX;
 	for (; p <= stop; done = p) {
 		uint8_t op = *p++;
 		if (op >= opcode_base) {
@@ -439,7 +439,7 @@ static void line_run_common(struct line_machine *m, struct ux_cur *cur,
 {
 	struct ux_code_row_vec *rows = &m->lines->rows;
 	struct line_registers *r = &m->r;
-	if (ux_cur_left(cur) < LINE_USUAL_MOST)
+	if (ux_cur_left(cur) < LINE_USUAL_MAX)
 		return;
 	if (!r->live) {
 		struct line_fast f = {.pc = r->pc, .place = r->file | (uint64_t)r->line << 32};

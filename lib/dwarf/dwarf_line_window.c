@@ -211,7 +211,7 @@ WINDOW_CODE const uint8_t *ux_dwarf_line_run_windows(const struct ux_dwarf_line_
 
 bool ux_dwarf_line_has_windows(const struct ux_dwarf_line_header *header)
 {
-	return header->opcode_base >= LINE_WINDOW_BASE_LEAST && __builtin_cpu_supports("avx2") &&
+	return header->opcode_base >= LINE_WINDOW_BASE_MIN && __builtin_cpu_supports("avx2") &&
 	       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
 	       __builtin_cpu_supports("popcnt");
 }

@@ -57,7 +57,7 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 	names->ctx = ctx;
 	names->joined = ux_dwarf_language_separator(ctx->language) != NULL;
 	names->used = 0;
-	names->text_left = UX_DWARF_QUALIFIED_MOST +
+	names->text_left = UX_DWARF_QUALIFIED_MAX +
 			   UX_DWARF_QUALIFIED_EACH * (ctx->unit->end - ctx->unit->off);
 	if (names->far_scopes > UX_DWARF_FAR_SCOPES)
 		names_clear_units(names);
@@ -188,8 +188,8 @@ static void name_search_read(struct name_search *search, const struct ux_dwarf_d
 	const struct ux_dwarf_context *ctx = search->at.ctx;
 	search->linkage = ux_dwarf_die_text(ctx, die, UX_SLOT_LINKAGE_NAME);
 	search->shorter = search->name ? NULL : ux_dwarf_die_text(ctx, die, UX_SLOT_NAME);
-	search->has_next = search->hops++ < UX_DWARF_ORIGINS_MOST &&
-			   ux_dwarf_die_origin(ctx, die, &search->to);
+	search->has_next =
+		search->hops++ < UX_DWARF_ORIGINS_MAX && ux_dwarf_die_origin(ctx, die, &search->to);
 	if (search->linkage)
 		__builtin_prefetch(search->linkage);
 	else if (search->has_next)

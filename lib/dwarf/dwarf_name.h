@@ -58,7 +58,7 @@ static inline void ux_dwarf_scopes_deinit(struct ux_dwarf_scopes *scopes)
 }
 
 enum {
-	UX_DWARF_ORIGINS_MOST = 16
+	UX_DWARF_ORIGINS_MAX = 16
 }; /* longest chain of origins; real ones have up to 4 */
 
 /* Another unit that was opened because a name refers to it. */
@@ -142,8 +142,8 @@ struct ux_dwarf_names {
 };
 
 enum {
-	UX_DWARF_QUALIFIED_MOST = 1 << 14, /* longest qualified name in bytes */
-	UX_DWARF_FAR_SCOPES = 1 << 18,     /* most cached scopes of other units; some 12 MB */
+	UX_DWARF_QUALIFIED_MAX = 1 << 14, /* longest qualified name in bytes */
+	UX_DWARF_FAR_SCOPES = 1 << 18,    /* most cached scopes of other units; some 12 MB */
 	UX_DWARF_SCOPE_WORK = 16, /* budget of DIEs that are visited: for each byte of .debug_info,
 				     and besides .. */
 	UX_DWARF_SCOPE_WORK_FREE = 1 << 16,

@@ -6,7 +6,7 @@
 #include "dwarf_name.h"
 
 enum {
-	SCOPES_MOST = UINT32_MAX / 2, /* of one unit, so that their numbers fit */
+	SCOPES_MAX = UINT32_MAX / 2, /* of one unit, so that their numbers fit */
 };
 
 /* Returns a cursor over the children of a scope. */
@@ -35,7 +35,7 @@ static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 	struct ux_dwarf_scope_vec *list = &scopes->list;
 	uint32_t first = (uint32_t)list->size;
 	struct ux_cur c = scope_cur(ctx, &list->data[at]);
-	while (*work > 0 && list->size < SCOPES_MOST && ux_cur_more(&c)) {
+	while (*work > 0 && list->size < SCOPES_MAX && ux_cur_more(&c)) {
 		struct ux_dwarf_scope made = {.off = ux_cur_off(&c), .parent = at};
 		uint64_t code = ux_cur_uleb(&c), sibling = 0;
 		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
@@ -142,8 +142,8 @@ static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf
 				   struct ux_dwarf_die *ret)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(at.ctx, at.off);
-	if (ux_cur_left(&c) > UX_DWARF_DIE_MOST)
-		c.end = c.pos + UX_DWARF_DIE_MOST;
+	if (ux_cur_left(&c) > UX_DWARF_DIE_MAX)
+		c.end = c.pos + UX_DWARF_DIE_MAX;
 	const struct ux_dwarf_abbrevs *table = &at.ctx->abbrevs;
 	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, ux_cur_uleb(&c));
 	ret->off = at.off;
@@ -201,7 +201,7 @@ static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die
 	struct ux_dwarf_die die;
 	*ret = NULL;
 	*ret_moved = false;
-	for (unsigned hops = 0; hops <= UX_DWARF_ORIGINS_MOST; hops++) {
+	for (unsigned hops = 0; hops <= UX_DWARF_ORIGINS_MAX; hops++) {
 		struct ux_dwarf_die_location next = *at;
 		struct ux_dwarf_ref to;
 		if (scope_read_die(names, *at, &die) != UX_OK)
@@ -252,7 +252,7 @@ static void qualifier_add(struct ux_dwarf_names *names, struct qualifier *qualif
 {
 	if (!name)
 		return;
-	struct ux_bytes part = ux_bytes(name, strnlen(name, UX_DWARF_QUALIFIED_MOST));
+	struct ux_bytes part = ux_bytes(name, strnlen(name, UX_DWARF_QUALIFIED_MAX));
 	qualifier->part[qualifier->n++] = part;
 	qualifier->size += part.size;
 	names_charge(names, part.size);
@@ -303,10 +303,10 @@ static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct qu
 				   const char *joint, uint32_t number, struct ux_error *err)
 {
 	const char *own = names->list.data[number];
-	size_t own_size = strnlen(own, UX_DWARF_QUALIFIED_MOST);
+	size_t own_size = strnlen(own, UX_DWARF_QUALIFIED_MAX);
 	size_t gap = strlen(joint), before = qualifier->size + qualifier->n * gap;
 	size_t size = before + own_size + 1;
-	if (qualifier->n == 0 || size > UX_DWARF_QUALIFIED_MOST || size > names->text_left)
+	if (qualifier->n == 0 || size > UX_DWARF_QUALIFIED_MAX || size > names->text_left)
 		return UX_OK; /* the budget is exceeded: the name stays unqualified */
 	char *text = ux_arena_alloc(names->texts, size, 1);
 	if (!text)

@@ -164,7 +164,7 @@ static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 ux_inline bool range_list_run_pairs(struct range_list *r, const uint8_t **at, const uint8_t *end)
 {
 	enum {
-		ENTRY_MOST = 1 + 2 * (int)sizeof(uint64_t), /* bytes that may be read */
+		ENTRY_MAX = 1 + 2 * (int)sizeof(uint64_t), /* bytes that may be read */
 	};
 	struct ux_dwarf_range_reader *reader = r->reader;
 	const bool plain_base =
@@ -172,7 +172,7 @@ ux_inline bool range_list_run_pairs(struct range_list *r, const uint8_t **at, co
 	const uint8_t *p = *at, *done = p;
 	uint64_t entries = reader->entries, base = r->base;
 	bool has_base = range_list_has_base(r), more = true;
-	for (; end - p >= ENTRY_MOST && entries > 0; done = p, entries--) {
+	for (; end - p >= ENTRY_MAX && entries > 0; done = p, entries--) {
 		uint32_t lo = 0, hi = 0;
 		if (*p == DW_RLE_end_of_list) {
 			more = false;

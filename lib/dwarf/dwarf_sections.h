@@ -50,7 +50,7 @@ static inline struct ux_cur ux_dwarf_cur_at(const struct ux_dwarf_sections *s,
 }
 
 enum {
-	UX_DWARF_TEXT_MOST = 1u << 16, /* most bytes that are searched for a NUL */
+	UX_DWARF_TEXT_MAX = 1u << 16, /* most bytes that are searched for a NUL */
 };
 
 /*
@@ -66,7 +66,7 @@ static inline const char *ux_dwarf_text_at(const struct ux_dwarf_sections *s,
 		return NULL;
 	const uint8_t *p = text.data + off;
 	if (text.data[text.size - 1] != 0 &&
-	    !memchr(p, 0, ux_min(text.size - (size_t)off, (size_t)UX_DWARF_TEXT_MOST)))
+	    !memchr(p, 0, ux_min(text.size - (size_t)off, (size_t)UX_DWARF_TEXT_MAX)))
 		return NULL;
 	return (const char *)p;
 }

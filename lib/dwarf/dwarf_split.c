@@ -108,13 +108,13 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 #define INDEX ".debug_cu_index"
 
 enum {
-	COLUMNS_MOST = 16, /* there are eight kinds */
+	COLUMNS_MAX = 16, /* there are eight kinds */
 	/*
 	 * Most steps of one search. In a table that is two thirds full a search needs three, and a
 	 * hundred in a bad case. Without a limit each search in a full, hostile table would cost
 	 * the table's whole size.
 	 */
-	STEPS_MOST = 1024,
+	STEPS_MAX = 1024,
 };
 
 /* Returns the section with a column's number; UX_DWARF_SECTION_COUNT when it is not needed. */
@@ -215,7 +215,7 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	UX_TRY(ux_cur_status(&c, err));
 	if (version == 0)
 		return ux_error_at(err, UX_EUNSUPPORTED, INDEX, 0, "index version is not 2 or 5");
-	if (p.n_columns > COLUMNS_MOST)
+	if (p.n_columns > COLUMNS_MAX)
 		ux_cur_bad(&c, "more than 16 columns");
 	if ((p.n_slots & (p.n_slots - 1)) != 0)
 		ux_cur_bad(&c, "hash table size is not a power of two");
@@ -240,7 +240,7 @@ static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 {
 	uint64_t mask = (uint64_t)p->n_slots - 1;
 	uint64_t slot = id & mask, step = (id >> 32 & mask) | 1;
-	for (unsigned n = 0; n < STEPS_MOST && n < p->n_slots; n++) {
+	for (unsigned n = 0; n < STEPS_MAX && n < p->n_slots; n++) {
 		struct ux_cur ids = p->ids;
 		ux_cur_seek(&ids, slot * sizeof(uint64_t));
 		uint32_t row = package_cell(p->rows, slot);

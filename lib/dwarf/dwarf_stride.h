@@ -17,7 +17,7 @@ struct ux_dwarf_strider {
 
 enum {
 	/* Most bytes of a DIE that are read without checks. */
-	UX_DWARF_STRIDE_MARGIN = UX_DWARF_STEP_MOST + UX_DWARF_STEP_TEXT + 2 * 0x80 + 8,
+	UX_DWARF_STRIDE_MARGIN = UX_DWARF_STEP_MAX + UX_DWARF_STEP_TEXT + 2 * 0x80 + 8,
 };
 
 /* Makes the strider of a unit; c is a cursor over its DIEs. */
@@ -25,7 +25,7 @@ ux_inline struct ux_dwarf_strider ux_dwarf_strider_of(const struct ux_dwarf_cont
 						      const struct ux_cur *c)
 {
 	bool room = ux_cur_left(c) > UX_DWARF_STRIDE_MARGIN && !c->swap &&
-		    ctx->abbrevs.n_steps >= UX_DWARF_STEPS_LEAST;
+		    ctx->abbrevs.n_steps >= UX_DWARF_STEPS_MIN;
 	return (struct ux_dwarf_strider){
 		.steps = ctx->abbrevs.steps,
 		.n_steps = ctx->abbrevs.n_steps,
@@ -43,7 +43,7 @@ ux_inline const struct ux_dwarf_step *ux_dwarf_stride_step(const struct ux_dwarf
 							   const uint8_t *die)
 {
 	size_t code = *die;
-	static_assert(UX_DWARF_STEPS_LEAST == 0x80, "each code of one byte has a step");
+	static_assert(UX_DWARF_STEPS_MIN == 0x80, "each code of one byte has a step");
 	if (ux_likely(code < 0x80))
 		return &s->steps[code];
 	code = (code & 0x7f) | (size_t)die[1] << 7;

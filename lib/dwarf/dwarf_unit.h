@@ -53,13 +53,13 @@ struct ux_dwarf_headers {
 };
 
 enum {
-	UX_DWARF_HEADER_MOST = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* size of the longest header */
+	UX_DWARF_HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* size of the longest header */
 };
 
 void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_dwarf_headers *ret);
 
 /*
- * Reads the next units up to offset `limit`. Only bytes in front of limit + UX_DWARF_HEADER_MOST
+ * Reads the next units up to offset `limit`. Only bytes in front of limit + UX_DWARF_HEADER_MAX
  * are accessed. *ret is independent of other parts, so units that refer to each other must be read
  * together with ux_dwarf_units_parse(). ret->bad counts the bad headers of this part. UX_ENOMEM is
  * the only failure.

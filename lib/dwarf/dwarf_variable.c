@@ -3,7 +3,7 @@
 #include "dwarf_code.h"
 
 enum {
-	HOPS_MOST = 4, /* most references from a definition to the declaration in its class */
+	HOPS_MAX = 4, /* most references from a definition to the declaration in its class */
 };
 
 static void variable_add_declared(const struct ux_dwarf_context *ctx,
@@ -20,7 +20,7 @@ static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64
 				      struct ux_dwarf_die *ret)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
-	c.end = c.pos + ux_min(ux_cur_left(&c), (size_t)UX_DWARF_DIE_MOST);
+	c.end = c.pos + ux_min(ux_cur_left(&c), (size_t)UX_DWARF_DIE_MAX);
 	const struct ux_dwarf_abbrev *abbrev =
 		ux_dwarf_abbrevs_find(&ctx->abbrevs, ux_cur_uleb(&c));
 	ret->off = off;
@@ -42,7 +42,7 @@ static void variable_follow(const struct ux_dwarf_context *ctx, const struct ux_
 	struct ux_dwarf_ref to;
 	*ret = (struct ux_dwarf_declared){0};
 	variable_add_declared(ctx, &die, ret);
-	for (unsigned hops = 0; hops < HOPS_MOST && (!ret->unit || ret->line == 0); hops++) {
+	for (unsigned hops = 0; hops < HOPS_MAX && (!ret->unit || ret->line == 0); hops++) {
 		if (!ux_dwarf_die_origin(&other, &die, &to) || to.sup)
 			return;
 		const struct ux_dwarf_unit *unit = ux_dwarf_units_find(units, to.off);

@@ -6,8 +6,8 @@
 #include "text.h"
 
 enum {
-	NAME_MOST = 1 << 12,   /* bytes of a name that are compared */
-	RUST_HASH = 3 + 16 + 1 /* "17h", 16 digits, "E" */
+	NAME_BYTES_MAX = 1 << 12, /* bytes of a name that are compared */
+	RUST_HASH = 3 + 16 + 1    /* "17h", 16 digits, "E" */
 };
 
 /* --- names that are alike --------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void finder_deinit(struct finder *f)
 
 static struct ux_bytes text_of(const char *name)
 {
-	return ux_bytes(name, strnlen(name, NAME_MOST));
+	return ux_bytes(name, strnlen(name, NAME_BYTES_MAX));
 }
 
 /* Returns the piece with exactly this range; the number of pieces when there is none. */
@@ -174,7 +174,7 @@ static enum ux_code add_alternative(struct finder *f, size_t piece, size_t first
 				    struct ux_error *err)
 {
 	struct ux_bytes text = text_of(name);
-	if (f->ret->size - first == UX_ALTERNATIVES_MOST || text.size == 0 ||
+	if (f->ret->size - first == UX_ALTERNATIVES_MAX || text.size == 0 ||
 	    ux_names_alike(text, text_of(f->pieces->data[piece].name)))
 		return UX_OK;
 	for (size_t i = first; i < f->ret->size; i++)

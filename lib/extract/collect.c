@@ -9,7 +9,7 @@
 enum {
 	BATCH_BYTES = 1u << 18, /* bytes of units in one job; a job for each small unit would cost
 				   too much */
-	WAVE_LEAST = 1u << 21,  /* bytes in a wave, so that many threads are busy */
+	WAVE_MIN = 1u << 21,    /* bytes in a wave, so that many threads are busy */
 };
 
 /* The pieces of hostile input are bounded by its size. This bounds what one thread may allocate for
@@ -44,7 +44,7 @@ struct collector {
 	struct ux_wave_queue queue;
 	/* written before the wave is added to the queue, and then only by the threads that read it
 	 */
-	struct wave_result results[UX_WAVES_MOST];
+	struct wave_result results[UX_WAVES_MAX];
 	uint32_t n_waves; /* waves that have been added */
 	uint32_t n_units; /* units of these waves */
 };
@@ -154,7 +154,7 @@ static enum ux_code collect_batch(struct collector *c, struct collect_worker *w,
 
 uint64_t ux_collect_wave_bytes(uint64_t total)
 {
-	return ux_max(total / UX_WAVES_MOST + 1, (uint64_t)WAVE_LEAST);
+	return ux_max(total / UX_WAVES_MAX + 1, (uint64_t)WAVE_MIN);
 }
 
 /* Combines the next n consecutive units, which came with a wave, into jobs. */
@@ -185,9 +185,9 @@ static enum ux_code collector_add_wave(struct collector *c, struct ux_wave_batch
 		n_units += batches[i].count;
 	if (n == 0)
 		return UX_OK;
-	if (c->n_waves == UX_WAVES_MOST)
+	if (c->n_waves == UX_WAVES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "units come in more than %d waves",
-				    (int)UX_WAVES_MOST);
+				    (int)UX_WAVES_MAX);
 	struct wave_result *wave = &c->results[c->n_waves];
 	*wave = (struct wave_result){
 		.first = c->n_units,
@@ -376,7 +376,7 @@ enum ux_code ux_collect_units(const struct ux_code_reader *reader,
 	if (!ux_code_symbol_index_init(&c.symbols, options->symbols) ||
 	    !ux_claims_init(&c.claims, &c.symbols))
 		return ux_error_nomem(err);
-	ux_order_budget_init(&c.rows, reader->rows_most);
+	ux_order_budget_init(&c.rows, reader->rows_max);
 	UX_TRY(make_workers(&c, &out, err));
 	UX_TRY(collector_read(&c, err));
 	UX_TRY(collector_join(&c, &out, err));

@@ -598,7 +598,7 @@ static enum ux_code cubin_collect(struct cubin_reader *m, struct ux_error *err)
 		.workers = 1,
 		.n_units = cubin_count_tables(m),
 		.ordered = true,
-		.rows_most = UINT64_MAX,
+		.rows_max = UINT64_MAX,
 		.weigh = cubin_reader_weigh,
 		.open = cubin_reader_open,
 		.read = cubin_reader_read,

@@ -55,7 +55,7 @@ uint32_t ux_debuglink_crc(struct ux_bytes file)
 
 bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct ux_id *id)
 {
-	char hex[2 * UX_ID_BYTES_MOST + 1];
+	char hex[2 * UX_ID_BYTES_MAX + 1];
 	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
 	return id->size >= 2 && dir_size < PATH_MAX &&
 	       snprintf(out, PATH_MAX, "%.*s/.build-id/%.2s/%s.debug", (int)dir_size, dir, hex,

@@ -23,7 +23,7 @@ struct ux_map_function {
 };
 
 enum {
-	OBJECTS_MOST = 1 << 15, /* objects that are mapped at the same time; the kernel allows a
+	OBJECTS_MAX = 1 << 15, /* objects that are mapped at the same time; the kernel allows a
 				   process twice as many mappings */
 };
 
@@ -345,7 +345,7 @@ enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, struc
 			       struct ux_error *err)
 {
 	struct work w = {map, spill};
-	size_t n = ux_min(map->n_objects, (size_t)OBJECTS_MOST);
+	size_t n = ux_min(map->n_objects, (size_t)OBJECTS_MAX);
 	UX_TRY(ux_pool_run(threads, n, map_read_job, &w, err));
 	map->missing = map->n_objects - n;
 	for (size_t i = 0; i < map->n_objects; i++) {

@@ -11,16 +11,16 @@
 /*
  * Limit of one inflated section: four times the largest .debug_info known to us (an 11 GB server).
  */
-#define INFLATED_MOST (UINT64_C(48) << 30)
+#define INFLATED_MAX (UINT64_C(48) << 30)
 
 enum {
 	/* A smaller .debug_info is not streamed: nothing is gained by reading it while it is
 	 * inflated. */
-	STREAM_LEAST = 16 << 20,
+	STREAM_MIN = 16 << 20,
 
 	/* What is inflated before it is known whether units are independent, in steps. It is for
 	 * nothing when they are not. */
-	AHEAD_MOST = 16 << 20,
+	AHEAD_MAX = 16 << 20,
 	AHEAD_STEP = 1 << 20,
 };
 
@@ -85,7 +85,7 @@ enum ux_code ux_debug_loader_load(struct ux_debug_loader *l, size_t job, struct 
 	if (l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream) ||
 	    !dwarf_find(l->object, which, l->split, &s))
 		return UX_OK; /* the section is missing, or is a stream */
-	UX_TRY(ux_section_load(l->object, &s, INFLATED_MOST, l->spill, &l->out->content[which],
+	UX_TRY(ux_section_load(l->object, &s, INFLATED_MAX, l->spill, &l->out->content[which],
 			       &l->loss[which], err));
 	l->out->dwarf.data[which] = l->out->content[which].bytes;
 	if (which == UX_DWARF_INFO)
@@ -111,9 +111,9 @@ static enum ux_code dwarf_check_inflation(const struct ux_object *object, bool s
 					  struct ux_error *err)
 {
 	uint64_t sum = dwarf_made_bytes(object, split);
-	uint64_t most = (split ? INFLATED_FREE_SPLIT : INFLATED_FREE) +
-			INFLATED_RATIO * (uint64_t)object->file.size;
-	if (sum > most)
+	uint64_t max = (split ? INFLATED_FREE_SPLIT : INFLATED_FREE) +
+		       INFLATED_RATIO * (uint64_t)object->file.size;
+	if (sum > max)
 		return ux_error_set(err, UX_ELIMIT,
 				    "debug sections inflate to %" PRIu64
 				    " bytes; the file has %zu, and the limit is %d times that",
@@ -128,11 +128,11 @@ static enum ux_code sections_open_stream(struct ux_debug_loader *l, struct ux_er
 	struct ux_section_bytes stored;
 	struct ux_error why = UX_ERROR_INIT;
 	if (!dwarf_find(l->object, UX_DWARF_INFO, /* split= */ false, &s) || !s.packed ||
-	    s.relocated || ux_section_size(l->object, &s) < STREAM_LEAST)
+	    s.relocated || ux_section_size(l->object, &s) < STREAM_MIN)
 		return UX_OK;
 	enum ux_code code = ux_section_bytes(l->object, &s, &stored, &why);
 	if (code == UX_OK)
-		code = ux_section_window_open(&stored, INFLATED_MOST, l->spill, &l->out->stream,
+		code = ux_section_window_open(&stored, INFLATED_MAX, l->spill, &l->out->stream,
 					      &l->out->dwarf.data[UX_DWARF_INFO], &why);
 	if (code == UX_OK || code == UX_EUNSUPPORTED)
 		return UX_OK;
@@ -191,7 +191,7 @@ enum {
 static void stream_fill_ahead(const struct stream_check *check)
 {
 	struct ux_section_window *stream = check->loader->out->stream;
-	for (uint64_t end = AHEAD_STEP; end <= AHEAD_MOST; end += AHEAD_STEP) {
+	for (uint64_t end = AHEAD_STEP; end <= AHEAD_MAX; end += AHEAD_STEP) {
 		if (atomic_load_explicit(&check->ended, memory_order_relaxed))
 			return;
 		if (ux_section_window_fill(stream, end, NULL) != UX_OK) {
@@ -299,7 +299,7 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object,
 	s.relocated = false; /* the entries of a .dwo file have no relocations */
 	ux_content_free(content);
 	sections->dwarf.data[UX_DWARF_INFO] = UX_BYTES_NONE;
-	UX_TRY(ux_section_load(object, &s, INFLATED_MOST, spill, content, NULL, err));
+	UX_TRY(ux_section_load(object, &s, INFLATED_MAX, spill, content, NULL, err));
 	sections->dwarf.data[UX_DWARF_INFO] = content->bytes;
 	return UX_OK;
 }

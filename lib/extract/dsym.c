@@ -43,7 +43,7 @@ static enum ux_code dsym_list(const char *path, struct name_vec *ret, struct ux_
 	ux_cleanup(dsym_closedir) DIR *dir = opendir(folder);
 	if (!dir)
 		return ux_error_set(err, UX_ENOTFOUND, "has no folder Contents/Resources/DWARF");
-	for (const struct dirent *e; (e = readdir(dir)) && ret->size < UX_DSYM_FILES_MOST;) {
+	for (const struct dirent *e; (e = readdir(dir)) && ret->size < UX_DSYM_FILES_MAX;) {
 		struct stat st;
 		if (e->d_name[0] == '.' ||
 		    snprintf(name, sizeof(name), "%s/%s", folder, e->d_name) >= PATH_MAX ||

@@ -8,7 +8,7 @@
 #include "id.h"
 
 enum {
-	UX_DSYM_FILES_MOST = 64 /* files in a bundle, which has one for each binary of a program;
+	UX_DSYM_FILES_MAX = 64 /* files in a bundle, which has one for each binary of a program;
 				   usually there is only one */
 };
 

@@ -9,7 +9,7 @@
 
 enum {
 	SPLIT_BYTES = 1u << 16, /* assumed size of a split unit before it is opened */
-	TIMES_MOST = 16,        /* how often each line table may be decoded, on average */
+	TIMES_MAX = 16,         /* how often each line table may be decoded, on average */
 };
 
 /* The state of one thread. */
@@ -111,7 +111,7 @@ static enum ux_code dwarf_open_split(struct dwarf_reader *r, struct dwarf_worker
 		*ret_outcome = UX_SPLIT_DAMAGED;
 		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", w->ctx.unit->off,
 				  "more than %d units have the ID of its split unit",
-				  (int)UX_SPLIT_DUPLICATES_MOST);
+				  (int)UX_SPLIT_DUPLICATES_MAX);
 	} else {
 		UX_TRY(ux_split_unit_open(&w->split, r->in->split, &w->ctx, ret, ret_outcome,
 					  &reason, err));
@@ -204,7 +204,7 @@ static enum ux_code dwarf_read_lines(struct dwarf_reader *r, struct dwarf_worker
 	if (w->ctx.has_lines && request->no_rows) {
 		ux_dwarf_lines_clear(&w->lines);
 		(void)ux_error_at(&reason, UX_ELIMIT, ux_dwarf_section_name(UX_DWARF_LINE), 0,
-				  "units share line tables more than %d times", (int)TIMES_MOST);
+				  "units share line tables more than %d times", (int)TIMES_MAX);
 	} else {
 		code = ux_dwarf_lines_parse(&w->ctx, r->in->text, &w->lines, &reason);
 	}
@@ -243,7 +243,7 @@ static uint64_t dwarf_reader_weigh(void *ctx, uint32_t wave, uint32_t number)
 	const struct dwarf_reader *r = ctx;
 	const struct ux_dwarf_unit *unit = dwarf_reader_unit(r, wave, number);
 	uint64_t bytes = unit->end - unit->off;
-	return bytes + (r->in->split && bytes <= UX_SKELETON_MOST ? SPLIT_BYTES : 0);
+	return bytes + (r->in->split && bytes <= UX_SKELETON_MAX ? SPLIT_BYTES : 0);
 }
 
 static enum ux_code dwarf_reader_next(void *ctx, uint32_t n_read, uint32_t *ret_n,
@@ -323,9 +323,8 @@ static enum ux_code dwarf_open_whole(struct dwarf_reader *r, struct ux_code_read
 	reader->n_units = (uint32_t)r->whole.count;
 	if (r->in->split)
 		UX_TRY(ux_split_duplicates_find(r->in->sections, &r->whole, &r->repeated, err));
-	size_t most = ux_max(r->whole.count, (size_t)1);
-	return dwarf_make_workers(r, &r->whole, (unsigned)ux_min((size_t)r->in->threads, most),
-				  err);
+	size_t max = ux_max(r->whole.count, (size_t)1);
+	return dwarf_make_workers(r, &r->whole, (unsigned)ux_min((size_t)r->in->threads, max), err);
 }
 
 /* Opens the reader for a stream. Its units do not refer to each other, so that no other unit is
@@ -356,8 +355,8 @@ enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
 	struct ux_code_reader reader = {
 		.ctx = &r,
 		.duplicates = true,
-		.rows_most = TIMES_MOST * ((uint64_t)sections->data[UX_DWARF_LINE].size +
-					   sections->data[UX_DWARF_INFO].size),
+		.rows_max = TIMES_MAX * ((uint64_t)sections->data[UX_DWARF_LINE].size +
+					 sections->data[UX_DWARF_INFO].size),
 		.weigh = dwarf_reader_weigh,
 		.open = dwarf_reader_open,
 		.read = dwarf_reader_read,

@@ -28,9 +28,9 @@ struct ux_info_feed {
 	uint64_t each;
 	uint64_t limit; /* end of the wave that was inflated last; a unit belongs to the wave it
 			   begins in */
-	struct ux_info_wave waves[UX_WAVES_MOST + 1]; /* and the end */
-	size_t n_waves;                               /* that were inflated */
-	size_t n_given;                               /* that next() has returned */
+	struct ux_info_wave waves[UX_WAVES_MAX + 1]; /* and the end */
+	size_t n_waves;                              /* that were inflated */
+	size_t n_given;                              /* that next() has returned */
 };
 
 /* `each` is the size of a wave in bytes, from ux_collect_wave_bytes(). The limits of waves depend

@@ -43,7 +43,7 @@ struct ux_extract_options {
 	 * (fatbin_choose.h); NULL: exe itself, or the only cubin of a fat binary */
 	const char *gpu;
 	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 if 1 cannot hold it */
-	uint64_t gsym1_most;   /* size up to which version 1 is used; 0: up to what it can hold */
+	uint64_t gsym1_max;    /* size up to which version 1 is used; 0: up to what it can hold */
 	bool mapped; /* exe and debug were mapped by ux_file_map(), so that pages are given back
 			when they were read, or while other work is done */
 	bool alternatives;   /* include other names of the same ranges */
@@ -83,7 +83,7 @@ struct ux_extract_stats {
 	uint64_t go_units;         /* units of Go's own tables (lib/gosym), included in units */
 	uint64_t bad_go;           /* damaged Go functions, which were read in part or not at all */
 	struct ux_error first_bad_go;
-	char go_version[UX_GOSYM_VERSION_MOST]; /* such as "go1.19.8"; "": not Go, or not known */
+	char go_version[UX_GOSYM_VERSION_MAX]; /* such as "go1.19.8"; "": not Go, or not known */
 	uint64_t gsym_bytes;
 	uint64_t text_bytes; /* of all executable sections */
 	/* What each source has before the merge: functions, symbols, stubs; of frames only those
@@ -125,7 +125,7 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
  * Writes the code that the file describes behind its first `known` bytes, with one GSYM for each
  * span of time in which no address had two functions: where code was put at an address that had
  * other code, a new part begins. That is so only for jitdumps, which have times, and for at most
- * UX_RUNTIME_PARTS_MOST parts of at least a millisecond; then, and in perf maps, the later code
+ * UX_RUNTIME_PARTS_MAX parts of at least a millisecond; then, and in perf maps, the later code
  * holds for the whole part. Without new code nothing is written. UX_EUNSUPPORTED, UX_ECORRUPT: it
  * is no such file; UX_ELIMIT: it has more code than the readers take; UX_ENOMEM.
  */

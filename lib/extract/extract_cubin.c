@@ -35,7 +35,7 @@ static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol 
 	struct ux_range_set text = ux_module_build_text(b);
 	if (!ux_range_set_find(&text, symbol.start) || symbol.name[0] == '\0')
 		return UX_OK;
-	symbol.name_size = (uint32_t)strnlen(symbol.name, UX_DWARF_TEXT_MOST);
+	symbol.name_size = (uint32_t)strnlen(symbol.name, UX_DWARF_TEXT_MAX);
 	return ux_code_symbol_vec_append(&b->symbols, symbol) ? UX_OK : ux_error_nomem(err);
 }
 

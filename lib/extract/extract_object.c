@@ -76,7 +76,7 @@ static enum ux_code extraction_keep_segments(struct ux_extraction *x, struct ux_
 	if ((exe->format->contents(exe) & UX_OBJECT_CODE_ELSEWHERE) != 0)
 		return UX_OK;
 	UX_TRY(exe->format->segments(exe, &ranges, err));
-	for (size_t i = 0; i < ranges.size && to->n < UX_GSYM_SEGMENTS_MOST; i++) {
+	for (size_t i = 0; i < ranges.size && to->n < UX_GSYM_SEGMENTS_MAX; i++) {
 		const struct ux_object_range *r = &ranges.data[i];
 		if (r->executable && r->bytes.size > 0)
 			to->list[to->n++] = (struct ux_gsym_segment){

@@ -9,7 +9,7 @@
 enum {
 	UNIT_FUNCTIONS = 512,
 	UNIT_WEIGHT = 1 << 18, /* bytes of code of a unit, which is one job */
-	PADDING_MOST = 64,     /* bytes of padding between two functions */
+	PADDING_MAX = 64,      /* bytes of padding between two functions */
 };
 
 static int go_compare_segments(const void *a, const void *b)
@@ -147,7 +147,7 @@ static bool go_add_range(struct own_ranges *own, const struct ux_piece *p)
 	own->gap = p->draft.n_rows == 0;
 	if (own->gap || (last && p->start < last->hi))
 		return true;
-	if (last && !gap && p->start - last->hi <= PADDING_MOST) {
+	if (last && !gap && p->start - last->hi <= PADDING_MAX) {
 		last->hi = range.hi;
 		return true;
 	}

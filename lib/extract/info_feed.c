@@ -39,7 +39,7 @@ enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err)
 	while (units.count == 0 && ux_cur_more(&feed->headers.cur)) {
 		ux_dwarf_units_free(&units); /* of a step in which no unit begins */
 		feed->limit += feed->each;
-		UX_TRY(ux_section_window_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MOST,
+		UX_TRY(ux_section_window_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MAX,
 					      err));
 		UX_TRY(ux_dwarf_headers_read(feed->sections, &feed->headers, feed->limit, &units,
 					     err));

@@ -12,13 +12,13 @@ enum {
 
 	/* Budget of inlined calls and ranges that are visited for cutting pieces that contain
 	 * others, and of symbols inside of functions. */
-	CALL_WORK_MOST = 1 << 26,
+	CALL_WORK_MAX = 1 << 26,
 	CALL_WORK_KEPT = 32, /* cost of copying a call */
 };
 
 void ux_merger_init(struct ux_merger *m, struct ux_arena *arena, unsigned share)
 {
-	*m = (struct ux_merger){.arena = arena, .call_work = CALL_WORK_MOST / share};
+	*m = (struct ux_merger){.arena = arena, .call_work = CALL_WORK_MAX / share};
 }
 
 void ux_merger_deinit(struct ux_merger *m)

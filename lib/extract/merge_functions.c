@@ -6,7 +6,7 @@
 #include "function_name.h"
 
 enum {
-	PART_LEAST = 1 << 10, /* functions of a part; fewer are not worth a thread's start */
+	PART_MIN = 1 << 10, /* functions of a part; fewer are not worth a thread's start */
 
 	NAMES_AHEAD =
 		8, /* functions whose names are prefetched; memory takes as long as that many */
@@ -23,7 +23,7 @@ enum {
 	/* Budget of rows for entries inside of functions, since thousands of symbols may each cover
 	 * the rest of a function with thousands of rows. When it is used up, entries get no names
 	 * of their own. */
-	ENTRY_ROWS_MOST = 1 << 22,
+	ENTRY_ROWS_MAX = 1 << 22,
 };
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ enum ux_code ux_merge_functions_open(struct ux_merge_functions *f,
 	UX_TRY(ux_pieces_gather(input->collection, UX_UNIT_FUNCTIONS, &f->sorted, err));
 	ux_pieces_sort(&f->sorted);
 	f->n_parts =
-		ux_max((size_t)1, ux_min(f->sorted.size / PART_LEAST, (size_t)UX_FUNCTION_PARTS));
+		ux_max((size_t)1, ux_min(f->sorted.size / PART_MIN, (size_t)UX_FUNCTION_PARTS));
 	f->share = (unsigned)ux_max(f->n_parts / SHARES, (size_t)1);
 	for (size_t i = 0; i < f->n_parts; i++) {
 		struct ux_function_part *part = &f->parts[i];
@@ -193,7 +193,7 @@ static enum ux_code part_add_entries(struct ux_merge_functions *f, struct ux_fun
 	const struct ux_code_symbol_vec *symbols = f->symbols;
 	size_t n = part->named.size;
 	size_t symbol = n > 0 ? ux_code_symbols_index_from(symbols, part->named.data[0].start) : 0;
-	uint64_t rows = ENTRY_ROWS_MOST / f->share;
+	uint64_t rows = ENTRY_ROWS_MAX / f->share;
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_piece p = part->named.data[i]; /* a copy: the list grows */
 		while (symbol < symbols->size && symbols->data[symbol].start <= p.start)

@@ -7,8 +7,8 @@
 #include "hash.h"
 
 enum {
-	NAME_MOST = 1 << 16,
-	CHAINS_LEAST = 1 << 10,
+	NAME_BYTES_MAX = 1 << 16,
+	CHAINS_MIN = 1 << 10,
 	NAME_HASHED = 256, /* bytes of a name that are hashed, so that long names cost no more */
 };
 
@@ -26,7 +26,7 @@ static uint64_t misplaced_hash(struct ux_bytes name)
 static bool symbol_names_build(struct ux_symbol_names *names,
 			       const struct ux_code_symbol_vec *symbols)
 {
-	size_t n = ux_min(symbols->size, (size_t)UINT32_MAX - 1), cap = CHAINS_LEAST;
+	size_t n = ux_min(symbols->size, (size_t)UINT32_MAX - 1), cap = CHAINS_MIN;
 	while (cap < n)
 		cap *= 2;
 	names->chains = calloc(cap, sizeof(*names->chains));
@@ -110,7 +110,7 @@ bool ux_piece_is_misplaced(const struct ux_piece *p, const struct ux_code_symbol
 {
 	if (!p->name || p->name[0] != '_' || p->own > 0)
 		return false;
-	struct ux_bytes name = ux_bytes(p->name, strnlen(p->name, NAME_MOST));
+	struct ux_bytes name = ux_bytes(p->name, strnlen(p->name, NAME_BYTES_MAX));
 	if (!ux_name_is_mangled(name) || !misplaced_is_covered(p, symbols, first, n) ||
 	    misplaced_has_own_symbol(name, &symbols->data[first], n))
 		return false;

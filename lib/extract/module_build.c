@@ -199,7 +199,7 @@ static enum ux_code meter_place(void *ctx, uint64_t off, struct ux_bytes bytes,
 	return m->place(m->ctx, off, bytes, err);
 }
 
-static uint64_t strings_most(const struct ux_module_build *build)
+static uint64_t strings_max(const struct ux_module_build *build)
 {
 	return STRINGS_FREE + STRINGS_RATIO * build->input_size;
 }
@@ -211,13 +211,13 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 	bool first = build->base == UX_BASE_FIRST;
 	struct ux_pack_target target = {
 		.version = build->options->gsym_version,
-		.v1_most = build->options->gsym1_most,
+		.v1_max = build->options->gsym1_max,
 		.swap = build->swap,
 		.base = first ? build->pieces.data[0].start : build->base,
 		.segments = &build->segments,
 		.uuid = ux_bytes(build->id.bytes, build->id.size),
 		.threads = build->threads,
-		.strings_most = strings_most(build),
+		.strings_max = strings_max(build),
 		.alternatives = &build->alternatives,
 		.symbols = &build->piece_symbols,
 		.columns = build->options->columns,
@@ -243,8 +243,8 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 	/* Most is released beside the numbering of names, which one thread does alone. */
 	input.release.end = input.release.first + (input.release.end - input.release.first) / 4;
 	build->release.first = input.release.end;
-	ux_merge_memory_init(&build->merged, MERGE_BUDGET, strings_most(build), build->spill);
-	ux_arena_init(&build->other_names, strings_most(build));
+	ux_merge_memory_init(&build->merged, MERGE_BUDGET, strings_max(build), build->spill);
+	ux_arena_init(&build->other_names, strings_max(build));
 	build->stats.symbols = build->symbols.size;
 	UX_TRY(ux_merge(&input, &build->merged, &build->pieces, err));
 	if (build->pieces.size == 0)
@@ -253,7 +253,7 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 		UX_TRY(ux_alternatives_find(&build->collection, &build->symbols, &build->pieces,
 					    &build->other_names, &build->alternatives, err));
 	if (!build->options->filter)
-		UX_TRY(ux_piece_symbols_find(&build->symbols, &build->pieces, strings_most(build),
+		UX_TRY(ux_piece_symbols_find(&build->symbols, &build->pieces, strings_max(build),
 					     &build->piece_symbols, err));
 	unbias(build);
 	count(build);

@@ -9,9 +9,9 @@ enum {
 	PIECES_IN_JOB = 1 << 10,
 	PIECES_AHEAD = 8, /* pieces whose uses are prefetched; memory takes as long as that many */
 	CACHE_LINE = 64,  /* bytes */
-	PLACES_LEAST = 1 << 10,
-	EXPECTED_PART = 4,    /* of the names of all groups, so many are the same */
-	TEXT_LEAST = 1 << 16, /* bytes of texts that may be read for each job in any case */
+	PLACES_MIN = 1 << 10,
+	EXPECTED_PART = 4,  /* of the names of all groups, so many are the same */
+	TEXT_MIN = 1 << 16, /* bytes of texts that may be read for each job in any case */
 };
 
 /* The table of one thread that finds what a group has already: 1 + the index, found by a hash of
@@ -110,10 +110,10 @@ ux_inline void prefetch_uses(const struct ux_numbering *n, uint32_t i, uint32_t 
 }
 
 /* Clears the worker's table and makes room for `most` items. */
-static bool places_clear(struct ux_numbering_worker *w, size_t most)
+static bool places_clear(struct ux_numbering_worker *w, size_t max)
 {
-	size_t cap = w->cap ? w->cap : PLACES_LEAST;
-	while (cap / 2 < most)
+	size_t cap = w->cap ? w->cap : PLACES_MIN;
+	while (cap / 2 < max)
 		cap *= 2;
 	if (cap != w->cap) {
 		free(w->places);
@@ -196,10 +196,10 @@ static bool group_add_names(const struct ux_numbering *n, struct ux_numbering_gr
 static bool group_add_files(const struct ux_numbering *n, struct ux_numbering_group *g,
 			    struct ux_numbering_worker *w, size_t first, size_t end)
 {
-	size_t most = 0;
+	size_t max = 0;
 	for (size_t u = first; u < end; u++)
-		most += n->collection->units[u].n_files;
-	if (!places_clear(w, most))
+		max += n->collection->units[u].n_files;
+	if (!places_clear(w, max))
 		return false;
 	for (size_t u = first; u < end; u++) {
 		const struct ux_unit_pieces *unit = &n->collection->units[u];
@@ -265,7 +265,7 @@ static enum ux_code read_job(void *ctx, size_t job, unsigned worker, struct ux_e
 
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
-			       uint64_t text_most, struct ux_spill *spill, struct ux_error *err)
+			       uint64_t text_max, struct ux_spill *spill, struct ux_error *err)
 {
 	size_t n_units = collection->n_units, slots = 0;
 	size_t n_groups = (n_units + UNITS_IN_JOB - 1) / UNITS_IN_JOB;
@@ -275,7 +275,7 @@ enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collectio
 		.pieces = pieces,
 		.threads = threads,
 		.spill = spill,
-		.text_each = TEXT_LEAST + text_most / ux_max(n_jobs, (size_t)1),
+		.text_each = TEXT_MIN + text_max / ux_max(n_jobs, (size_t)1),
 		.groups = calloc(n_groups + 1, sizeof(*n->groups)),
 		.n_groups = n_groups,
 		.workers = calloc(threads + 1, sizeof(*n->workers)),
@@ -421,11 +421,11 @@ static enum ux_code spread_job(void *ctx, size_t job, unsigned worker, struct ux
 enum ux_code ux_numbering_assign(struct ux_numbering *n, uint64_t limit, unsigned shift,
 				 struct ux_error *err)
 {
-	size_t most = n->pieces->size;
+	size_t max = n->pieces->size;
 	forget(n);
 	for (size_t k = 0; k < n->n_groups; k++)
-		most += n->groups[k].names.size;
-	ux_string_table_init(&n->strings, limit, shift, most / EXPECTED_PART, n->spill);
+		max += n->groups[k].names.size;
+	ux_string_table_init(&n->strings, limit, shift, max / EXPECTED_PART, n->spill);
 	for (size_t k = 0; k < n->n_groups; k++)
 		number_names(n, &n->groups[k]);
 	if (!number_files(n))

@@ -171,13 +171,13 @@ struct ux_numbering {
 	struct ux_column_vec columns; /* of each of them */
 };
 
-/* Finds the names and files that the pieces refer to, on several threads. text_most bounds how many
+/* Finds the names and files that the pieces refer to, on several threads. text_max bounds how many
  * bytes of names and paths are read meanwhile; texts beyond it are read by ux_numbering_assign().
  * spill: where large arrays are; NULL: in memory. Call ux_numbering_deinit() also after a failure.
  */
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
-			       uint64_t text_most, struct ux_spill *spill, struct ux_error *err)
+			       uint64_t text_max, struct ux_spill *spill, struct ux_error *err)
 	ux_must;
 void ux_numbering_deinit(struct ux_numbering *n);
 

@@ -12,7 +12,7 @@
 
 enum {
 	JOB_PIECES = 256, /* functions that one job encodes; few, so that threads are evenly busy */
-	MERGED_MOST = 32, /* bytes that an alternative name adds to its record */
+	MERGED_MAX = 32,  /* bytes that an alternative name adds to its record */
 	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^STRING_STEPS, which
 			     reaches 64 GiB */
 };
@@ -78,16 +78,16 @@ static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 		p->arenas[i].spill = p->target->spill;
 	}
 	return ux_numbering_init(&p->numbering, p->collection, p->pieces, p->target->threads,
-				 p->target->strings_most, spill, err);
+				 p->target->strings_max, spill, err);
 }
 
 static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_error *err)
 {
 	const struct ux_alternative_vec *others = p->target->alternatives;
 	struct ux_string_table *strings = &p->numbering.strings;
-	uint64_t limit = p->target->strings_most;
-	if (shift == 0 && p->target->v1_most > 0)
-		limit = ux_min(limit, p->target->v1_most);
+	uint64_t limit = p->target->strings_max;
+	if (shift == 0 && p->target->v1_max > 0)
+		limit = ux_min(limit, p->target->v1_max);
 	UX_TRY(ux_numbering_assign(&p->numbering, limit, shift, err));
 	const struct ux_string *names = p->numbering.piece_names;
 	for (size_t i = 0; i < p->pieces->size; i++) {
@@ -110,7 +110,7 @@ static enum ux_code number_all(struct packer *p, struct ux_error *err)
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = number_pieces(p, 0, &why);
 	if (code == UX_ELIMIT && p->target->version != 1 &&
-	    p->numbering.strings.limit < p->target->strings_most)
+	    p->numbering.strings.limit < p->target->strings_max)
 		return number_pieces(p, STRING_STEPS, err);
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
@@ -236,11 +236,11 @@ static enum ux_code write_job(void *ctx, size_t job, unsigned worker, struct ux_
 }
 
 /* Returns an upper bound of the size of all records. */
-static uint64_t records_most(const struct packer *p)
+static uint64_t records_max(const struct packer *p)
 {
-	uint64_t sum = n_alternatives(p) * MERGED_MOST;
+	uint64_t sum = n_alternatives(p) * MERGED_MAX;
 	for (size_t i = 0; i < p->pieces->size; i++)
-		sum += ux_gsym_draft_most(&p->pieces->data[i].draft);
+		sum += ux_gsym_draft_max(&p->pieces->data[i].draft);
 	return sum;
 }
 
@@ -249,7 +249,7 @@ static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, st
 {
 	unsigned threads = p->target->threads;
 	uint64_t *data_off = &p->writer.data_off;
-	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), data_off)) {
+	if (p->target->place && ux_gsym_image_records_off(image, records_max(p), data_off)) {
 		UX_TRY(ux_pool_run(threads, p->n_jobs, write_job, p, err));
 		image->version = 1;
 		image->placed = p->writer.end;
@@ -319,7 +319,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 	}
 	struct ux_gsym_image image = {
 		.version = target->version,
-		.v1_most = target->v1_most,
+		.v1_max = target->v1_max,
 		.swap = target->swap,
 		.base = target->base,
 		.uuid = target->uuid,

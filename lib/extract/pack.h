@@ -68,13 +68,13 @@ UX_VEC(ux_alternative_vec, struct ux_alternative);
 
 enum {
 	/* names of one range; linkers fold thousands of empty functions into one */
-	UX_ALTERNATIVES_MOST = 8
+	UX_ALTERNATIVES_MAX = 8
 };
 
 /*
  * Appends to ret, in the order of pieces, the other names of each piece: those of symbols and DWARF
  * functions that begin and end where the piece does. Symbols come first, the best rank first, then
- * DWARF's functions in the order of their units; at most UX_ALTERNATIVES_MOST for each piece. Names
+ * DWARF's functions in the order of their units; at most UX_ALTERNATIVES_MAX for each piece. Names
  * that are like the piece's own or a previous one are left out (ux_names_alike()). Text that is not
  * in the input is allocated in arena.
  */
@@ -112,22 +112,22 @@ void ux_piece_symbols_deinit(struct ux_piece_symbols *s);
 
 /*
  * Finds the symbols that begin in a piece and have another name, in the order of the symbols, at
- * most UX_CODE_ALIASES_MOST at one address, and the pieces that are no function's start. Reads at
+ * most UX_CODE_ALIASES_MAX at one address, and the pieces that are no function's start. Reads at
  * most so many bytes of names; symbols after that are left out. The names are those of the symbols.
  */
 enum ux_code ux_piece_symbols_find(const struct ux_code_symbol_vec *symbols,
-				   const struct ux_piece_vec *pieces, uint64_t bytes_most,
+				   const struct ux_piece_vec *pieces, uint64_t bytes_max,
 				   struct ux_piece_symbols *ret, struct ux_error *err) ux_must;
 
 struct ux_pack_target {
 	unsigned version; /* version of the GSYM; 0: the lowest that can hold it */
-	uint64_t v1_most; /* size up to which version 1 is used; 0: up to what it can hold */
+	uint64_t v1_max;  /* size up to which version 1 is used; 0: up to what it can hold */
 	bool swap;
 	uint64_t base;
 	const struct ux_gsym_segments *segments; /* NULL, or empty: unknown */
 	struct ux_bytes uuid;
 	unsigned threads;
-	uint64_t strings_most; /* limit on the total size of names and paths */
+	uint64_t strings_max; /* limit on the total size of names and paths */
 	const struct ux_alternative_vec *alternatives; /* sorted by piece; NULL: none */
 	const struct ux_piece_symbols *symbols;        /* NULL: none */
 	struct ux_column_vec *columns; /* receives the column of each file; NULL: not needed */

@@ -7,7 +7,7 @@
 #include "order.h"
 
 enum {
-	PART_LEAST_NS = 1000000, /* a shorter part is no use: samples are further apart */
+	PART_MIN_NS = 1000000, /* a shorter part is no use: samples are further apart */
 };
 
 UX_MAP(ux_runtime_texts, struct ux_bytes, uint32_t, ux_hash_bytes, ux_bytes_eq);
@@ -416,16 +416,16 @@ static enum ux_code runtime_write_parts(struct runtime_writer *w, struct ux_erro
 	if (w->fresh == 0)
 		return UX_OK;
 	const struct ux_code_event *fresh = w->events.data + w->events.size - w->fresh;
-	int64_t least = PART_LEAST_NS; /* of all but the first ones, so that there is room */
+	int64_t min = PART_MIN_NS; /* of all but the first ones, so that there is room */
 	if (r->format == UX_RUNTIME_JITDUMP && !w->dump.other_clock) {
 		UX_TRY(runtime_ranges_init(&ranges, w, err));
 		int64_t span = runtime_wall(w, &fresh[w->fresh - 1]) - runtime_wall(w, &fresh[0]);
-		least = ux_max(span / (UX_RUNTIME_PARTS_MOST - 4), least);
+		min = ux_max(span / (UX_RUNTIME_PARTS_MAX - 4), min);
 	}
 	for (size_t i = 0; i < w->fresh && ranges.n > 0; i++) {
 		int64_t wall = runtime_wall(w, &fresh[i]);
 		if (fresh[i].code == UX_CODE_NONE || wall <= from ||
-		    (begin > 0 && wall - from < least) || !runtime_replaces(&ranges, &fresh[i]))
+		    (begin > 0 && wall - from < min) || !runtime_replaces(&ranges, &fresh[i]))
 			continue;
 		UX_TRY(runtime_write_part(w, &number, fresh + begin, i - begin, from, wall, err));
 		from = wall;

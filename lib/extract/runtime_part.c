@@ -8,9 +8,9 @@
 
 #define PATH_PREFIX "/run-time/"
 
-static void runtime_host_clean(const char *host, char ret[UX_RUNTIME_HOST_MOST + 1])
+static void runtime_host_clean(const char *host, char ret[UX_RUNTIME_HOST_MAX + 1])
 {
-	size_t n = strnlen(host, UX_RUNTIME_HOST_MOST);
+	size_t n = strnlen(host, UX_RUNTIME_HOST_MAX);
 	for (size_t i = 0; i < n; i++) {
 		char c = host[i];
 		bool plain = ux_is_digit((uint8_t)c) || (c >= 'a' && c <= 'z') ||
@@ -20,29 +20,29 @@ static void runtime_host_clean(const char *host, char ret[UX_RUNTIME_HOST_MOST +
 	ret[n] = '\0';
 }
 
-void ux_runtime_name_format(const char *host, uint32_t pid, char ret[UX_RUNTIME_PATH_MOST])
+void ux_runtime_name_format(const char *host, uint32_t pid, char ret[UX_RUNTIME_PATH_MAX])
 {
-	char clean[UX_RUNTIME_HOST_MOST + 1];
+	char clean[UX_RUNTIME_HOST_MAX + 1];
 	runtime_host_clean(host, clean);
-	(void)snprintf(ret, UX_RUNTIME_PATH_MOST, "%" PRIu32 "@%s", pid, clean);
+	(void)snprintf(ret, UX_RUNTIME_PATH_MAX, "%" PRIu32 "@%s", pid, clean);
 }
 
-void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNTIME_PATH_MOST])
+void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNTIME_PATH_MAX])
 {
-	char clean[UX_RUNTIME_HOST_MOST + 1];
+	char clean[UX_RUNTIME_HOST_MAX + 1];
 	runtime_host_clean(span->host, clean);
-	(void)snprintf(ret, UX_RUNTIME_PATH_MOST,
+	(void)snprintf(ret, UX_RUNTIME_PATH_MAX,
 		       PATH_PREFIX "%" PRId64 "/%" PRId64 "-%" PRId64 "/%" PRIu32 "@%s",
 		       ux_max(span->started_ns, INT64_C(0)), ux_max(span->from_ns, INT64_C(0)),
 		       ux_max(span->until_ns, INT64_C(0)), span->pid, clean);
 }
 
 /* Takes a decimal number and the character behind it. */
-static bool runtime_take_number(struct ux_bytes *text, char behind, uint64_t most, uint64_t *ret)
+static bool runtime_take_number(struct ux_bytes *text, char behind, uint64_t max, uint64_t *ret)
 {
 	const uint8_t *end = text->size > 0 ? memchr(text->data, behind, text->size) : NULL;
 	size_t n = end ? (size_t)(end - text->data) : 0;
-	if (n == 0 || !ux_decimal_parse(ux_bytes(text->data, n), ret) || *ret > most)
+	if (n == 0 || !ux_decimal_parse(ux_bytes(text->data, n), ret) || *ret > max)
 		return false;
 	*text = ux_bytes(text->data + n + 1, text->size - n - 1);
 	return true;
@@ -59,7 +59,7 @@ bool ux_runtime_path_parse(struct ux_bytes path, struct ux_runtime_span *ret)
 	    !runtime_take_number(&rest, '-', INT64_MAX, &from) ||
 	    !runtime_take_number(&rest, '/', INT64_MAX, &until) ||
 	    !runtime_take_number(&rest, '@', INT32_MAX, &pid) || rest.size == 0 ||
-	    rest.size > UX_RUNTIME_HOST_MOST || memchr(rest.data, '/', rest.size))
+	    rest.size > UX_RUNTIME_HOST_MAX || memchr(rest.data, '/', rest.size))
 		return false;
 	*ret = (struct ux_runtime_span){.pid = (uint32_t)pid,
 					.started_ns = (int64_t)started,

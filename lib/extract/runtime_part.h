@@ -9,9 +9,9 @@
 #include "vec.h"
 
 enum {
-	UX_RUNTIME_PARTS_MOST = 32, /* GSYMs of one snapshot */
-	UX_RUNTIME_HOST_MOST = 64,  /* bytes of a host's name, as uname(2) has it */
-	UX_RUNTIME_PATH_MOST = 192, /* bytes of a path, with the NUL */
+	UX_RUNTIME_PARTS_MAX = 32, /* GSYMs of one snapshot */
+	UX_RUNTIME_HOST_MAX = 64,  /* bytes of a host's name, as uname(2) has it */
+	UX_RUNTIME_PATH_MAX = 192, /* bytes of a path, with the NUL */
 };
 
 enum ux_runtime_format {
@@ -53,7 +53,7 @@ bool ux_runtime_part_next(struct ux_bytes *left, struct ux_runtime_part *ret,
 
 /* The code of a process on a host in a span of time. */
 struct ux_runtime_span {
-	char host[UX_RUNTIME_HOST_MOST + 1];
+	char host[UX_RUNTIME_HOST_MAX + 1];
 	uint32_t pid;       /* in the outermost namespace of the host */
 	int64_t started_ns; /* when the process was started, as all times since 1970 */
 	int64_t from_ns;
@@ -84,8 +84,8 @@ size_t ux_runtime_list_find(const struct ux_runtime_list *list, int64_t time_ns)
  * digits,
  * '-', '_' and '.' of the host become '_'.
  */
-void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNTIME_PATH_MOST]);
-void ux_runtime_name_format(const char *host, uint32_t pid, char ret[UX_RUNTIME_PATH_MOST]);
+void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNTIME_PATH_MAX]);
+void ux_runtime_name_format(const char *host, uint32_t pid, char ret[UX_RUNTIME_PATH_MAX]);
 
 /* Reads such a path. False: it is none. */
 bool ux_runtime_path_parse(struct ux_bytes path, struct ux_runtime_span *ret) ux_must;

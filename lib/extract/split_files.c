@@ -11,7 +11,7 @@
 
 enum {
 	/* bytes of an inflated index, which is enough for 32 million units */
-	INDEX_MOST = 1u << 30,
+	INDEX_MAX = 1u << 30,
 };
 
 static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes file,
@@ -23,7 +23,7 @@ static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes
 	if (!ux_object_section_find(f->object, ".debug_cu_index", &s))
 		return ux_error_set(err, UX_EUNSUPPORTED, "has no .debug_cu_index");
 	s.relocated = false;
-	UX_TRY(ux_section_load(f->object, &s, INDEX_MOST, f->spill, &f->index, NULL, err));
+	UX_TRY(ux_section_load(f->object, &s, INDEX_MAX, f->spill, &f->index, NULL, err));
 	UX_TRY(ux_debug_sections_load_split(f->object, f->spill, &f->sections, err));
 	return ux_dwarf_package_open(&f->package, f->index.bytes, &f->sections.dwarf, err);
 }
@@ -361,7 +361,7 @@ static bool skeleton_id(const struct ux_dwarf_sections *sections, const struct u
 		*ret = unit->dwo_id;
 		return unit->type == DW_UT_skeleton;
 	}
-	if (unit->end - unit->off > UX_SKELETON_MOST ||
+	if (unit->end - unit->off > UX_SKELETON_MAX ||
 	    ux_dwarf_context_open(sections, unit, NULL, &ctx, NULL) != UX_OK)
 		return false;
 	*ret = ctx.dwo_id;
@@ -383,8 +383,8 @@ enum ux_code ux_split_duplicates_find(const struct ux_dwarf_sections *sections,
 	}
 	if (list.size > 1)
 		qsort(list.data, list.size, sizeof(*list.data), skeleton_compare);
-	for (size_t i = UX_SPLIT_DUPLICATES_MOST; i < list.size; i++)
-		if (list.data[i].id == list.data[i - UX_SPLIT_DUPLICATES_MOST].id)
+	for (size_t i = UX_SPLIT_DUPLICATES_MAX; i < list.size; i++)
+		if (list.data[i].id == list.data[i - UX_SPLIT_DUPLICATES_MAX].id)
 			duplicates[list.data[i].unit] = true;
 	*ret = ux_take(&duplicates);
 	return UX_OK;

@@ -189,12 +189,12 @@ void ux_split_unit_close(struct ux_split_unit *unit);
 enum {
 	/* How many skeletons with one ID are read; an object that is linked twice makes two. A
 	 * hostile file with thousands would have the same split unit read thousands of times. */
-	UX_SPLIT_DUPLICATES_MOST = 4,
-	UX_SKELETON_MOST = 512, /* size up to which a unit may be a skeleton, in bytes */
+	UX_SPLIT_DUPLICATES_MAX = 4,
+	UX_SKELETON_MAX = 512, /* size up to which a unit may be a skeleton, in bytes */
 };
 
 /*
- * Sets (*ret)[i] for each unit i with an ID that UX_SPLIT_DUPLICATES_MOST earlier units have; the
+ * Sets (*ret)[i] for each unit i with an ID that UX_SPLIT_DUPLICATES_MAX earlier units have; the
  * caller must free *ret. The IDs of DWARF 4 units are in their first entry, so that units of that
  * version which may be skeletons are opened. UX_ENOMEM.
  */
@@ -213,8 +213,8 @@ struct ux_split_paths {
 };
 
 enum {
-	UX_SPLIT_PATHS_MOST = 1 << 20,         /* files of one program */
-	UX_SPLIT_PATHS_BYTES_MOST = 256 << 20, /* of all paths together */
+	UX_SPLIT_PATHS_MAX = 1 << 20,         /* files of one program */
+	UX_SPLIT_PATHS_BYTES_MAX = 256 << 20, /* of all paths together */
 };
 
 /*

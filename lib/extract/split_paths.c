@@ -58,8 +58,8 @@ static enum ux_code split_paths_add(struct split_walk *w, const char *path,
 		return ux_error_nomem(err);
 	if (!fresh)
 		return UX_OK;
-	if (ret->list.size == UX_SPLIT_PATHS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d .dwo files", UX_SPLIT_PATHS_MOST);
+	if (ret->list.size == UX_SPLIT_PATHS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d .dwo files", UX_SPLIT_PATHS_MAX);
 	const char *copy = ux_arena_strndup(&ret->arena, path, strlen(path));
 	if (!copy)
 		return ux_arena_fail(&ret->arena, err);
@@ -99,7 +99,7 @@ enum ux_code ux_split_paths_find(struct ux_bytes file, const char *debug_path,
 	struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
 	ux_cleanup(split_walk_deinit) struct split_walk w = {0};
 	*ret = (struct ux_split_paths){0};
-	ux_arena_init(&ret->arena, UX_SPLIT_PATHS_BYTES_MOST);
+	ux_arena_init(&ret->arena, UX_SPLIT_PATHS_BYTES_MAX);
 	if (ux_object_format(file) != &ux_object_elf)
 		return UX_OK;
 	UX_TRY(ux_object_open(file, &w.object, err));

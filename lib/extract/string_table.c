@@ -26,10 +26,10 @@ void ux_strings_measure(struct ux_string *strings, size_t n, uint64_t *left)
 			__builtin_prefetch(strings[i + UX_STRINGS_AHEAD].text);
 		if (!s->text)
 			continue;
-		size_t most = (size_t)ux_min(*left, (uint64_t)UX_STRING_UNMEASURED);
-		size_t size = strnlen(s->text, most);
+		size_t max = (size_t)ux_min(*left, (uint64_t)UX_STRING_UNMEASURED);
+		size_t size = strnlen(s->text, max);
 		*left -= size;
-		if (size < most)
+		if (size < max)
 			string_set(s, size);
 	}
 }

@@ -91,7 +91,7 @@ bool ux_cache_folder(enum ux_cache_policy policy, struct ux_out *out)
 #define COST_SUFFIX ".spent"
 
 enum {
-	COST_MOST_MS = 4096,   /* most milliseconds that are counted for one command */
+	COST_MAX_MS = 4096,    /* most milliseconds that are counted for one command */
 	TEMPORARY_S = 60 * 60, /* temporary files older than this were left by a killed command */
 	FREE_RATIO = 8, /* a GSYM is written only if the disk has room for this many of its size */
 	/* Bytes of input that are extracted in a millisecond. Measured with libjvm: 240,000 when
@@ -158,8 +158,8 @@ void ux_symbol_cache_init(struct ux_symbol_cache *c,
 	*c = (struct ux_symbol_cache){0};
 	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
 		bytes += inputs[i]->bytes.size;
-	uint64_t least = policy == UX_CACHE_DEFAULT ? UX_SYMBOL_CACHE_USUAL : UX_SYMBOL_CACHE_LEAST;
-	if (bytes < least || !ux_cache_folder(policy, &path) ||
+	uint64_t min = policy == UX_CACHE_DEFAULT ? UX_SYMBOL_CACHE_USUAL : UX_SYMBOL_CACHE_MIN;
+	if (bytes < min || !ux_cache_folder(policy, &path) ||
 	    !symbol_cache_append_name(&path, inputs, options))
 		return;
 	c->path = symbol_cache_with_suffix(&path, SUFFIX);
@@ -221,7 +221,7 @@ static bool symbol_cache_may_write(uint64_t bytes)
 
 void ux_symbol_cache_add_cost(const struct ux_symbol_cache *c, uint64_t ms)
 {
-	static const uint8_t bytes[COST_MOST_MS];
+	static const uint8_t bytes[COST_MAX_MS];
 	struct stat st;
 	if (!c->cost_path)
 		return;
@@ -311,7 +311,7 @@ static void symbol_cache_evict(const char *path)
 	if (all.size > 0)
 		qsort(all.data, all.size, sizeof(*all.data), cached_files_by_time);
 	for (size_t i = 0, n = all.size;
-	     i < all.size && (sum > UX_SYMBOL_CACHE_MOST || n > UX_SYMBOL_CACHE_FILES); i++) {
+	     i < all.size && (sum > UX_SYMBOL_CACHE_MAX || n > UX_SYMBOL_CACHE_FILES); i++) {
 		if (unlink(all.data[i].path) != 0)
 			continue;
 		sum -= all.data[i].size;
@@ -335,7 +335,7 @@ void ux_symbol_cache_write(const struct ux_symbol_cache *c, struct ux_bytes gsym
 		return;
 	if (c->cost_path)
 		(void)unlink(c->cost_path);
-	if (gsym.size > UX_SYMBOL_CACHE_MOST || !symbol_cache_has_room(c->path, gsym.size) ||
+	if (gsym.size > UX_SYMBOL_CACHE_MAX || !symbol_cache_has_room(c->path, gsym.size) ||
 	    ux_file_new_open(&f, c->path, NULL) != UX_OK || fchmod(f.fd, 0600) != 0 ||
 	    ux_file_write(f.fd, gsym, NULL) != UX_OK ||
 	    ux_file_new_commit(&f, /* sync= */ true, NULL) != UX_OK)

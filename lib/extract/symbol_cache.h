@@ -37,7 +37,7 @@ bool ux_cache_is_ours(const struct stat *st);
  * is renamed into the cache when it is complete and on disk, so any number of processes may use one
  * directory. Only files that belong to this user and that no other user may write are used.
  *
- * The directory is kept below UX_SYMBOL_CACHE_MOST bytes and UX_SYMBOL_CACHE_FILES files by
+ * The directory is kept below UX_SYMBOL_CACHE_MAX bytes and UX_SYMBOL_CACHE_FILES files by
  * removing the least recently used files. Failures are not reported; the command then works without
  * the cache.
  *
@@ -52,14 +52,13 @@ struct ux_symbol_cache {
 };
 
 enum {
-	UX_SYMBOL_CACHE_LEAST =
-		4 << 20, /* bytes of inputs; smaller ones are fast without a cache */
+	UX_SYMBOL_CACHE_MIN = 4 << 20, /* bytes of inputs; smaller ones are fast without a cache */
 	UX_SYMBOL_CACHE_USUAL = 16 << 20, /* the same for the default cache */
 	UX_SYMBOL_CACHE_FILES = 4096,
 	UX_SYMBOL_CACHE_INPUTS = 3,
 };
 
-#define UX_SYMBOL_CACHE_MOST (UINT64_C(2) << 30) /* bytes */
+#define UX_SYMBOL_CACHE_MAX (UINT64_C(2) << 30) /* bytes */
 
 /*
  * Sets the path for the GSYM of these inputs and options. Inputs that are not mapped are ignored;

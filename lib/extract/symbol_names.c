@@ -72,7 +72,7 @@ static enum ux_code finder_read_piece(struct symbol_finder *f, size_t piece, siz
 		}
 		struct ux_piece_symbol made = {(uint32_t)piece, (uint32_t)(s->start - p->start),
 					       symbol_text(s)};
-		if (*at - first < UX_CODE_ALIASES_MOST &&
+		if (*at - first < UX_CODE_ALIASES_MAX &&
 		    !ux_piece_symbol_vec_append(&f->ret->names, made))
 			return ux_error_nomem(err);
 	}
@@ -216,11 +216,11 @@ static enum ux_code finder_find_parts(struct symbol_finder *f, struct ux_error *
 }
 
 enum ux_code ux_piece_symbols_find(const struct ux_code_symbol_vec *symbols,
-				   const struct ux_piece_vec *pieces, uint64_t bytes_most,
+				   const struct ux_piece_vec *pieces, uint64_t bytes_max,
 				   struct ux_piece_symbols *ret, struct ux_error *err)
 {
 	ux_cleanup(symbol_finder_deinit) struct symbol_finder f = {
-		.symbols = symbols, .pieces = pieces, .left = bytes_most, .ret = ret};
+		.symbols = symbols, .pieces = pieces, .left = bytes_max, .ret = ret};
 	UX_TRY(finder_read_pieces(&f, err));
 	return finder_find_parts(&f, err);
 }

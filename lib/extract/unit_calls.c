@@ -37,10 +37,10 @@ static bool calls_are_apart(struct ux_unit_cutter *c, uint64_t size)
 {
 	const struct ux_code_inline *nodes = c->inlines.data;
 	const uint64_t words = size / APART_BITS + 1;
-	uint64_t depth = 1, most = APART_WORDS_FREE + APART_WORDS_EACH * (uint64_t)c->inlines.size;
+	uint64_t depth = 1, max = APART_WORDS_FREE + APART_WORDS_EACH * (uint64_t)c->inlines.size;
 	for (size_t i = 0; i < c->inlines.size; i++)
 		depth = ux_max(depth, (uint64_t)nodes[i].depth);
-	if (words > most / depth || !ux_word_vec_reserve(&c->maps, words * depth))
+	if (words > max / depth || !ux_word_vec_reserve(&c->maps, words * depth))
 		return false;
 	memset(c->maps.data, 0, words * depth * sizeof(*c->maps.data));
 	for (size_t i = 0; i < c->inlines.size; i++) {

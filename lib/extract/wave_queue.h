@@ -17,7 +17,7 @@
 #include <pthread.h>
 
 enum {
-	UX_WAVES_MOST = 64,
+	UX_WAVES_MAX = 64,
 	/* Bytes of waves that are made ahead of those that are read. They are in memory. Where
 	 * making them takes longer than reading them, it must never wait. */
 	UX_WAVES_AHEAD = 24 << 20,

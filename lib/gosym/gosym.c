@@ -102,10 +102,10 @@ static enum ux_gosym_trees choose_trees(const struct ux_gosym *g)
  */
 static uint8_t find_wrapper(const struct ux_gosym *g)
 {
-	uint8_t most = 0;
+	uint8_t max = 0;
 	for (uint32_t i = 0; i < g->table.n_functions; i++)
-		most = ux_max(most, ux_gosym_function_id(g, i));
-	return most;
+		max = ux_max(max, ux_gosym_function_id(g, i));
+	return max;
 }
 
 enum ux_code ux_gosym_open(const struct ux_gosym_image *image, const struct ux_gosym_hints *hints,

@@ -24,8 +24,8 @@ enum ux_gosym_layout {
 
 enum {
 	UX_GOSYM_HEAD = 8, /* bytes of the magic number, two zeros, quantum and word size */
-	UX_GOSYM_FUNCTIONS_MOST = 1 << 26, /* for comparison, kubelet has 90,000 */
-	UX_GOSYM_NAME_MOST = 1 << 15,      /* bytes of a name; names with type arguments are long */
+	UX_GOSYM_FUNCTIONS_MAX = 1 << 26, /* for comparison, kubelet has 90,000 */
+	UX_GOSYM_NAME_MAX = 1 << 15,      /* bytes of a name; names with type arguments are long */
 };
 
 #define UX_GOSYM_NOWHERE UINT32_MAX /* an offset that means "none" */
@@ -71,7 +71,7 @@ ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
 }
 
 /* Returns the NUL-terminated string at off; NULL when off is outside of the table or the string is
- * longer than UX_GOSYM_NAME_MOST. */
+ * longer than UX_GOSYM_NAME_MAX. */
 const char *ux_gosym_text(struct ux_bytes table, uint64_t off);
 
 /* Addresses (pcs) from the sections and symbols of the file. 0: the file does not have it. */
@@ -108,7 +108,7 @@ struct ux_gosym_module {
 };
 
 enum {
-	UX_GOSYM_TEXTS_MOST = 64, /* parts of a text; the linker splits it at 24 MiB on ppc64 and at
+	UX_GOSYM_TEXTS_MAX = 64, /* parts of a text; the linker splits it at 24 MiB on ppc64 and at
 				     16 MiB on arm */
 };
 
@@ -145,7 +145,7 @@ struct ux_gosym {
 	enum ux_gosym_trees trees;
 	uint8_t wrapper; /* the funcID of wrappers, which are functions that the compiler generated;
 			    0: not known */
-	char version[UX_GOSYM_VERSION_MOST]; /* such as "go1.19.8"; "" when it is not known */
+	char version[UX_GOSYM_VERSION_MAX]; /* such as "go1.19.8"; "" when it is not known */
 };
 
 /* Finds Go's tables in the image. UX_ENOTFOUND, with err unchanged: this is not a Go program.

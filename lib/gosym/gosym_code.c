@@ -5,7 +5,7 @@
 #define NO_NODE UINT32_MAX
 
 enum {
-	PARENTS_MOST = 256, /* calls of a function that have no instructions of their own; real
+	PARENTS_MAX = 256, /* calls of a function that have no instructions of their own; real
 			       functions have up to 10 */
 };
 
@@ -173,8 +173,8 @@ static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_funct
 		listed = find_node(c, known, call.parent) != NO_NODE;
 		for (size_t k = known; k < c->nodes.size && !listed; k++)
 			listed = c->nodes.data[k].index == (uint32_t)call.parent;
-		if (!listed && (c->nodes.size - known == PARENTS_MOST || !add_node(c, call.parent)))
-			return c->nodes.size - known == PARENTS_MOST;
+		if (!listed && (c->nodes.size - known == PARENTS_MAX || !add_node(c, call.parent)))
+			return c->nodes.size - known == PARENTS_MAX;
 	}
 	sort_nodes(c);
 	return true;
@@ -244,7 +244,7 @@ static uint32_t first_visible(const struct ux_gosym_code *c, uint32_t n,
 			      const struct ux_gosym_node **via)
 {
 	for (unsigned hops = 0; n != NO_NODE && c->nodes.data[n].hidden; hops++) {
-		if (hops == UX_GOSYM_DEPTH_MOST)
+		if (hops == UX_GOSYM_DEPTH_MAX)
 			return NO_NODE; /* the parents form a cycle */
 		*via = &c->nodes.data[n];
 		n = c->nodes.data[n].parent;
@@ -268,7 +268,7 @@ static bool link_nodes(struct ux_gosym_code *c)
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		uint32_t depth = 0;
 		for (uint32_t n = (uint32_t)i; n != NO_NODE; n = c->nodes.data[n].parent)
-			if (depth++ == UX_GOSYM_DEPTH_MOST)
+			if (depth++ == UX_GOSYM_DEPTH_MAX)
 				return false;
 		c->nodes.data[i].depth = depth;
 	}
@@ -307,7 +307,7 @@ static bool add_part(struct ux_gosym_code *c, uint32_t n, uint32_t lo, uint32_t 
  * there are too many parts. */
 static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 {
-	size_t most = UX_GOSYM_PARTS_FREE + UX_GOSYM_PARTS_EACH * c->call_steps.size;
+	size_t max = UX_GOSYM_PARTS_FREE + UX_GOSYM_PARTS_EACH * c->call_steps.size;
 	uint32_t last = NO_NODE, lo = 0;
 	c->parts.size = 0;
 	*root = NO_NODE;
@@ -321,7 +321,7 @@ static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 			if (!add_part(c, n, lo, c->call_steps.data[i].end))
 				return false;
 		}
-		if (c->parts.size > most) {
+		if (c->parts.size > max) {
 			*ret_fits = false;
 			return true;
 		}

@@ -69,7 +69,7 @@ UX_VEC(ux_gosym_node_vec, struct ux_gosym_node);
 UX_VEC(ux_gosym_part_vec, struct ux_gosym_part);
 
 enum {
-	UX_GOSYM_DEPTH_MOST = 128, /* nesting of calls; real programs reach 20 */
+	UX_GOSYM_DEPTH_MAX = 128, /* nesting of calls; real programs reach 20 */
 	/* The ranges of all calls of a function may be UX_GOSYM_PARTS_EACH for each step of its
 	 * program, plus UX_GOSYM_PARTS_FREE. Real programs need up to 3 for each step. */
 	UX_GOSYM_PARTS_EACH = 16,

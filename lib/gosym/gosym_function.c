@@ -5,7 +5,7 @@
 #include "cursor.h"
 
 enum {
-	TABLES_MOST = 255, /* of one function */
+	TABLES_MAX = 255, /* of one function */
 };
 
 /* Of each tree format: which of a function's programs (PCDATA) has indexes of the inline tree,
@@ -102,7 +102,7 @@ static struct array_sizes read_fields(const struct ux_gosym *g, struct ux_cur *c
 		ux_cur_skip(c, 4); /* the line at which the function begins */
 	if (g->trees == UX_GOSYM_TREES_GO19) {
 		uint32_t n = ux_cur_u32(c);
-		b.n_tables = n <= TABLES_MOST ? (uint8_t)n : 0;
+		b.n_tables = n <= TABLES_MAX ? (uint8_t)n : 0;
 		return b;
 	}
 	f->id = ux_cur_u8(c);

@@ -99,7 +99,7 @@ static void read_module(const struct finder *f, uint64_t pc, struct ux_gosym_mod
 	ret->inline_pc = word_at(f, pc, gofunc);
 	ret->sections = word_at(f, pc, gofunc + 1 + ends);
 	ret->n_sections = word_at(f, pc, gofunc + 2 + ends);
-	if (ret->n_sections > UX_GOSYM_TEXTS_MOST)
+	if (ret->n_sections > UX_GOSYM_TEXTS_MAX)
 		ret->n_sections = 0;
 }
 

@@ -50,7 +50,7 @@ static bool index_fits(const struct ux_gosym_table *t, uint64_t n, struct ux_cur
 {
 	unsigned field = ux_gosym_table_field(t);
 	struct ux_cur c = ux_cur_make(t->functions, ".gopclntab", t->swap);
-	if (n == 0 || n > UX_GOSYM_FUNCTIONS_MOST)
+	if (n == 0 || n > UX_GOSYM_FUNCTIONS_MAX)
 		return false;
 	ux_cur_skip(&c, t->index_off);
 	ux_cur_skip(&c, n * 2 * field + field);
@@ -134,7 +134,7 @@ const char *ux_gosym_text(struct ux_bytes table, uint64_t off)
 {
 	if (off >= table.size)
 		return NULL;
-	size_t most = ux_min(table.size - (size_t)off, (size_t)UX_GOSYM_NAME_MOST);
+	size_t max = ux_min(table.size - (size_t)off, (size_t)UX_GOSYM_NAME_MAX);
 	const uint8_t *text = table.data + off;
-	return memchr(text, 0, most) ? (const char *)text : NULL;
+	return memchr(text, 0, max) ? (const char *)text : NULL;
 }

@@ -45,9 +45,9 @@ static struct ux_bytes version_at(const struct ux_gosym_image *image, uint64_t p
 	return string_at(image, at, word);
 }
 
-static bool copy_version(struct ux_bytes text, char ret[UX_GOSYM_VERSION_MOST])
+static bool copy_version(struct ux_bytes text, char ret[UX_GOSYM_VERSION_MAX])
 {
-	size_t n = ux_min(text.size, (size_t)UX_GOSYM_VERSION_MOST - 1);
+	size_t n = ux_min(text.size, (size_t)UX_GOSYM_VERSION_MAX - 1);
 	for (size_t i = 0; i < n; i++)
 		if (text.data[i] < 0x20 || text.data[i] > 0x7e)
 			return false;
@@ -58,7 +58,7 @@ static bool copy_version(struct ux_bytes text, char ret[UX_GOSYM_VERSION_MOST])
 }
 
 static bool search_version(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
-			   unsigned *left, char ret[UX_GOSYM_VERSION_MOST])
+			   unsigned *left, char ret[UX_GOSYM_VERSION_MAX])
 {
 	const uint8_t *pos = s->bytes.data;
 	size_t n = s->bytes.size;
@@ -79,7 +79,7 @@ static bool search_version(const struct ux_gosym_image *image, const struct ux_g
 }
 
 void ux_gosym_version_read(const struct ux_gosym_image *image, uint64_t hint,
-			   char ret[UX_GOSYM_VERSION_MOST])
+			   char ret[UX_GOSYM_VERSION_MAX])
 {
 	unsigned left = INFOS_TRIED;
 	ret[0] = '\0';

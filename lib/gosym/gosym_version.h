@@ -8,7 +8,7 @@
 
 enum {
 	/* size of the version text with its NUL; longer ones are cut off */
-	UX_GOSYM_VERSION_MOST = 128
+	UX_GOSYM_VERSION_MAX = 128
 };
 
 /*
@@ -17,7 +17,7 @@ enum {
  * empty when there is none.
  */
 void ux_gosym_version_read(const struct ux_gosym_image *image, uint64_t hint,
-			   char ret[UX_GOSYM_VERSION_MOST]);
+			   char ret[UX_GOSYM_VERSION_MAX]);
 
 /* Returns the 19 of "go1.19.8"; -1 when the text has no such number. */
 int ux_gosym_version_minor(const char *version);

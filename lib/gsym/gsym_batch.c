@@ -9,9 +9,9 @@
 #include "order.h"
 
 enum {
-	GSYM_RUN_MOST = 256,   /* most addresses of a run; more make another run */
+	GSYM_RUN_MAX = 256,    /* most addresses of a run; more make another run */
 	GSYM_RUN_NODES = 4096, /* room for nodes that contain one of them; rarely more */
-	GSYM_RUN_NODES_MOST = GSYM_RUN_MOST * (UX_GSYM_DEPTH_MOST + 1) + 3,
+	GSYM_RUN_NODES_MAX = GSYM_RUN_MAX * (UX_GSYM_DEPTH_MAX + 1) + 3,
 	GSYM_CUT_COST = 64, /* bytes of a record that are read in the time of one indexed lookup */
 };
 
@@ -20,10 +20,10 @@ struct gsym_run {
 	struct gsym_record record;
 	const struct gsym_cut *cut; /* NULL, or the record in the index */
 	size_t n;
-	uint64_t off[GSYM_RUN_MOST]; /* from the record's start; strictly ascending */
-	uint32_t file[GSYM_RUN_MOST];
-	uint32_t line[GSYM_RUN_MOST];
-	uint32_t node[GSYM_RUN_MOST];      /* the innermost node of each */
+	uint64_t off[GSYM_RUN_MAX]; /* from the record's start; strictly ascending */
+	uint32_t file[GSYM_RUN_MAX];
+	uint32_t line[GSYM_RUN_MAX];
+	uint32_t node[GSYM_RUN_MAX];       /* the innermost node of each */
 	struct gsym_innermost_node *nodes; /* malloc'ed, room for most_nodes */
 	size_t most_nodes;
 };
@@ -69,17 +69,17 @@ static bool gsym_run_read_rows(struct gsym_run *run)
  */
 static uint64_t gsym_run_steps(const struct gsym_run *run)
 {
-	return (uint64_t)run->n * 2 * UX_FRAMES_MOST + ux_cur_left(&run->record.inlines);
+	return (uint64_t)run->n * 2 * UX_FRAMES_MAX + ux_cur_left(&run->record.inlines);
 }
 
 /* Makes room for the deepest nesting of all addresses. */
 static bool gsym_run_grow(struct gsym_run *run)
 {
-	void *more = realloc(run->nodes, GSYM_RUN_NODES_MOST * sizeof(*run->nodes));
+	void *more = realloc(run->nodes, GSYM_RUN_NODES_MAX * sizeof(*run->nodes));
 	if (!more)
 		return false;
 	run->nodes = more;
-	run->most_nodes = GSYM_RUN_NODES_MOST;
+	run->most_nodes = GSYM_RUN_NODES_MAX;
 	return true;
 }
 
@@ -89,7 +89,7 @@ static bool gsym_run_read_tree(struct gsym_run *run, const struct ux_gsym *g)
 					   .node = run->node,
 					   .n = run->n,
 					   .nodes = run->nodes,
-					   .most = run->most_nodes,
+					   .max = run->most_nodes,
 					   .offset_size = g->offset_size,
 					   .steps = gsym_run_steps(run)};
 	if (gsym_innermost_find(&innermost, run->record.inlines))
@@ -140,7 +140,7 @@ struct batch {
 	bool stopped;         /* fn returned false, or work was refused */
 	bool refused;         /* work was refused */
 	struct ux_error first_bad;
-	struct ux_frame frames[UX_FRAMES_MOST]; /* frames of one address, to be passed to fn */
+	struct ux_frame frames[UX_FRAMES_MAX]; /* frames of one address, to be passed to fn */
 };
 
 static void batch_deinit(struct batch *w)
@@ -189,7 +189,7 @@ static size_t batch_lookup(struct batch *w, uint64_t pc)
 {
 	size_t n = 0;
 	enum ux_code code =
-		ux_gsym_lookup_within(w->g, pc, w->b->work, w->frames, UX_FRAMES_MOST, &n, NULL);
+		ux_gsym_lookup_within(w->g, pc, w->b->work, w->frames, UX_FRAMES_MAX, &n, NULL);
 	if (code == UX_OK)
 		return n;
 	if (code == UX_EUNAVAILABLE) {
@@ -197,7 +197,7 @@ static size_t batch_lookup(struct batch *w, uint64_t pc)
 		return 0;
 	}
 	if (code != UX_ENOTFOUND && w->first_bad.code == UX_OK)
-		(void)!ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, &w->first_bad);
+		(void)!ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MAX, &n, &w->first_bad);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static size_t gsym_run_fill(struct batch *w, size_t i, uint64_t start, uint64_t 
 		uint64_t off = ux_order_address(&w->order, i);
 		if (off == last)
 			continue;
-		if (off >= limit || run->n == GSYM_RUN_MOST)
+		if (off >= limit || run->n == GSYM_RUN_MAX)
 			break;
 		run->off[run->n++] = off - start;
 		last = off;
@@ -282,10 +282,10 @@ static void batch_answer_cut(struct batch *w, size_t i, size_t end)
 		return;
 	for (size_t k = 0; i < end && !w->stopped; k++) {
 		size_t next = batch_equal_end(w, i), n = 0;
-		struct ux_frame *room = batch_frame_room(w, UX_FRAMES_MOST);
+		struct ux_frame *room = batch_frame_room(w, UX_FRAMES_MAX);
 		struct ux_frame *frames = room ? room : w->frames;
 		if (!gsym_cut_frames(run->cut, w->g, run->record.name, run->off[k], frames,
-				     UX_FRAMES_MOST, &n)) {
+				     UX_FRAMES_MAX, &n)) {
 			batch_answer_one(w, i, next);
 		} else {
 			room = room ? NULL : batch_frame_room(w, n);
@@ -418,7 +418,7 @@ static enum ux_code batch_run(struct batch *w, struct ux_error *err)
 enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
 {
 	ux_cleanup(batch_deinit) struct batch w = {.g = g, .b = b, .first_bad = UX_ERROR_INIT};
-	size_t most = ux_min(b->max, (size_t)UINT32_MAX);
+	size_t max = ux_min(b->max, (size_t)UINT32_MAX);
 	b->n_frames = 0;
 	if (g->n_functions == 0 || b->n == 0)
 		batch_answer_empty(&w);
@@ -426,9 +426,9 @@ enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, str
 		UX_TRY(batch_run(&w, err));
 	if (w.refused)
 		return UX_EUNAVAILABLE;
-	if (!b->fn && b->n_frames > most)
+	if (!b->fn && b->n_frames > max)
 		return ux_error_set(err, UX_ELIMIT, "%zu frames found, room for %zu", b->n_frames,
-				    most);
+				    max);
 	if (w.first_bad.code != UX_OK && err && err->code == UX_OK)
 		*err = w.first_bad;
 	return w.first_bad.code;

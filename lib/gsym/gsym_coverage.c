@@ -8,7 +8,7 @@
 
 enum ux_code gsym_window_init(struct gsym_window *w, uint64_t size, struct ux_error *err)
 {
-	*w = (struct gsym_window){.hi = ux_min(size, (uint64_t)GSYM_WINDOW_MOST * 8)};
+	*w = (struct gsym_window){.hi = ux_min(size, (uint64_t)GSYM_WINDOW_MAX * 8)};
 	w->bits = calloc(w->hi / 8 + 1, 1);
 	return w->bits ? UX_OK : ux_error_nomem(err);
 }
@@ -22,9 +22,9 @@ bool gsym_window_next(struct gsym_window *w, uint64_t size)
 {
 	if (w->hi >= size)
 		return false;
-	memset(w->bits, 0, GSYM_WINDOW_MOST);
+	memset(w->bits, 0, GSYM_WINDOW_MAX);
 	w->lo = w->hi;
-	w->hi = ux_min(size, w->lo + (uint64_t)GSYM_WINDOW_MOST * 8);
+	w->hi = ux_min(size, w->lo + (uint64_t)GSYM_WINDOW_MAX * 8);
 	return true;
 }
 
@@ -66,7 +66,7 @@ enum ux_code gsym_tables_add(struct gsym_tables *t, uint64_t lo, uint64_t hi, st
 {
 	if (t->n == ux_countof(t->parts))
 		return ux_error_at(err, UX_ECORRUPT, NULL, lo, "the file has more than %d tables",
-				   GSYM_TABLES_MOST);
+				   GSYM_TABLES_MAX);
 	t->parts[t->n++] = (struct gsym_part){lo, hi};
 	return UX_OK;
 }
@@ -77,8 +77,8 @@ enum ux_code gsym_tables_add(struct gsym_tables *t, uint64_t lo, uint64_t hi, st
  */
 static uint64_t gap_foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
 {
-	uint64_t least = g->version == 1 ? GSYM_RECORD_ALIGN : 2;
-	if (hi - lo >= g->offset_size || (hi % least != 0 && hi != g->file.size))
+	uint64_t min = g->version == 1 ? GSYM_RECORD_ALIGN : 2;
+	if (hi - lo >= g->offset_size || (hi % min != 0 && hi != g->file.size))
 		return hi - lo;
 	for (uint64_t i = lo; i < hi; i++)
 		if (g->file.data[i] != 0)

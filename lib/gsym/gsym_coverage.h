@@ -9,8 +9,8 @@
 #include "gsym_reader.h"
 
 enum {
-	GSYM_WINDOW_MOST = 16 << 20, /* bytes of a bitmap: a window has eight times as many */
-	GSYM_TABLES_MOST = 1024, /* tables of a file; version 2 may have more than the known 6 */
+	GSYM_WINDOW_MAX = 16 << 20, /* bytes of a bitmap: a window has eight times as many */
+	GSYM_TABLES_MAX = 1024,     /* tables of a file; version 2 may have more than the known 6 */
 };
 
 /* A bit for each byte from lo to hi of something that has `size` bytes. */
@@ -40,11 +40,11 @@ struct gsym_part {
 
 /* The parts of a file that are no records. */
 struct gsym_tables {
-	struct gsym_part parts[GSYM_TABLES_MOST];
+	struct gsym_part parts[GSYM_TABLES_MAX];
 	size_t n;
 };
 
-/* UX_ECORRUPT: there are more than GSYM_TABLES_MOST. */
+/* UX_ECORRUPT: there are more than GSYM_TABLES_MAX. */
 enum ux_code gsym_tables_add(struct gsym_tables *t, uint64_t lo, uint64_t hi, struct ux_error *err)
 	ux_must;
 

@@ -162,10 +162,10 @@ static bool place_group_is_sorted(const struct place_group *p)
 ux_inline size_t place_search_width(const struct ux_gsym *g, size_t first, uint64_t off,
 				    unsigned width, bool swap)
 {
-	size_t n = 2 * GROUP, most = g->n_functions - first;
-	while (n < most && gsym_table_at(g->addrs, first + n, width, swap) <= off)
+	size_t n = 2 * GROUP, max = g->n_functions - first;
+	while (n < max && gsym_table_at(g->addrs, first + n, width, swap) <= off)
 		n *= 2;
-	return ux_min(n, most);
+	return ux_min(n, max);
 }
 
 /*
@@ -222,11 +222,11 @@ static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_
 }
 
 /* Records that will be cut up: their beginnings, behind which a processor reads ahead by itself. */
-static void place_expect_records(const struct place_group *p, const struct ux_gsym *g)
+static void place_prefetch_records(const struct place_group *p, const struct ux_gsym *g)
 {
 	size_t n = 0, at[GROUP];
 	for (size_t k = 0; k < p->n; k++)
-		if ((n == 0 || at[n - 1] != p->at[k]) && gsym_index_expect_record(g, p->at[k]))
+		if ((n == 0 || at[n - 1] != p->at[k]) && gsym_index_prefetch_record(g, p->at[k]))
 			at[n++] = p->at[k];
 	for (size_t k = 0; k < n; k++) {
 		uint64_t off = gsym_offset_at(g, g->records, at[k]);
@@ -238,7 +238,7 @@ static void place_expect_records(const struct place_group *p, const struct ux_gs
 	}
 }
 
-static void place_expect_buckets(struct place_group *p)
+static void place_prefetch_buckets(struct place_group *p)
 {
 	for (size_t k = 0; k < p->n; k++) {
 		const struct gsym_cut *cut = p->cut[k];
@@ -286,12 +286,12 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 {
 	place_search_functions(p, g);
 	for (size_t k = 0; k < p->n; k++)
-		gsym_index_expect(g, p->at[k]);
-	place_expect_records(p, g);
+		gsym_index_prefetch(g, p->at[k]);
+	place_prefetch_records(p, g);
 	for (size_t k = 0; k < p->n; k++)
 		if (!place_find_cut(p, g, k, work))
 			return false;
-	place_expect_buckets(p);
+	place_prefetch_buckets(p);
 	place_read_buckets(p);
 	place_search_spans_and_rows(p);
 	for (size_t k = 0; k < p->n; k++) {
@@ -334,7 +334,7 @@ bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint
 	return true;
 }
 
-void ux_gsym_place_expect_call(const struct ux_gsym_place *place, uint32_t node)
+void ux_gsym_place_prefetch_call(const struct ux_gsym_place *place, uint32_t node)
 {
 	const struct gsym_cut *cut = place->cut;
 	uint32_t at = node - cut->first;

@@ -81,9 +81,9 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err)
 {
-	size_t most = line_block_count(block), n = 0; /* each row takes at least one byte */
-	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, most);
-	if (!rows && most > 0)
+	size_t max = line_block_count(block), n = 0; /* each row takes at least one byte */
+	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, max);
+	if (!rows && max > 0)
 		return ux_arena_fail(arena, err);
 	struct gsym_lines l = gsym_lines_start(block);
 	while (gsym_lines_next(&l))
@@ -123,9 +123,9 @@ static enum ux_code merged_decode(const struct ux_gsym *g, struct ux_cur block,
 	struct ux_gsym_merged m = ux_gsym_merged_open(g, block);
 	struct ux_gsym_raw raw;
 	/* Each merged function takes at least the bytes of its size field. */
-	size_t most = ux_min((size_t)m.left, ux_cur_left(&m.c) / sizeof(uint32_t)), n = 0;
-	uint64_t *names = most > 0 ? ux_arena_array(arena, uint64_t, most) : NULL;
-	if (!names && most > 0)
+	size_t max = ux_min((size_t)m.left, ux_cur_left(&m.c) / sizeof(uint32_t)), n = 0;
+	uint64_t *names = max > 0 ? ux_arena_array(arena, uint64_t, max) : NULL;
+	if (!names && max > 0)
 		return ux_arena_fail(arena, err);
 	while (ux_gsym_merged_next(&m, &raw))
 		names[n++] = raw.name;

@@ -7,13 +7,13 @@
 #include "gsym_reader.h"
 
 enum {
-	LEB_MOST = 5,             /* bytes of a LEB128 of 32 bits */
-	NODE_MOST = 4 + LEB_MOST, /* a name and a file */
-	ROOT_MOST = 1 + 1 + LEB_MOST + 1 + NODE_MOST + 1,
-	SET_MOST = 1 + LEB_MOST, /* a SetFile */
-	LINE_LEBS = 3,           /* numbers in front of a line table's opcodes */
-	HEAD_MOST = 64,          /* size, name, heads of blocks, end, padding */
-	COPY_STEP = 16,          /* bytes that are copied with one instruction */
+	LEB_MAX = 5,            /* bytes of a LEB128 of 32 bits */
+	NODE_MAX = 4 + LEB_MAX, /* a name and a file */
+	ROOT_MAX = 1 + 1 + LEB_MAX + 1 + NODE_MAX + 1,
+	SET_MAX = 1 + LEB_MAX, /* a SetFile */
+	LINE_LEBS = 3,         /* numbers in front of a line table's opcodes */
+	HEAD_MAX = 64,         /* size, name, heads of blocks, end, padding */
+	COPY_STEP = 16,        /* bytes that are copied with one instruction */
 };
 
 /*
@@ -22,13 +22,13 @@ enum {
  */
 enum {
 	NODE_LINE_BITS = 3,
-	NODE_SHORT_MOST = 30, /* bytes in front of the name */
-	NODE_LONG = 0xff,     /* there are more bytes; they are decoded one by one */
+	NODE_SHORT_MAX = 30, /* bytes in front of the name */
+	NODE_LONG = 0xff,    /* there are more bytes; they are decoded one by one */
 	NODE_FEW_RANGES =
 		4, /* this many ranges fit into the buffer without another gsym_buffer_reserve() */
 };
 
-static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= GSYM_BUFFER_SPARE,
+static_assert(NODE_FEW_RANGES * 2 * LEB_MAX + 4 + LEB_MAX <= GSYM_BUFFER_SPARE,
 	      "a node with few ranges fits");
 
 void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
@@ -61,7 +61,7 @@ static void draft_put_node(struct gsym_buffer *buf, const struct ux_code_inline 
 	gsym_buffer_u8(buf, has_children);
 	uint8_t *line = buf->pos;
 	gsym_buffer_uleb(buf, node->call_line);
-	if (few && line - head - 1 <= NODE_SHORT_MOST)
+	if (few && line - head - 1 <= NODE_SHORT_MAX)
 		*head = (uint8_t)((line - head - 1) << NODE_LINE_BITS | (buf->pos - line));
 }
 
@@ -77,7 +77,7 @@ static void draft_put_ends(struct gsym_buffer *buf, uint32_t from, uint32_t dept
 /* Index of the first node from i on that a reader will reach. */
 static size_t draft_next_node(const struct ux_gsym_function *f, size_t i)
 {
-	while (i < f->n_inlines && f->inlines[i].depth > UX_GSYM_DEPTH_MOST)
+	while (i < f->n_inlines && f->inlines[i].depth > UX_GSYM_DEPTH_MAX)
 		i++;
 	return i;
 }
@@ -89,7 +89,7 @@ static bool draft_put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_funct
 	 * Ranges of children are relative to the start of the parent's first range; indexed by the
 	 * depth of the parent.
 	 */
-	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
+	uint32_t base[UX_GSYM_DEPTH_MAX + 1];
 	struct gsym_buffer buf;
 	gsym_buffer_start(&buf, &d->out);
 	base[0] = 0;
@@ -245,7 +245,7 @@ void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *dra
 	const uint32_t *set = draft->refs;
 	uint32_t file = 1; /* the file that a table begins with */
 	uint8_t *o =
-		ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * SET_MOST + COPY_STEP);
+		ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * SET_MAX + COPY_STEP);
 	if (!o)
 		return;
 	draft_copy_lebs(&o, &p, LINE_LEBS);
@@ -261,10 +261,10 @@ void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *dra
 	draft_trim(out, o);
 }
 
-uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft)
+uint64_t ux_gsym_draft_max(const struct ux_gsym_draft *draft)
 {
-	return HEAD_MOST + ROOT_MOST + (uint64_t)draft->lines_size + draft->inlines_size +
-	       (uint64_t)draft->n_sets * SET_MOST + (uint64_t)draft->n_inlines * NODE_MOST;
+	return HEAD_MAX + ROOT_MAX + (uint64_t)draft->lines_size + draft->inlines_size +
+	       (uint64_t)draft->n_sets * SET_MAX + (uint64_t)draft->n_inlines * NODE_MAX;
 }
 
 static uint8_t *draft_put_root(uint8_t *o, uint32_t size, uint32_t name, bool swap)
@@ -303,8 +303,8 @@ void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *d
 {
 	const uint8_t *p = draft_lines(draft) + draft->lines_size, *end = p + draft->inlines_size;
 	const uint32_t *ref = draft_inline_refs(draft);
-	uint8_t *o = ux_out_room(out, ROOT_MOST + draft->inlines_size +
-					      (size_t)draft->n_inlines * NODE_MOST + COPY_STEP);
+	uint8_t *o = ux_out_room(out, ROOT_MAX + draft->inlines_size +
+					      (size_t)draft->n_inlines * NODE_MAX + COPY_STEP);
 	if (!o)
 		return;
 	o = draft_put_root(o, size, name, out->swap);
@@ -395,7 +395,7 @@ static void draft_read_inlines(const struct ux_gsym_draft *draft, struct ux_code
 {
 	const uint8_t *p = draft_lines(draft) + draft->lines_size, *end = p + draft->inlines_size;
 	const uint32_t *ref = draft_inline_refs(draft);
-	uint32_t base[UX_GSYM_DEPTH_MOST + 1] = {0};
+	uint32_t base[UX_GSYM_DEPTH_MAX + 1] = {0};
 	uint32_t depth = 1, used = 0;
 	while (p < end) {
 		if (*p++ == 0) {

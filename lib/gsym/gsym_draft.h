@@ -60,7 +60,7 @@ struct ux_gsym_numbers {
 };
 
 /* Returns the largest size that a record of the draft can have, without merged functions. */
-uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft);
+uint64_t ux_gsym_draft_max(const struct ux_gsym_draft *draft);
 
 /* Appends the content of the line table block; only for a draft with rows. */
 void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *draft,

@@ -7,7 +7,7 @@
 
 enum {
 	PIECE = 1 << 16,
-	TEXT_MOST = 1 << 16 /* longest text of one name, since every record could refer to one long
+	TEXT_MAX = 1 << 16 /* longest text of one name, since every record could refer to one long
 			       name */
 };
 
@@ -25,10 +25,10 @@ static void dump_deinit(struct dump *d)
 	ux_out_deinit(&d->out);
 }
 
-static enum ux_code dump_flush(struct dump *d, size_t least, struct ux_error *err)
+static enum ux_code dump_flush(struct dump *d, size_t min, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&d->out, err));
-	if (d->out.size < least)
+	if (d->out.size < min)
 		return UX_OK;
 	UX_TRY(d->sink(d->ctx, ux_out_bytes(&d->out), err));
 	ux_out_reset(&d->out);
@@ -38,7 +38,7 @@ static enum ux_code dump_flush(struct dump *d, size_t least, struct ux_error *er
 /* Names come from untrusted files: no control character may reach a terminal or begin a line. */
 static void dump_text(struct ux_out *out, const char *s)
 {
-	for (size_t i = 0; s[i] && i < TEXT_MOST; i++) {
+	for (size_t i = 0; s[i] && i < TEXT_MAX; i++) {
 		uint8_t byte = (uint8_t)s[i];
 		if (byte < 0x20 || byte == 0x7f)
 			ux_out_fmt(out, "\\x%02x", byte);

@@ -24,12 +24,12 @@ enum {
 	LANES = 16,
 	SAMPLE = 1024, /* most rows of a sample */
 	FAR_LINE =
-		16000, /* replaces every larger line delta: it fits no window, but fits 16 bits */
-	FAR_PC = 255,  /* replaces every larger address delta: it is over 251, and 64 times it fits
-			  16 bits */
-	RANGE_MOST = 64,     /* widest window that is considered */
-	LINE_BYTE_MOST = 63, /* SLEB128 of one byte */
-	PC_BYTE_MOST = 127,  /* ULEB128 of one byte */
+		16000,  /* replaces every larger line delta: it fits no window, but fits 16 bits */
+	FAR_PC = 255,   /* replaces every larger address delta: it is over 251, and 64 times it fits
+			   16 bits */
+	RANGE_MAX = 64, /* widest window that is considered */
+	LINE_BYTE_MAX = 63, /* SLEB128 of one byte */
+	PC_BYTE_MAX = 127,  /* ULEB128 of one byte */
 };
 
 typedef int16_t lanes __attribute__((vector_size(2 * LANES)));
@@ -64,10 +64,10 @@ static void sample_row(struct sample *s, size_t i, int64_t line, uint32_t pc)
  */
 ux_inline void sample_price(struct sample *s)
 {
-	const int16_t byte_most = PC_BYTE_MOST;
+	const int16_t byte_max = PC_BYTE_MAX;
 	for (size_t i = 0; i < s->n; i++) {
 		lanes still = s->line.all[i] == 0;
-		lanes pc_size = 1 - (s->pc.all[i] > byte_most); /* a lane that holds true is -1 */
+		lanes pc_size = 1 - (s->pc.all[i] > byte_max); /* a lane that holds true is -1 */
 		s->mixed[i] = pc_size & ~still;
 		s->more[i] = (pc_size & still) | (2 & ~still);
 	}
@@ -97,7 +97,7 @@ ux_inline int window_gain(const struct sample *s, size_t n, struct window w)
 {
 	lanes sum = {0};
 	const int16_t range = (int16_t)w.range, range_end = (int16_t)(INT16_MIN + (int)w.range);
-	const int16_t op_end = GSYM_LINE_SPECIAL_MOST + 1, line_op_end = INT16_MIN + op_end;
+	const int16_t op_end = GSYM_LINE_SPECIAL_MAX + 1, line_op_end = INT16_MIN + op_end;
 	const uint16_t edge = (uint16_t)(w.min + INT16_MIN);
 	for (size_t i = 0; i < n; i++) {
 		lanes line = (lanes)((wrapping_lanes)s->line.all[i] - edge);
@@ -216,21 +216,21 @@ ux_inline uint8_t *encode_row(uint8_t *pos, struct window w, int64_t line, uint3
 {
 	uint64_t room =
 		(uint64_t)pc * w.range; /* range of the special opcode that the pc delta uses */
-	if (ux_unlikely(room > GSYM_LINE_SPECIAL_MOST))
+	if (ux_unlikely(room > GSYM_LINE_SPECIAL_MAX))
 		return encode_far_pc(pos, line, pc);
 	/* The nearest line delta that fits leaves the smallest rest for AdvanceLine. */
-	int64_t most = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MOST - (int64_t)room);
-	int64_t x = line - w.min, fit = ux_max(ux_min(x, most), (int64_t)0), rest = x - fit;
+	int64_t max = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MAX - (int64_t)room);
+	int64_t x = line - w.min, fit = ux_max(ux_min(x, max), (int64_t)0), rest = x - fit;
 	uint32_t special = (uint32_t)(GSYM_LINE_SPECIAL + (uint64_t)fit + room);
 	if (ux_unlikely(rest < -(1 << 13) || rest >= 1 << 13))
 		return encode_far_line(pos, rest, (uint8_t)special);
-	uint32_t two = (rest < -64) | (rest > LINE_BYTE_MOST); /* SLEB128 of two bytes */
+	uint32_t two = (rest < -64) | (rest > LINE_BYTE_MAX); /* SLEB128 of two bytes */
 	uint32_t sleb = ((uint32_t)rest & 0x7f) | ((uint32_t)rest << 1 & 0x7f00 & -two) | two << 7;
 	uint32_t bytes = GSYM_LINE_ADVANCE_LINE | sleb << 8 | special << (16 + 8 * two);
 	uint32_t far = -(uint32_t)(rest != 0); /* a mask, which no compiler makes a branch of */
 	bytes = (bytes & far) | (special & ~far);
 	uint32_t size = 1 + ((2 + two) & far);
-	if (ux_unlikely(line == 0 && rest != 0 && pc <= PC_BYTE_MOST)) {
+	if (ux_unlikely(line == 0 && rest != 0 && pc <= PC_BYTE_MAX)) {
 		bytes = GSYM_LINE_ADVANCE_PC | pc << 8;
 		size = 2;
 	}
@@ -319,7 +319,7 @@ static void record_put_merged(struct ux_out *out, const struct ux_gsym_function 
 {
 	ux_out_u32(out, (uint32_t)f->n_merged);
 	for (size_t i = 0; i < f->n_merged; i++) {
-		ux_out_u32(out, GSYM_RECORD_LEAST);
+		ux_out_u32(out, GSYM_RECORD_MIN);
 		ux_out_u32(out, f->size);
 		ux_out_u32(out, f->merged[i]);
 		ux_out_u32(out, GSYM_INFO_END);

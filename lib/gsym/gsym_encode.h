@@ -27,7 +27,7 @@ struct ux_gsym_range {
 /*
  * Inlined calls are `struct ux_code_inline`. Here their names are string table offsets, and their
  * ranges are in bytes from the function's start. Each call has at least one range: sorted,
- * disjoint, not touching, and each in one range of the parent. Calls deeper than UX_GSYM_DEPTH_MOST
+ * disjoint, not touching, and each in one range of the parent. Calls deeper than UX_GSYM_DEPTH_MAX
  * are not written.
  */
 
@@ -72,11 +72,11 @@ struct ux_gsym_file_entry {
 /* The content of a GSYM file. */
 struct ux_gsym_image {
 	unsigned version; /* 1, 2, or 0: version 1 when that can hold the content, else 2 */
-	uint64_t v1_most; /* largest size of a file of version 1; 0: 4 GiB less one */
+	uint64_t v1_max;  /* largest size of a file of version 1; 0: 4 GiB less one */
 	bool swap;        /* the described module's byte order is not the machine's */
 	uint64_t base; /* The pc to which the address table is relative: vaddr of the first PT_LOAD.
 			  When a function is below it, that function's start is used. */
-	struct ux_bytes uuid; /* in version 1 at most UX_GSYM_UUID_MOST bytes */
+	struct ux_bytes uuid; /* in version 1 at most UX_GSYM_UUID_MAX bytes */
 	size_t n_functions;
 	const uint64_t *starts;  /* ascending; equal starts are legal */
 	const uint64_t *records; /* offset of each function's record in `data` */
@@ -98,7 +98,7 @@ struct ux_gsym_image {
 };
 
 enum {
-	UX_GSYM_UUID_MOST = 20 /* bytes, in version 1 */
+	UX_GSYM_UUID_MAX = 20 /* bytes, in version 1 */
 };
 
 /*
@@ -112,7 +112,7 @@ unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
  * *ret_off is then the offset at which the records begin. Counts, starts, files, strings and uuid
  * must be set.
  */
-bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off);
+bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t max, uint64_t *ret_off);
 
 /*
  * ux_gsym_image_write() passes the file, from front to back, to `sink`, in LLVM's own order:

@@ -10,9 +10,9 @@
 
 enum {
 	GSYM_MAGIC = 0x4753594d,
-	GSYM_VERSION_MOST = 2,
+	GSYM_VERSION_MAX = 2,
 	GSYM_RECORD_ALIGN = 4,
-	GSYM_RECORD_LEAST = 16, /* smallest record of version 1: Size, Name and the end tuple */
+	GSYM_RECORD_MIN = 16, /* smallest record of version 1: Size, Name and the end tuple */
 
 	GSYM1_HEADER_SIZE = 48,
 	GSYM1_UUID_OFF = 28,
@@ -64,11 +64,11 @@ enum {
 	GSYM_LINE_ADVANCE_PC = 2,
 	GSYM_LINE_ADVANCE_LINE = 3,
 	GSYM_LINE_SPECIAL = 4,
-	GSYM_LINE_SPECIAL_MOST = 255 - GSYM_LINE_SPECIAL,
+	GSYM_LINE_SPECIAL_MAX = 255 - GSYM_LINE_SPECIAL,
 };
 
 enum {
-	GSYM_SECTIONS_MOST = 1024 /* most entries that are read; six types exist */
+	GSYM_SECTIONS_MAX = 1024 /* most entries that are read; six types exist */
 };
 
 /* A section. Unknown types are extensions. */

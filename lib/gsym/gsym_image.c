@@ -137,9 +137,9 @@ static uint64_t layout_align(uint64_t v, uint64_t n)
 	return (v + n - 1) & ~(n - 1);
 }
 
-static unsigned layout_addr_size(uint64_t most)
+static unsigned layout_addr_size(uint64_t max)
 {
-	return most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
+	return max <= UINT8_MAX ? 1 : max <= UINT16_MAX ? 2 : max <= UINT32_MAX ? 4 : 8;
 }
 
 /* Returns the number of entries of the directory, including the last one. */
@@ -185,27 +185,27 @@ static uint64_t image_data_size(const struct ux_gsym_image *image)
 static enum ux_code image_check_v1(const struct ux_gsym_image *image, uint64_t records,
 				   struct ux_error *err)
 {
-	uint64_t most = image->v1_most ? image->v1_most : UINT32_MAX;
-	if (image->uuid.size > UX_GSYM_UUID_MOST)
+	uint64_t max = image->v1_max ? image->v1_max : UINT32_MAX;
+	if (image->uuid.size > UX_GSYM_UUID_MAX)
 		return ux_error_set(err, UX_ELIMIT, "build ID has %zu bytes, GSYM 1 holds %d",
-				    image->uuid.size, UX_GSYM_UUID_MOST);
+				    image->uuid.size, UX_GSYM_UUID_MAX);
 	if (image->string_shift > 0)
 		return ux_error_set(err, UX_ELIMIT,
 				    "strings are numbered in steps, which GSYM 1 does not support");
 	uint64_t end = layout_make(image, 1, records).end;
-	if (end > most)
+	if (end > max)
 		return ux_error_set(err, UX_ELIMIT,
 				    "GSYM 1 is limited to 4 GiB; %" PRIu64 " bytes needed", end);
 	return UX_OK;
 }
 
-bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off)
+bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t max, uint64_t *ret_off)
 {
 	bool fits = image->version != 2 && image->n_functions > 0 &&
 		    image->n_functions <= UINT32_MAX && image->n_files <= UINT32_MAX &&
-		    image_check_v1(image, most, NULL) == UX_OK;
+		    image_check_v1(image, max, NULL) == UX_OK;
 	if (fits)
-		*ret_off = layout_make(image, 1, most).data;
+		*ret_off = layout_make(image, 1, max).data;
 	return fits;
 }
 
@@ -226,10 +226,10 @@ static enum ux_code image_check(const struct ux_gsym_image *image, struct ux_err
 	/* Counts are checked first, so that sums cannot wrap. */
 	if (image->n_functions > UINT32_MAX || image->n_files > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "too many functions or files for a GSYM");
-	if (image->version > GSYM_VERSION_MOST)
+	if (image->version > GSYM_VERSION_MAX)
 		return ux_error_set(err, UX_EINVAL,
 				    "GSYM version %u is requested; %d is the latest",
-				    image->version, GSYM_VERSION_MOST);
+				    image->version, GSYM_VERSION_MAX);
 	return image->version == 1 ? image_check_v1(image, image_data_size(image), err) : UX_OK;
 }
 
@@ -247,10 +247,10 @@ static void image_stream_deinit(struct stream *s)
 	ux_out_deinit(&s->out);
 }
 
-static enum ux_code image_stream_flush(struct stream *s, size_t least, struct ux_error *err)
+static enum ux_code image_stream_flush(struct stream *s, size_t min, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&s->out, err));
-	if (s->out.size < least || s->out.size == 0)
+	if (s->out.size < min || s->out.size == 0)
 		return UX_OK;
 	UX_TRY(s->sink(s->ctx, ux_out_bytes(&s->out), err));
 	ux_out_reset(&s->out);
@@ -267,7 +267,7 @@ static void image_put_padding(struct stream *s, uint64_t from, uint64_t to)
 static void image_put_header1(struct ux_out *out, const struct ux_gsym_image *image,
 			      const struct layout *l)
 {
-	static const uint8_t zeros[UX_GSYM_UUID_MOST];
+	static const uint8_t zeros[UX_GSYM_UUID_MAX];
 	ux_out_u8(out, (uint8_t)image->uuid.size);
 	ux_out_u64(out, l->base);
 	ux_out_u32(out, (uint32_t)image->n_functions);

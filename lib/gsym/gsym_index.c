@@ -13,7 +13,7 @@
 enum {
 	SMALL = 192,    /* blocks of up to this many bytes are read as fast without the index */
 	ROW_BYTES = 32, /* bytes of a line table between stored rows */
-	ROW_MOST = 128, /* most bytes of one row; writers need at most 40 */
+	ROW_MAX = 128,  /* most bytes of one row; writers need at most 40 */
 	FUNCTION_BUDGET = 256 * 1024 * 1024, /* memory limit while one record is cut up */
 	/* An entry below this is not an address: how often a record has been requested */
 	ENTRY_REQUESTS = 2, /* so often it is read as it is */
@@ -29,7 +29,7 @@ enum {
 
 /* Entries only ever grow, until one is the address of a cut-up record. */
 struct ux_gsym_index {
-	size_t most; /* limit of `bytes` */
+	size_t max; /* limit of `bytes` */
 	/* how many addresses places were requested for; a sum, so no memory order is needed */
 	atomic_size_t noted;
 	bool grows; /* lookups add to it */
@@ -76,7 +76,7 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 	if (l.min != (int32_t)l.min)
 		return UX_ECORRUPT;
 	cut->head.line_min = (int32_t)l.min;
-	static_assert(GSYM_LINE_SPECIAL_MOST + 1 <= UINT8_MAX, "line_range");
+	static_assert(GSYM_LINE_SPECIAL_MAX + 1 <= UINT8_MAX, "line_range");
 	cut->head.line_range = (uint8_t)l.range;
 	while (gsym_lines_next(&l)) {
 		/* all numbers fit 32 bits, and so do the differences of addresses unless they
@@ -93,7 +93,7 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 		next = row + ROW_BYTES;
 	}
 	longest = ux_max(longest, l.c.pos - row);
-	return l.c.failed || all > UINT32_MAX || longest > ROW_MOST ? UX_ECORRUPT : UX_OK;
+	return l.c.failed || all > UINT32_MAX || longest > ROW_MAX ? UX_ECORRUPT : UX_OK;
 }
 
 /* --- one record ------------------------------------------------------------------------------- */
@@ -104,10 +104,10 @@ static void index_set_buckets(struct cut *cut)
 	struct gsym_cut *head = &cut->head;
 	const struct gsym_spans *spans = &cut->spans;
 	uint64_t last = spans->list[spans->n - 1].a;
-	size_t most = cut->n_rows + spans->n / SPANS_EACH + 1;
+	size_t max = cut->n_rows + spans->n / SPANS_EACH + 1;
 	if (cut->n_rows > 0)
 		last = ux_max(last, (uint64_t)cut->rows[cut->n_rows - 1].off);
-	while (last >> head->shift >= most)
+	while (last >> head->shift >= max)
 		head->shift++;
 	head->n_buckets = (uint32_t)(last >> head->shift) + 1;
 }
@@ -174,7 +174,7 @@ static struct ux_arena *index_work(struct ux_gsym_index *index)
 	struct ux_arena *work = &index->work;
 	if (work->last)
 		return work;
-	ux_arena_init(work, WORK_KEPT + ux_min(index->most, (size_t)FUNCTION_BUDGET));
+	ux_arena_init(work, WORK_KEPT + ux_min(index->max, (size_t)FUNCTION_BUDGET));
 	uint8_t *first = ux_arena_alloc(work, WORK_KEPT, _Alignof(max_align_t));
 	if (!first)
 		return NULL;
@@ -250,7 +250,7 @@ static void index_destroy(struct ux_gsym_index *index)
 	free(index);
 }
 
-enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error *err)
+enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *err)
 {
 	size_t n = g->n_functions;
 	if (n == 0)
@@ -259,10 +259,10 @@ enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error 
 	if (!index)
 		return ux_error_nomem(err);
 	index->n = n;
-	index->most = most;
+	index->max = max;
 	index->grows = true;
 	atomic_init(&index->bytes, index_size(n));
-	ux_arena_init(&index->cuts, most > index_size(n) ? most - index_size(n) : 0);
+	ux_arena_init(&index->cuts, max > index_size(n) ? max - index_size(n) : 0);
 	pthread_mutex_init(&index->lock, NULL);
 	g->index = index;
 	return UX_OK;
@@ -339,7 +339,7 @@ static const struct gsym_cut *index_grow(const struct ux_gsym *g, size_t i,
 	struct ux_gsym_index *index = g->index;
 	const struct gsym_cut *found = NULL;
 	struct gsym_cut *cut = NULL;
-	if (ux_gsym_index_bytes(g) >= index->most || pthread_mutex_trylock(&index->lock) != 0)
+	if (ux_gsym_index_bytes(g) >= index->max || pthread_mutex_trylock(&index->lock) != 0)
 		return NULL;
 	found = gsym_index_find(g, i);
 	if (!found && index_cut_record(g, r, &cut, ret_steps) == UX_OK)
@@ -365,7 +365,7 @@ const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 	return NULL;
 }
 
-void gsym_index_expect(const struct ux_gsym *g, size_t i)
+void gsym_index_prefetch(const struct ux_gsym *g, size_t i)
 {
 	__builtin_prefetch(&g->index->entries[i]);
 }
@@ -379,10 +379,10 @@ static bool index_may_cut_early(const struct ux_gsym_index *index, size_t i)
 {
 	return index->grows && atomic_load_explicit(&index->noted, memory_order_relaxed) >= MANY &&
 	       atomic_load_explicit(&index->entries[i], memory_order_relaxed) != ENTRY_NEVER &&
-	       atomic_load_explicit(&index->bytes, memory_order_relaxed) < index->most;
+	       atomic_load_explicit(&index->bytes, memory_order_relaxed) < index->max;
 }
 
-bool gsym_index_expect_record(const struct ux_gsym *g, size_t i)
+bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i)
 {
 	if (gsym_index_find(g, i) || !index_may_cut_early(g->index, i))
 		return false;

@@ -85,13 +85,13 @@ const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, u
 					    struct ux_work *work, bool *ret_refused);
 
 /* Prefetches what gsym_index_find() reads for function i. */
-void gsym_index_expect(const struct ux_gsym *g, size_t i);
+void gsym_index_prefetch(const struct ux_gsym *g, size_t i);
 
 /*
  * Whether gsym_index_cut_early() will probably read the record of function i; then what says where
  * that is is prefetched.
  */
-bool gsym_index_expect_record(const struct ux_gsym *g, size_t i);
+bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i);
 
 /* Notes that n more addresses are looked up in the index. */
 void gsym_index_note(const struct ux_gsym *g, size_t n);

@@ -84,7 +84,7 @@ static enum ux_code lookup_frames(const struct ux_gsym *g, const struct gsym_rec
 				  uint64_t off, struct ux_frame *frames, size_t max, size_t *ret_n,
 				  struct ux_error *err)
 {
-	struct call calls[UX_GSYM_DEPTH_MOST + 2]; /* the function, its inlined calls, the row */
+	struct call calls[UX_GSYM_DEPTH_MAX + 2]; /* the function, its inlined calls, the row */
 	size_t n = 1;
 	if (ux_cur_more(&r->inlines))
 		UX_TRY(lookup_calls(g, r->inlines, off, calls, &n, err));

@@ -9,9 +9,9 @@
 #include "text.h"
 
 enum {
-	SAME_HASH_MOST = 64, /* most different names with one hash that are compared; only hostile
+	SAME_HASH_MAX = 64, /* most different names with one hash that are compared; only hostile
 				files have more */
-	NAME_COST = 64,      /* work of reading a record and of sorting its name, in bytes */
+	NAME_COST = 64,     /* work of reading a record and of sorting its name, in bytes */
 
 	/* Bytes between functions, which Linux counts as the first one's: what its alignment takes,
 	 * and what is in front of functions for patches and checks. */
@@ -114,7 +114,7 @@ static enum ux_code names_add_symbols(struct names_reader *r, uint32_t function,
 	return UX_OK;
 }
 
-uint64_t ux_gsym_names_most(const struct ux_gsym *g)
+uint64_t ux_gsym_names_max(const struct ux_gsym *g)
 {
 	struct ux_gsym_symbols symbols;
 	struct ux_gsym_symbol s;
@@ -129,8 +129,8 @@ static enum ux_code names_read(struct names_reader *r)
 {
 	uint64_t off = 0;
 	/* A symbol's name has at least one of the bytes that may be read. */
-	uint64_t most = ux_min(ux_gsym_names_most(r->g), r->g->n_functions + r->left);
-	r->made.list = calloc((size_t)most + 1, sizeof(*r->made.list));
+	uint64_t max = ux_min(ux_gsym_names_max(r->g), r->g->n_functions + r->left);
+	r->made.list = calloc((size_t)max + 1, sizeof(*r->made.list));
 	if (!r->made.list)
 		return ux_error_nomem(r->err);
 	(void)ux_gsym_symbols_open(r->g, &r->symbols, &off);
@@ -215,7 +215,7 @@ size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux
 	struct ux_gsym_symbols symbols;
 	(void)ux_gsym_symbols_open(g, &symbols, &off);
 	for (; i < names->n && names->list[i].hash == hash; i++) {
-		if (compared++ == SAME_HASH_MOST) {
+		if (compared++ == SAME_HASH_MAX) {
 			*ret_more = true;
 			break;
 		}
@@ -267,7 +267,7 @@ enum ux_code ux_gsym_names_search(const struct ux_gsym_names *names, const struc
 	uint64_t begin = 0, has = 0;
 	*ret = (struct ux_gsym_starts){0};
 	size_t n =
-		ux_gsym_names_find_all(names, g, name, ret->list, UX_GSYM_STARTS_MOST, &ret->more);
+		ux_gsym_names_find_all(names, g, name, ret->list, UX_GSYM_STARTS_MAX, &ret->more);
 	if (n == 0)
 		return names_none(name, err);
 	ret->n = ux_gsym_starts_filter(g, ret->list, n, size);

@@ -52,7 +52,7 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 void ux_gsym_names_deinit(struct ux_gsym_names *names);
 
 /* Returns the greatest number of names that an index of g may have. */
-uint64_t ux_gsym_names_most(const struct ux_gsym *g);
+uint64_t ux_gsym_names_max(const struct ux_gsym *g);
 
 /*
  * Finds where the function or symbol with that linkage name starts; the lowest start when there are
@@ -79,14 +79,14 @@ size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux
 size_t ux_gsym_starts_filter(const struct ux_gsym *g, uint64_t *starts, size_t n, uint64_t size);
 
 enum {
-	UX_GSYM_STARTS_MOST = 16, /* starts of one name that are told apart */
+	UX_GSYM_STARTS_MAX = 16, /* starts of one name that are told apart */
 };
 
 /* Where the functions and symbols of one name start. */
 struct ux_gsym_starts {
-	uint64_t list[UX_GSYM_STARTS_MOST]; /* ascending */
+	uint64_t list[UX_GSYM_STARTS_MAX]; /* ascending */
 	size_t n;
-	bool more; /* there are more than UX_GSYM_STARTS_MOST */
+	bool more; /* there are more than UX_GSYM_STARTS_MAX */
 };
 
 /*

@@ -167,7 +167,7 @@ static enum ux_code parts_bring_blocks(const struct parts_walk *w, struct ux_cur
 {
 	const unsigned head = 2 * sizeof(uint32_t); /* type and size */
 	uint32_t type = GSYM_INFO_LINES;
-	for (unsigned i = 0; i <= GSYM_BLOCKS_MOST && type != GSYM_INFO_END && !c.failed; i++) {
+	for (unsigned i = 0; i <= GSYM_BLOCKS_MAX && type != GSYM_INFO_END && !c.failed; i++) {
 		uint64_t at = ux_cur_off(&c) - c.base;
 		parts_need_body(w, at, head);
 		UX_TRY(parts_bring(w->parts, err));
@@ -203,7 +203,7 @@ static enum ux_code parts_each_string(const struct parts_walk *w,
 							 struct ux_error *err),
 				      struct ux_error *err)
 {
-	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	struct ux_frame frames[UX_GSYM_DEPTH_MAX + 1];
 	for (size_t i = 0; i < w->n; i++) {
 		size_t n = 0;
 		if (ux_gsym_lookup(w->g, w->g->base + w->addresses[i].off, frames,

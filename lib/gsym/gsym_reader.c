@@ -30,7 +30,7 @@ bool gsym_directory_next(struct gsym_directory *d, struct gsym_section *ret)
 		ux_cur_bad(c, "section is empty");
 	else if (!ux_bytes_sub(d->file, ret->off, size, &ret->content))
 		ux_cur_bad(c, "section exceeds the file");
-	else if (++d->n > GSYM_SECTIONS_MOST)
+	else if (++d->n > GSYM_SECTIONS_MAX)
 		ux_cur_bad(c, "directory has more than 1024 sections");
 	return !c->failed;
 }
@@ -56,10 +56,10 @@ static enum ux_code reader_open_version(struct ux_gsym *g, struct ux_cur *c, str
 	g->swap = c->swap;
 	g->version = ux_cur_u16(c);
 	UX_TRY(ux_cur_status(c, err));
-	if (g->version == 0 || g->version > GSYM_VERSION_MOST)
+	if (g->version == 0 || g->version > GSYM_VERSION_MAX)
 		return ux_error_at(err, UX_EUNSUPPORTED, NULL, sizeof(uint32_t),
 				   "GSYM version %u found, 1 or %d expected", g->version,
-				   GSYM_VERSION_MOST);
+				   GSYM_VERSION_MAX);
 	g->addr_size = ux_cur_u8(c);
 	if (g->addr_size != 1 && g->addr_size != 2 && g->addr_size != 4 && g->addr_size != 8)
 		ux_cur_bad(c, "address width is not 1, 2, 4 or 8");

@@ -64,8 +64,8 @@ bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);
 bool ux_gsym_is(struct ux_bytes file);
 
 enum {
-	UX_GSYM_DEPTH_MOST = 256, /* deepest nesting of inlined calls; real files stay under 50 */
-	UX_GSYM_SAME_START_MOST = 64 /* most functions with the same start that a lookup examines */
+	UX_GSYM_DEPTH_MAX = 256,    /* deepest nesting of inlined calls; real files stay under 50 */
+	UX_GSYM_SAME_START_MAX = 64 /* most functions with the same start that a lookup examines */
 };
 
 /* The pc of function i < n_functions. */
@@ -168,7 +168,7 @@ enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_mus
  * bytes for each function. What adding a record takes is bounded as well: by `most` bytes of memory
  * and about 30 times the time of reading the record once. Any number of threads may look up.
  */
-enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error *err) ux_must;
+enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);
 
 /* Where an address is, without its texts. */
@@ -216,7 +216,7 @@ bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *pla
 bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint32_t *ret);
 
 /* Prefetches what ux_gsym_place_call() reads for a node; the place is known. */
-void ux_gsym_place_expect_call(const struct ux_gsym_place *place, uint32_t node);
+void ux_gsym_place_prefetch_call(const struct ux_gsym_place *place, uint32_t node);
 
 /* The memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);

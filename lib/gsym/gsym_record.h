@@ -75,7 +75,7 @@ ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, u
 			left -= half + 1;
 		}
 	}
-	s.end = ux_min(s.end, s.first + UX_GSYM_SAME_START_MOST);
+	s.end = ux_min(s.end, s.first + UX_GSYM_SAME_START_MAX);
 	return s;
 }
 
@@ -105,7 +105,7 @@ ux_inline struct gsym_starts gsym_starts_find(const struct ux_gsym *g, uint64_t 
 }
 
 enum {
-	GSYM_BLOCKS_MOST = 64 /* most blocks of a record; five types exist */
+	GSYM_BLOCKS_MAX = 64 /* most blocks of a record; five types exist */
 };
 
 struct gsym_record {
@@ -164,7 +164,7 @@ ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *
 			r->inlines = block;
 		else if (type == GSYM_INFO_END)
 			return gsym_record_end(r, block, c, err);
-		if (ux_unlikely(i == GSYM_BLOCKS_MOST))
+		if (ux_unlikely(i == GSYM_BLOCKS_MAX))
 			ux_cur_bad(c, "record has more than 64 blocks");
 	}
 }
@@ -263,7 +263,7 @@ ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 	l.line = ux_cur_uleb(&l.c);
 	/* With a wider range no special opcode advances the address, as with 252. */
 	uint64_t wide = (uint64_t)max - (uint64_t)l.min;
-	l.range = wide > GSYM_LINE_SPECIAL_MOST ? GSYM_LINE_SPECIAL_MOST + 1 : (uint32_t)wide + 1;
+	l.range = wide > GSYM_LINE_SPECIAL_MAX ? GSYM_LINE_SPECIAL_MAX + 1 : (uint32_t)wide + 1;
 	l.inverse = gsym_lines_inverse(l.range);
 	return l;
 }

@@ -13,7 +13,7 @@ enum {
 /* "UXSEGMTS" in the byte order of the module. */
 #define SEGMENTS_MAGIC UINT64_C(0x53544d4745535855)
 
-_Static_assert(UX_GSYM_SEGMENTS_BYTES == UX_GSYM_SEGMENTS_MOST * ENTRY + FOOTER, "a whole table");
+_Static_assert(UX_GSYM_SEGMENTS_BYTES == UX_GSYM_SEGMENTS_MAX * ENTRY + FOOTER, "a whole table");
 
 void ux_gsym_segments_put(struct ux_out *out, const struct ux_gsym_segments *segments)
 {
@@ -40,7 +40,7 @@ size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret)
 		return 0;
 	c.swap = found != SEGMENTS_MAGIC;
 	uint32_t n = ux_cur_u32(&c);
-	if (n == 0 || n > UX_GSYM_SEGMENTS_MOST || ux_cur_u32(&c) != 0)
+	if (n == 0 || n > UX_GSYM_SEGMENTS_MAX || ux_cur_u32(&c) != 0)
 		return 0;
 	size_t size = (size_t)n * ENTRY + FOOTER;
 	if (size > end.size)

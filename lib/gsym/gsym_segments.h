@@ -11,8 +11,8 @@
 #include "out.h"
 
 enum {
-	UX_GSYM_SEGMENTS_MOST = 64, /* executable ones; linkers make one, or a few */
-	UX_GSYM_SEGMENTS_BYTES = UX_GSYM_SEGMENTS_MOST * 24 + 16 /* a table of that many */
+	UX_GSYM_SEGMENTS_MAX = 64, /* executable ones; linkers make one, or a few */
+	UX_GSYM_SEGMENTS_BYTES = UX_GSYM_SEGMENTS_MAX * 24 + 16 /* a table of that many */
 };
 
 struct ux_gsym_segment {
@@ -22,7 +22,7 @@ struct ux_gsym_segment {
 };
 
 struct ux_gsym_segments {
-	struct ux_gsym_segment list[UX_GSYM_SEGMENTS_MOST];
+	struct ux_gsym_segment list[UX_GSYM_SEGMENTS_MAX];
 	size_t n; /* 0: they are not known */
 };
 

@@ -9,17 +9,16 @@
 
 enum {
 	WORD_BITS = 64,
-	MAP_MOST = 1 << 20,   /* most bytes of a function that has a map... */
+	MAP_MAX = 1 << 20,    /* most bytes of a function that has a map... */
 	MAP_BYTES_EACH = 256, /* ...and for each byte of the block, of which a node takes ten... */
 	MAP_SMALL = 16 << 10, /* ...but so many always */
 	MAP_OUTSIDE = UINT16_MAX, /* no node has this number */
 	MAP_STEPS_EACH = 8,       /* budget of steps in a map for each byte of the block */
 	MAP_LEVELS = 64,          /* ...and how often every word of it may be passed besides */
-	ENDS_MOST = 1 << 20,      /* most range boundaries in a function */
+	ENDS_MAX = 1 << 20,       /* most range boundaries in a function */
 	STEPS_EACH =
-		2 *
-		UX_FRAMES_MOST, /* budget of steps for each boundary; a level of calls takes 1 */
-	STEPS_MOST = 64 << 20,  /* and for all of them: a tenth of a second */
+		2 * UX_FRAMES_MAX, /* budget of steps for each boundary; a level of calls takes 1 */
+	STEPS_MAX = 64 << 20,      /* and for all of them: a tenth of a second */
 	WORDS_EACH = 4,  /* words of a bitmap that are read in the time of sorting a boundary */
 	NODE_BYTES = 10, /* of a node in a block, at least */
 };
@@ -35,7 +34,7 @@ struct spans_map {
 	uint64_t *some;  /* a bit for each word of marks that is not 0 */
 	uint16_t *node;  /* by byte, set where there is a mark */
 	uint32_t end;    /* the last byte that may have a mark */
-	uint64_t most;   /* limit of `pieces` and `steps` together */
+	uint64_t max;    /* limit of `pieces` and `steps` together */
 	size_t pieces;   /* how many pieces of ranges were painted, or not */
 	uint64_t steps;  /* words of `some` that were read, besides one for each piece */
 };
@@ -119,7 +118,7 @@ static uint64_t map_end(struct ux_cur block)
 	if (ux_cur_uleb(&block) == 0)
 		return UINT64_MAX;
 	uint64_t lo = ux_cur_uleb(&block), size = ux_cur_uleb(&block);
-	return lo > MAP_MOST || block.failed ? UINT64_MAX : lo + size;
+	return lo > MAP_MAX || block.failed ? UINT64_MAX : lo + size;
 }
 
 static enum ux_code map_init(struct spans_map *map, struct ux_cur block, struct ux_arena *arena)
@@ -127,7 +126,7 @@ static enum ux_code map_init(struct spans_map *map, struct ux_cur block, struct 
 	uint64_t end = ux_cur_more(&block) ? map_end(block) : 0;
 	uint64_t worth =
 		ux_max((uint64_t)ux_cur_left(&block) * MAP_BYTES_EACH, (uint64_t)MAP_SMALL);
-	if (end > ux_min(worth, (uint64_t)MAP_MOST))
+	if (end > ux_min(worth, (uint64_t)MAP_MAX))
 		return UX_ELIMIT;
 	size_t words = end / WORD_BITS + 1, all = words + words / WORD_BITS + 1;
 	map->end = (uint32_t)end;
@@ -137,7 +136,7 @@ static enum ux_code map_init(struct spans_map *map, struct ux_cur block, struct 
 		return ux_arena_fail(arena, NULL);
 	map->some = map->marks + words;
 	memset(map->marks, 0, all * sizeof(*map->marks));
-	map->most = (uint64_t)ux_cur_left(&block) * MAP_STEPS_EACH + (uint64_t)words * MAP_LEVELS;
+	map->max = (uint64_t)ux_cur_left(&block) * MAP_STEPS_EACH + (uint64_t)words * MAP_LEVELS;
 	map->pieces = map->steps = 0;
 	map_mark(map, 0, GSYM_INNERMOST_OUTSIDE);
 	return UX_OK;
@@ -191,9 +190,9 @@ static bool map_read_tree(struct spans_map *map, struct ux_cur c, unsigned offse
 			  struct gsym_spans *ret)
 {
 	struct {
-		uint32_t base;            /* to which ranges are relative */
-		uint32_t node;            /* number of the parent; MAP_OUTSIDE: it has none */
-	} levels[UX_GSYM_DEPTH_MOST + 2]; /* by depth, of nodes there */
+		uint32_t base;           /* to which ranges are relative */
+		uint32_t node;           /* number of the parent; MAP_OUTSIDE: it has none */
+	} levels[UX_GSYM_DEPTH_MAX + 2]; /* by depth, of nodes there */
 	const uint8_t *block = c.pos;
 	struct gsym_index_node *nodes = ret->nodes;
 	uint32_t next = GSYM_INNERMOST_ROOT, depth = 0;
@@ -212,7 +211,7 @@ static bool map_read_tree(struct spans_map *map, struct ux_cur c, unsigned offse
 		for (uint64_t i = 0; i < n; i++) {
 			tree_read_range(&c, &from, &size);
 			if (c.failed || from > map->end - base || size > map->end - base - from ||
-			    map_steps(map) > map->most)
+			    map_steps(map) > map->max)
 				return false;
 			start = i == 0 ? base + from : start;
 			painted |= map_paint(map, (uint32_t)(base + from),
@@ -223,7 +222,7 @@ static bool map_read_tree(struct spans_map *map, struct ux_cur c, unsigned offse
 						       (uint32_t)start};
 		ux_cur_skip(&c, offset_size);
 		tree_skip_call(&c);
-		if (has_children > 1 || depth > UX_GSYM_DEPTH_MOST)
+		if (has_children > 1 || depth > UX_GSYM_DEPTH_MAX)
 			return false;
 		if (has_children != 0) {
 			levels[++depth].base = (uint32_t)start;
@@ -320,16 +319,16 @@ static void spans_mark_ends(struct spans_ends *ends, const struct ux_gsym_tree *
 static enum ux_code spans_find_ends(struct spans_ends *ends, const struct ux_gsym_tree *tree,
 				    struct ux_arena *arena)
 {
-	size_t most = 2 * tree->n_ranges + 1;
+	size_t max = 2 * tree->n_ranges + 1;
 	uint32_t last = 0;
-	if (tree->n_ranges > ENDS_MOST)
+	if (tree->n_ranges > ENDS_MAX)
 		return UX_ELIMIT;
 	for (size_t i = 0; i < tree->n_ranges; i++)
 		last = ux_max(last, ux_max(tree->ranges[i].lo, tree->ranges[i].hi));
 	size_t words = last / WORD_BITS + 1;
-	bool dense = words <= WORDS_EACH * most;
+	bool dense = words <= WORDS_EACH * max;
 	uint64_t *marks = dense ? ux_arena_array(arena, uint64_t, words) : NULL;
-	*ends = (struct spans_ends){.off = ux_arena_array(arena, uint64_t, most)};
+	*ends = (struct spans_ends){.off = ux_arena_array(arena, uint64_t, max)};
 	if (!ends->off || (dense && !marks))
 		return ux_arena_fail(arena, NULL);
 	if (dense)
@@ -362,16 +361,16 @@ enum ux_code gsym_spans_search(const struct ux_gsym *g, struct ux_cur block, str
 	if (ux_cur_more(&block))
 		UX_TRY(gsym_decode_ranges(g, block, arena, &tree));
 	UX_TRY(spans_find_ends(&ends, &tree, arena));
-	uint64_t steps = ux_min((uint64_t)ends.n * STEPS_EACH + 1, (uint64_t)STEPS_MOST);
+	uint64_t steps = ux_min((uint64_t)ends.n * STEPS_EACH + 1, (uint64_t)STEPS_MAX);
 	struct gsym_innermost innermost = {.off = ends.off,
 					   .node = ux_arena_array(arena, uint32_t, ends.n),
 					   .n = ends.n,
-					   .most = tree.n_nodes + 3,
+					   .max = tree.n_nodes + 3,
 					   .offset_size = g->offset_size,
 					   .steps = steps};
-	innermost.nodes = ux_arena_array(arena, struct gsym_innermost_node, innermost.most);
+	innermost.nodes = ux_arena_array(arena, struct gsym_innermost_node, innermost.max);
 	ret->list = ux_arena_array(arena, struct gsym_index_pair, ends.n);
-	ret->nodes = ux_arena_array(arena, struct gsym_index_node, innermost.most);
+	ret->nodes = ux_arena_array(arena, struct gsym_index_node, innermost.max);
 	if (!innermost.node || !innermost.nodes || !ret->list || !ret->nodes)
 		return ux_arena_fail(arena, NULL);
 	bool good = gsym_innermost_find(&innermost, block);

@@ -40,10 +40,10 @@ void ux_gsym_symbols_put_part(struct ux_gsym_symbols_writer *w, uint32_t functio
 void ux_gsym_symbols_put_name(struct ux_gsym_symbols_writer *w, uint32_t function, uint32_t off,
 			      struct ux_bytes own, struct ux_bytes name)
 {
-	size_t least = ux_min(own.size, name.size), front = 0, back = 0;
-	while (front < least && own.data[front] == name.data[front])
+	size_t min = ux_min(own.size, name.size), front = 0, back = 0;
+	while (front < min && own.data[front] == name.data[front])
 		front++;
-	while (back < least - front &&
+	while (back < min - front &&
 	       own.data[own.size - 1 - back] == name.data[name.size - 1 - back])
 		back++;
 	size_t middle = name.size - front - back;

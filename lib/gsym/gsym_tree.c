@@ -174,7 +174,7 @@ bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 		if (at == GSYM_INNERMOST_OUTSIDE) /* the function's own node has no sibling */
 			break;
 		s->n_nodes = next;
-		if (next == s->most || s->steps == 0 || s->far)
+		if (next == s->max || s->steps == 0 || s->far)
 			return false;
 	}
 	s->n_nodes = next;

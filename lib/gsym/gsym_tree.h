@@ -50,7 +50,7 @@ struct gsym_inlines {
 	uint64_t start;    /* of the first range */
 	uint32_t depth;    /* of the next node */
 	bool done;
-	uint64_t base[UX_GSYM_DEPTH_MOST +
+	uint64_t base[UX_GSYM_DEPTH_MAX +
 		      2]; /* by depth: the address to which ranges are relative */
 };
 
@@ -78,7 +78,7 @@ ux_inline bool gsym_inlines_next(struct gsym_inlines *it, struct ux_cur *c,
 			ux_cur_bad(c, "function itself has no range");
 		it->depth -= it->depth > 0;
 		it->done = it->depth == 0; /* the function's own node has no sibling */
-	} else if (ux_unlikely(it->depth > UX_GSYM_DEPTH_MOST)) {
+	} else if (ux_unlikely(it->depth > UX_GSYM_DEPTH_MAX)) {
 		ux_cur_bad(c, "inlined calls are more than 256 deep");
 	}
 	return !c->failed;
@@ -177,7 +177,7 @@ struct ux_gsym_tree {
 
 /*
  * Decodes an inline block into the arena. UX_ECORRUPT also when a range exceeds 32 bits, calls are
- * nested deeper than UX_GSYM_DEPTH_MOST, or bytes follow the tree.
+ * nested deeper than UX_GSYM_DEPTH_MAX, or bytes follow the tree.
  */
 enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
 				    struct ux_arena *arena, struct ux_gsym_tree *ret,
@@ -219,7 +219,7 @@ struct gsym_innermost {
 	uint32_t *node;      /* result: the innermost node of each address */
 	size_t n;
 	struct gsym_innermost_node *nodes; /* result: n_nodes nodes; `most` of them: too many */
-	size_t most;                       /* room in nodes, at least 3 */
+	size_t max;                        /* room in nodes, at least 3 */
 	size_t n_nodes;
 	const uint8_t *block; /* start of the block */
 	unsigned offset_size; /* of names in the block */

@@ -13,8 +13,8 @@
 #include "gsym_tree.h"
 
 enum {
-	RANGES_MOST = 1 << 20, /* ranges of one inlined call */
-	SAMPLES_MOST = 4096,   /* of these ranges that are in memory */
+	RANGES_MAX = 1 << 20, /* ranges of one inlined call */
+	SAMPLES_MAX = 4096,   /* of these ranges that are in memory */
 };
 
 /* A range of an inlined call, and where in the block the next one is. */
@@ -28,7 +28,7 @@ struct range_sample {
  * between two samples are read again where they are needed.
  */
 struct path_node {
-	struct range_sample *samples; /* room for SAMPLES_MOST; NULL: not used yet */
+	struct range_sample *samples; /* room for SAMPLES_MAX; NULL: not used yet */
 	uint32_t n_ranges;
 	uint32_t step;
 	uint64_t base; /* to which the ranges in the block are relative */
@@ -40,13 +40,13 @@ struct gsym_check {
 	struct ux_gsym_notes notes;
 	struct gsym_window
 		used; /* bytes of the string table: something refers to them; may be empty */
-	struct path_node path[UX_GSYM_DEPTH_MOST + 2]; /* the function's range, then by depth */
+	struct path_node path[UX_GSYM_DEPTH_MAX + 2]; /* the function's range, then by depth */
 };
 
 enum {
-	NESTING_MOST = 4, /* deepest nesting of merged functions */
-	BLOCKS_MOST = 64, /* as in a lookup */
-	CALL_FLAGS = 3    /* internal and external call */
+	NESTING_MAX = 4, /* deepest nesting of merged functions */
+	BLOCKS_MAX = 64, /* as in a lookup */
+	CALL_FLAGS = 3   /* internal and external call */
 };
 
 /* Marks the string at off as used; false when it is outside of the table. */
@@ -90,16 +90,16 @@ static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, 
 static enum ux_code path_node_start(struct path_node *node, uint64_t n_ranges, uint64_t base,
 				    struct ux_cur *c, struct ux_error *err)
 {
-	if (n_ranges > RANGES_MOST) {
+	if (n_ranges > RANGES_MAX) {
 		ux_cur_bad(c, "an inlined call has more than 1,048,576 ranges");
 		return ux_cur_status(c, err);
 	}
 	if (!node->samples)
-		node->samples = reallocarray(NULL, SAMPLES_MOST, sizeof(*node->samples));
+		node->samples = reallocarray(NULL, SAMPLES_MAX, sizeof(*node->samples));
 	if (!node->samples)
 		return ux_error_nomem(err);
 	node->n_ranges = (uint32_t)n_ranges;
-	node->step = (node->n_ranges + SAMPLES_MOST - 1) / SAMPLES_MOST;
+	node->step = (node->n_ranges + SAMPLES_MAX - 1) / SAMPLES_MAX;
 	node->base = base;
 	return UX_OK;
 }
@@ -308,10 +308,10 @@ static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, un
 		ux_cur_bad(&raw.rest, "function has no name");
 	else if (!verify_string(check, raw.name))
 		ux_cur_bad(&raw.rest, "function's name is past the string table");
-	else if (nesting > NESTING_MOST)
+	else if (nesting > NESTING_MAX)
 		ux_cur_bad(&raw.rest, "merged functions are nested more than 4 deep");
 	while (ux_gsym_raw_next(&raw, &block)) {
-		if (++n > BLOCKS_MOST)
+		if (++n > BLOCKS_MAX)
 			ux_cur_bad(&block.content, "record has more than 64 blocks");
 		UX_TRY(ux_cur_status(&block.content, err));
 		UX_TRY(verify_block(check, &raw, block, nesting, err));
@@ -492,7 +492,7 @@ static enum ux_code verify_start(struct gsym_check *check, struct neighbours *be
 	notes[UX_GSYM_NOTE_NO_SIZE] += size == 0;
 	notes[UX_GSYM_NOTE_SAME_RANGE] += same && start + size == before->end;
 	notes[UX_GSYM_NOTE_OVERLAP] += start < before->reach;
-	notes[UX_GSYM_NOTE_UNTRIED] += before->same > UX_GSYM_SAME_START_MOST;
+	notes[UX_GSYM_NOTE_UNTRIED] += before->same > UX_GSYM_SAME_START_MAX;
 	before->end = same ? ux_max(before->end, start + size) : start + size;
 	before->start = start;
 	return UX_OK;

@@ -7,9 +7,9 @@
 #include "text.h"
 
 enum {
-	END_SIZE = 4096, /* bytes hashed at each end of the file; for a small file both are the
-			    whole file */
-	KERNEL_TEXT_LEAST = 16, /* the shortest build ID that the profiler hashes, in characters */
+	END_SIZE = 4096,      /* bytes hashed at each end of the file; for a small file both are the
+				 whole file */
+	KERNEL_TEXT_MIN = 16, /* the shortest build ID that the profiler hashes, in characters */
 };
 
 __extension__ typedef unsigned __int128 u128;
@@ -57,10 +57,10 @@ static u128 file_id_fnv1a(const char *text)
 struct ux_id ux_file_id_of_kernel(const struct ux_id *gnu)
 {
 	u128 hash = (u128)(UINT64_MAX - 2) << 64 | (UINT64_MAX - 2);
-	char hex[2 * UX_ID_GNU_MOST + 1] = "";
+	char hex[2 * UX_ID_GNU_MAX + 1] = "";
 	if (gnu && gnu->type == UX_ID_GNU)
 		ux_hex_encode(ux_bytes(gnu->bytes, gnu->size), hex);
-	if (strlen(hex) >= KERNEL_TEXT_LEAST)
+	if (strlen(hex) >= KERNEL_TEXT_MIN)
 		hash = file_id_fnv1a(hex);
 	uint8_t bytes[UX_ID_FILE_SIZE];
 	file_id_put_u64(bytes, (uint64_t)(hash >> 64));

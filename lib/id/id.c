@@ -5,7 +5,7 @@
 #include "text.h"
 
 static_assert(sizeof(struct ux_id) == 130, "it is stored and copied by the million");
-static_assert(UX_ID_GNU_MOST * 2 <= UX_ID_BYTES_MOST, "the longest text is a Go build ID's");
+static_assert(UX_ID_GNU_MAX * 2 <= UX_ID_BYTES_MAX, "the longest text is a Go build ID's");
 
 const char *ux_id_type_name(enum ux_id_type type)
 {
@@ -44,7 +44,7 @@ static const char *id_type_title(enum ux_id_type type)
 
 static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_error *err)
 {
-	size_t most = type == UX_ID_GNU ? UX_ID_GNU_MOST : UX_ID_GO_MOST;
+	size_t max = type == UX_ID_GNU ? UX_ID_GNU_MAX : UX_ID_GO_MAX;
 	if ((unsigned)type > UX_ID_CUBIN_CRC)
 		return ux_error_set(err, UX_EINVAL, "ID has type %u; expected at most %u",
 				    (unsigned)type, UX_ID_CUBIN_CRC);
@@ -56,9 +56,9 @@ static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_e
 				    id_type_title(type), size, UX_ID_CUBIN_CRC_SIZE);
 	if (size == 0)
 		return ux_error_set(err, UX_EINVAL, "%s is empty", id_type_title(type));
-	if (size > most)
+	if (size > max)
 		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes, at most %zu are kept",
-				    id_type_title(type), size, most);
+				    id_type_title(type), size, max);
 	return UX_OK;
 }
 
@@ -127,7 +127,7 @@ static enum ux_code id_bad(struct ux_bytes text, const char *expected, struct ux
 static enum ux_code id_parse_gnu(struct ux_bytes value, struct ux_bytes text, struct ux_id *ret,
 				 struct ux_error *err)
 {
-	uint8_t bytes[UX_ID_GNU_MOST];
+	uint8_t bytes[UX_ID_GNU_MAX];
 	size_t n = 0;
 	if (value.size > 2 * sizeof(bytes))
 		return id_check_size(UX_ID_GNU, value.size / 2 + value.size % 2, err);
@@ -252,9 +252,9 @@ enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct
 {
 	if (id->size == 0 || ux_id_set_has(set, id))
 		return UX_OK;
-	if (set->size == UX_ID_SET_MOST)
+	if (set->size == UX_ID_SET_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %d IDs for one module",
-				    UX_ID_SET_MOST);
+				    UX_ID_SET_MAX);
 	set->ids[set->size++] = *id;
 	return UX_OK;
 }

@@ -17,11 +17,11 @@ enum ux_id_type {
 };
 
 enum {
-	UX_ID_GNU_MOST = 64,  /* bytes; linkers write 8 to 20, --build-id=0x... anything */
-	UX_ID_GO_MOST = 128,  /* characters; the go command writes 83 */
+	UX_ID_GNU_MAX = 64,   /* bytes; linkers write 8 to 20, --build-id=0x... anything */
+	UX_ID_GO_MAX = 128,   /* characters; the go command writes 83 */
 	UX_ID_FILE_SIZE = 16, /* bytes, of a UUID too */
 	UX_ID_CUBIN_CRC_SIZE = 4,
-	UX_ID_BYTES_MOST = 128, /* of any type */
+	UX_ID_BYTES_MAX = 128, /* of any type */
 };
 
 /*
@@ -31,7 +31,7 @@ enum {
 struct ux_id {
 	uint8_t type; /* enum ux_id_type */
 	uint8_t size; /* bytes */
-	uint8_t bytes[UX_ID_BYTES_MOST];
+	uint8_t bytes[UX_ID_BYTES_MAX];
 };
 
 /* "gnu", "go", "file", "uuid", "cubin-crc"; never NULL. */
@@ -75,7 +75,7 @@ int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
  * Reads the identity in a note: a GNU build ID (owner "GNU", type 3) or a Go build ID (owner "Go",
  * type 4). UX_ENOTFOUND, with err unchanged: any other note, one without content, or a Go build ID
  * with characters that the text form does not allow (users can set it to any text, which then
- * identifies nothing). UX_ELIMIT: a GNU build ID longer than UX_ID_GNU_MOST.
+ * identifies nothing). UX_ELIMIT: a GNU build ID longer than UX_ID_GNU_MAX.
  */
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
 			   struct ux_id *ret, struct ux_error *err) ux_must;
@@ -84,13 +84,13 @@ enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes
  */
 
 enum {
-	UX_ID_SET_MOST = 8, /* GNU, Go, File ID, UUID, and as many aliases of one binary */
+	UX_ID_SET_MAX = 8, /* GNU, Go, File ID, UUID, and as many aliases of one binary */
 };
 
 /* Plain data, in the order in which IDs were added. Zeroed is empty. */
 struct ux_id_set {
 	size_t size;
-	struct ux_id ids[UX_ID_SET_MOST];
+	struct ux_id ids[UX_ID_SET_MAX];
 };
 
 /* Adds id unless it is there already or is empty. UX_ELIMIT when the set is full. */

@@ -15,8 +15,8 @@ static const struct id_kind {
 	enum ux_id_type type;
 	size_t max;
 } id_kinds[] = {
-	{"gnu:", UX_ID_GNU, 2 * UX_ID_GNU_MOST},
-	{"go:", UX_ID_GO, UX_ID_GO_MOST},
+	{"gnu:", UX_ID_GNU, 2 * UX_ID_GNU_MAX},
+	{"go:", UX_ID_GO, UX_ID_GO_MAX},
 	{"file:", UX_ID_FILE, 2 * UX_ID_FILE_SIZE},
 	{"uuid:", UX_ID_UUID, 2 * UX_ID_FILE_SIZE},
 	{"cubin-crc:", UX_ID_CUBIN_CRC, 2 * UX_ID_CUBIN_CRC_SIZE},

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-	PROGRAMS_MOST = 65536,
-	ARRAY_MOST = 64 << 20, /* bytes of one array */
+	PROGRAMS_MAX = 65536,
+	ARRAY_MAX = 64 << 20, /* bytes of one array */
 };
 
 /* Buffers for the arrays of a program, which the kernel fills. */
@@ -67,7 +67,7 @@ static enum ux_code bpf_info_read(int fd, void *info, uint32_t size, struct ux_e
 static enum ux_code bpf_array_alloc(void *ret, uint64_t n, uint64_t size, struct ux_error *err)
 {
 	void *p = NULL;
-	if (size > ARRAY_MOST || n > ARRAY_MOST / ux_max(size, (uint64_t)1))
+	if (size > ARRAY_MAX || n > ARRAY_MAX / ux_max(size, (uint64_t)1))
 		return ux_error_set(err, UX_ELIMIT, "a BPF program has too many records: %" PRIu64,
 				    n);
 	if (n * size > 0 && !(p = calloc((size_t)n, (size_t)size)))
@@ -164,7 +164,7 @@ static enum ux_code bpf_program_add(struct ux_bpf_code *code, int fd, struct ux_
 static enum ux_code bpf_programs_read_all(struct ux_bpf_programs *p, struct ux_error *err)
 {
 	uint32_t id = 0;
-	for (unsigned n = 0; n < PROGRAMS_MOST; n++) {
+	for (unsigned n = 0; n < PROGRAMS_MAX; n++) {
 		UX_FD(fd);
 		union bpf_attr attr;
 		struct ux_error why = UX_ERROR_INIT;

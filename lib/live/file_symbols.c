@@ -11,12 +11,12 @@
 
 enum {
 	PAGE = 4096, /* the smallest page size of any system */
-	LOADS_MOST = 4096,
-	SECTIONS_MOST = 65536, /* code sections */
+	LOADS_MAX = 4096,
+	SECTIONS_MAX = 65536, /* code sections */
 };
 
 enum {
-	INDEX_MOST = 32 << 20 /* bytes of the index of records that are looked up again and again */
+	INDEX_MAX = 32 << 20 /* bytes of the index of records that are looked up again and again */
 };
 
 #define KERNEL_HALF ((uint64_t)1 << 63)
@@ -56,9 +56,9 @@ struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why)
 static enum ux_code file_symbols_read_loads(struct ux_file_symbols *s, const struct ux_elf *elf,
 					    struct ux_error *err)
 {
-	if (elf->n_segments > LOADS_MOST)
+	if (elf->n_segments > LOADS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "has %zu segments; at most %d", elf->n_segments,
-				    LOADS_MOST);
+				    LOADS_MAX);
 	s->loads = calloc(elf->n_segments + 1, sizeof(*s->loads));
 	if (!s->loads)
 		return ux_error_nomem(err);
@@ -87,9 +87,9 @@ static enum ux_code file_symbols_read_sections(struct ux_file_symbols *s, const 
 		n += file_section_is_code(&elf->sections[i]);
 	if (elf->type != ET_REL || n == 0)
 		return UX_OK;
-	if (n > SECTIONS_MOST)
+	if (n > SECTIONS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "has %zu sections of code; at most %d", n,
-				    SECTIONS_MOST);
+				    SECTIONS_MAX);
 	s->sections = calloc(n, sizeof(*s->sections));
 	if (!s->sections)
 		return ux_error_nomem(err);
@@ -163,7 +163,7 @@ enum ux_code ux_file_symbols_create_head(struct ux_bytes head, struct ux_file_sy
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_error none = UX_ERROR_INIT;
-	UX_TRY(ux_elf_open_image(&elf, head, LOADS_MOST, err));
+	UX_TRY(ux_elf_open_image(&elf, head, LOADS_MAX, err));
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s =
 		ux_file_symbols_create_empty(&none);
 	if (!s)
@@ -212,7 +212,7 @@ static bool file_symbols_open_cached(struct ux_file_symbols *s)
 	if (!ux_symbol_cache_find(&s->cache, &s->cached))
 		return false;
 	if (ux_gsym_open(&s->gsym, s->cached.bytes, NULL) == UX_OK && s->gsym.n_functions > 0 &&
-	    ux_gsym_index_open(&s->gsym, INDEX_MOST, NULL) == UX_OK)
+	    ux_gsym_index_open(&s->gsym, INDEX_MAX, NULL) == UX_OK)
 		return true;
 	(void)ux_file_symbols_drop_cached(s);
 	return false;
@@ -298,7 +298,7 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	if (s->built.size == 0)
 		return UX_OK;
 	UX_TRY(ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err));
-	return ux_gsym_index_open(&s->gsym, INDEX_MOST, err);
+	return ux_gsym_index_open(&s->gsym, INDEX_MAX, err);
 }
 
 enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,

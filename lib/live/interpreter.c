@@ -24,7 +24,7 @@ struct process_memory {
 };
 
 enum {
-	PIECES_MOST = 256 /* per call; the kernel's limit is 1024 */
+	PIECES_MAX = 256 /* per call; the kernel's limit is 1024 */
 };
 
 /* Opens the memory of a process. UX_ENOTFOUND: there is no such process. UX_EDENIED: the
@@ -76,9 +76,9 @@ static bool process_memory_read(void *ctx, uint64_t addr, void *buf, size_t size
 static bool process_memory_read_pieces(void *ctx, const struct ux_memory_piece *pieces, size_t n)
 {
 	const struct process_memory *m = ctx;
-	struct iovec to[PIECES_MOST], from[PIECES_MOST];
-	for (size_t done = 0; done < n; done += PIECES_MOST) {
-		size_t some = ux_min(n - done, (size_t)PIECES_MOST), size = 0;
+	struct iovec to[PIECES_MAX], from[PIECES_MAX];
+	for (size_t done = 0; done < n; done += PIECES_MAX) {
+		size_t some = ux_min(n - done, (size_t)PIECES_MAX), size = 0;
 		for (size_t i = 0; i < some; i++) {
 			const struct ux_memory_piece *p = &pieces[done + i];
 			to[i] = (struct iovec){p->buf, p->size};

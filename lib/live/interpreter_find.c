@@ -148,7 +148,7 @@ static enum ux_code php_root_find(const struct mapped_elf *e, const struct ux_me
 enum {
 	PYTHON_OLDEST = 7, /* range of minor versions 3.x that are recognised by their text */
 	PYTHON_NEWEST = 12,
-	PYTHON_SEARCH_MOST = 64 << 20, /* bytes of writable data */
+	PYTHON_SEARCH_MAX = 64 << 20, /* bytes of writable data */
 	PYTHON_SEARCH_CHUNK = 1 << 16,
 	PYTHON_SEARCH_TRIES = 1 << 18, /* addresses in one file, of which each costs a few reads */
 };
@@ -296,7 +296,7 @@ static bool python_runtime_search_segments(const struct mapped_elf *e, struct py
 {
 	for (size_t i = 0; i < e->elf.n_segments; i++) {
 		const struct ux_elf_segment *s = &e->elf.segments[i];
-		if (s->type != PT_LOAD || (s->flags & PF_W) == 0 || s->memsz > PYTHON_SEARCH_MOST)
+		if (s->type != PT_LOAD || (s->flags & PF_W) == 0 || s->memsz > PYTHON_SEARCH_MAX)
 			continue;
 		uint64_t start = (e->bias + s->vaddr) & ~(uint64_t)7;
 		if (python_runtime_search(search, start, start + s->memsz, root))
@@ -477,7 +477,7 @@ static enum ux_code interp_search_open(struct interp_search *s, pid_t pid, struc
 {
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	UX_TRY(ux_proc_open(&s->proc, pid, err));
-	UX_TRY(ux_proc_read(s->proc.dir, "maps", UX_PROC_MAPS_MOST, &text, err));
+	UX_TRY(ux_proc_read(s->proc.dir, "maps", UX_PROC_MAPS_MAX, &text, err));
 	return ux_proc_maps_parse(text.bytes, &s->maps, err);
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum {
-	ENVIRONMENT_MOST = 8 << 20,
-	MAP_NAME_MOST = 32, /* "/perf-PID.map" */
+	ENVIRONMENT_MAX = 8 << 20,
+	MAP_NAME_MAX = 32, /* "/perf-PID.map" */
 };
 
 /* Who receives the files. */
@@ -60,7 +60,7 @@ static enum ux_code jit_find_map(const struct jit_finder *s, const struct ux_pro
 	char path[PATH_MAX];
 	UX_FD(fd);
 	struct stat st;
-	if (folder.size > PATH_MAX - MAP_NAME_MOST)
+	if (folder.size > PATH_MAX - MAP_NAME_MAX)
 		return UX_OK;
 	snprintf(path, sizeof(path), "%.*s/perf-%d.map", (int)folder.size,
 		 (const char *)folder.data, (int)pid);
@@ -118,7 +118,7 @@ static enum ux_code jit_find_named_folders(const struct jit_finder *s, const str
 	ux_cleanup(ux_read_deinit) struct ux_read environment = {0};
 	struct ux_bytes folder;
 	size_t at = 0;
-	if (ux_proc_read(p->dir, "environ", ENVIRONMENT_MOST, &environment, NULL) != UX_OK)
+	if (ux_proc_read(p->dir, "environ", ENVIRONMENT_MAX, &environment, NULL) != UX_OK)
 		return UX_OK;
 	while (ux_jit_folder_next(environment.bytes, &at, &folder))
 		UX_TRY(jit_find_folder(s, p, folder, err));

@@ -10,7 +10,7 @@
 
 enum {
 	CHUNK = 1 << 20,
-	LINE_MOST = 16 << 20, /* bytes of a line in a perf map */
+	LINE_BYTES_MAX = 16 << 20, /* bytes of a line in a perf map */
 };
 
 struct ux_jit_file *ux_jit_file_hold(struct ux_jit_file *f)
@@ -141,7 +141,7 @@ static enum ux_code jit_file_feed(struct ux_jit_file *f, const struct jit_window
 	f->failed = f->failed || code != UX_OK;
 	if (used > 0)
 		jit_file_remember(f, w->data, used);
-	if (!f->is_dump && used == 0 && w->size < LINE_MOST)
+	if (!f->is_dump && used == 0 && w->size < LINE_BYTES_MAX)
 		need = 2 * w->size;
 	*ret_need = ux_max(need, (size_t)CHUNK);
 	if (used == 0 &&
@@ -155,8 +155,8 @@ static enum ux_code jit_file_read_on(struct ux_jit_file *f, int fd, struct ux_er
 {
 	ux_cleanup(jit_window_deinit) struct jit_window w = {0};
 	size_t window_size = CHUNK;
-	uint64_t most = f->is_dump ? UINT64_MAX : (uint64_t)UX_PERF_MAP_MOST;
-	while (!f->failed && f->used < most) {
+	uint64_t max = f->is_dump ? UINT64_MAX : (uint64_t)UX_PERF_MAP_MAX;
+	while (!f->failed && f->used < max) {
 		size_t requested = window_size;
 		if (!jit_window_read(&w, fd, f->used, requested))
 			return ux_error_nomem(err);
@@ -215,7 +215,7 @@ static struct ux_jit_file **jit_sources_slot(struct ux_jit_sources *s, const cha
 	for (size_t i = 0; i < s->n; i++)
 		if (s->files[i]->in_root == in_root && strcmp(s->files[i]->path, path) == 0)
 			return &s->files[i];
-	*ret_full = s->n == UX_JIT_FILES_MOST;
+	*ret_full = s->n == UX_JIT_FILES_MAX;
 	struct ux_jit_file *f = *ret_full ? NULL : jit_file_create(path, in_root, is_dump);
 	if (!f)
 		return NULL;
@@ -311,7 +311,7 @@ static enum ux_code jit_sources_update_from_parent(struct ux_jit_sources *s,
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps parent_maps = {0};
 	if (p->parent == 0 || ux_proc_open(&parent, p->parent, NULL) != UX_OK ||
 	    parent.uid != p->uid || parent.started_ns > p->started_ns + UX_JIT_SLACK_NS ||
-	    ux_proc_read(parent.dir, "maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK)
+	    ux_proc_read(parent.dir, "maps", UX_PROC_MAPS_MAX, &text, NULL) != UX_OK)
 		return UX_OK;
 	if (ux_proc_maps_parse(text.bytes, &parent_maps, NULL) != UX_OK)
 		return UX_OK;

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 enum {
-	ADDRESS_MOST = 64, /* bytes of a file that contains an address */
+	ADDRESS_MAX = 64, /* bytes of a file that contains an address */
 };
 
 void ux_kernel_code_free(struct ux_kernel_code *c)
@@ -52,7 +52,7 @@ static uint64_t module_section_start(const struct ux_kernel_loaded *loaded, cons
 	if (strchr(section, '/') || strchr(loaded->module, '/') ||
 	    snprintf(path, sizeof(path), "%s/sys/module/%s/sections/%s", loaded->root,
 		     loaded->module, section) >= PATH_MAX ||
-	    ux_proc_read(AT_FDCWD, path, ADDRESS_MOST, &text, NULL) != UX_OK)
+	    ux_proc_read(AT_FDCWD, path, ADDRESS_MAX, &text, NULL) != UX_OK)
 		return 0;
 	struct ux_bytes s = text.bytes;
 	while (s.size > 0 && s.data[s.size - 1] == '\n')
@@ -138,9 +138,9 @@ bool ux_kernel_code_pc(const struct ux_kernel_code *c, uint64_t addr, uint64_t *
 
 enum {
 	LABELS_BUDGET = 16 << 20,
-	NOTES_MOST = 1 << 20,
-	MODULES_MOST = 16 << 20,
-	RELEASE_MOST = 4096,
+	NOTES_MAX = 1 << 20,
+	MODULES_MAX = 16 << 20,
+	RELEASE_MAX = 4096,
 };
 
 struct ux_kernel *ux_kernel_hold(struct ux_kernel *k)
@@ -164,20 +164,20 @@ void ux_kernel_drop(struct ux_kernel *k)
 }
 
 /* Reads a whole file below root. */
-static enum ux_code kernel_read_file(const char *root, const char *name, size_t most,
+static enum ux_code kernel_read_file(const char *root, const char *name, size_t max,
 				     struct ux_read *ret, struct ux_error *err)
 {
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s%s", root, name) >= PATH_MAX)
 		return ux_error_set(err, UX_EINVAL, "path of %.100s is too long", name);
-	return ux_proc_read(AT_FDCWD, path, most, ret, err);
+	return ux_proc_read(AT_FDCWD, path, max, ret, err);
 }
 
 static void kernel_read_build_id(const char *root, const char *name, char *ret)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read notes = {0};
 	struct ux_id id = {0};
-	if (kernel_read_file(root, name, NOTES_MOST, &notes, NULL) != UX_OK)
+	if (kernel_read_file(root, name, NOTES_MAX, &notes, NULL) != UX_OK)
 		return;
 	struct ux_bytes bytes = ux_kernel_build_id(notes.bytes);
 	if (bytes.size > 0 && ux_id_make(UX_ID_GNU, bytes, &id, NULL) == UX_OK)
@@ -187,8 +187,7 @@ static void kernel_read_build_id(const char *root, const char *name, char *ret)
 static void kernel_read_release(struct ux_kernel *k, const char *root)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	if (kernel_read_file(root, "/proc/sys/kernel/osrelease", RELEASE_MOST, &text, NULL) !=
-	    UX_OK)
+	if (kernel_read_file(root, "/proc/sys/kernel/osrelease", RELEASE_MAX, &text, NULL) != UX_OK)
 		return;
 	struct ux_bytes s = text.bytes;
 	while (s.size > 0 && s.data[s.size - 1] == '\n')
@@ -267,9 +266,9 @@ static enum ux_code kernel_read_symbols(struct kernel_reader *r, struct ux_error
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	/* A kernel without module support has no such list. The ends of symbols are then less
 	 * exact. */
-	if (kernel_read_file(r->root, "/proc/modules", MODULES_MOST, &list, NULL) == UX_OK)
+	if (kernel_read_file(r->root, "/proc/modules", MODULES_MAX, &list, NULL) == UX_OK)
 		UX_TRY(ux_kernel_modules_parse(list.bytes, &r->modules, err));
-	UX_TRY(kernel_read_file(r->root, "/proc/kallsyms", UX_KALLSYMS_MOST, &text, err));
+	UX_TRY(kernel_read_file(r->root, "/proc/kallsyms", UX_KALLSYMS_MAX, &text, err));
 	return ux_kallsyms_parse(text.bytes, &r->modules, &r->to->symbols, err);
 }
 

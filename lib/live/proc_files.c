@@ -19,16 +19,16 @@
 #include <unistd.h>
 
 enum {
-	STAT_MOST = 4096,
-	STATUS_MOST = 1 << 16,
+	STAT_MAX = 4096,
+	STATUS_MAX = 1 << 16,
 	FIRST_READ = 1 << 14,
 	FIELD_START = 22,
-	MEMORY_MOST = 1 << 20, /* enough for a vDSO */
+	MEMORY_MAX = 1 << 20,  /* enough for a vDSO */
 	IN_MEMORY = 128 << 20, /* larger files are spilled to disk */
 };
 
-#define SECOND    INT64_C(1000000000)
-#define FILE_MOST ((uint64_t)16 << 30)
+#define SECOND   INT64_C(1000000000)
+#define FILE_MAX ((uint64_t)16 << 30)
 
 void ux_fd_close(int *fd)
 {
@@ -63,7 +63,7 @@ static ssize_t proc_pread(int fd, void *buf, size_t size, uint64_t off)
 	return (ssize_t)n;
 }
 
-enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read *ret,
+enum ux_code ux_proc_read(int dir, const char *name, size_t max, struct ux_read *ret,
 			  struct ux_error *err)
 {
 	UX_FD(fd);
@@ -75,10 +75,10 @@ enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read
 	for (ssize_t got = 1; got != 0;) {
 		if (size == cap) {
 			cap = cap ? cap * 2 : FIRST_READ;
-			char *more = size < most ? realloc(data, cap) : NULL;
-			if (size >= most)
+			char *more = size < max ? realloc(data, cap) : NULL;
+			if (size >= max)
 				return ux_error_set(err, UX_ELIMIT, "%s exceeds %zu bytes", name,
-						    most);
+						    max);
 			if (!more)
 				return ux_error_nomem(err);
 			data = more;
@@ -95,9 +95,9 @@ enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read
 static enum ux_code proc_read_alloc(struct ux_read *r, uint64_t size, struct ux_error *err)
 {
 	void *region = NULL;
-	if (size > FILE_MOST || size > SIZE_MAX)
+	if (size > FILE_MAX || size > SIZE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "has %" PRIu64 " bytes; the limit is %" PRIu64,
-				    size, FILE_MOST);
+				    size, FILE_MAX);
 	if (size > IN_MEMORY) {
 		struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
 		UX_TRY(ux_spill_map(&spill, (size_t)size, &region, err));
@@ -130,8 +130,8 @@ enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struc
 
 enum {
 	HEAD_BYTES = 1 << 14, /* read at each end of a file */
-	TABLE_MOST = 4 << 20, /* bytes of a table of sections */
-	NOTES_MOST = 1 << 16, /* bytes of the notes of one segment */
+	TABLE_MAX = 4 << 20,  /* bytes of a table of sections */
+	NOTES_MAX = 1 << 16,  /* bytes of the notes of one segment */
 	ELF64_SECTIONS = 40,  /* where the header has the offset of the table of sections */
 	ELF32_SECTIONS = 32,
 };
@@ -158,7 +158,7 @@ static void proc_fill_sections(int fd, struct ux_bytes region)
 		return;
 	for (size_t i = 0; i < field.size; i++)
 		off = off << 8 | field.data[big ? i : field.size - 1 - i];
-	proc_fill_part(fd, region, off, TABLE_MOST);
+	proc_fill_part(fd, region, off, TABLE_MAX);
 }
 
 static void proc_fill_notes(int fd, struct ux_bytes region)
@@ -169,14 +169,14 @@ static void proc_fill_notes(int fd, struct ux_bytes region)
 	for (size_t i = 0; i < elf.n_segments; i++)
 		if (elf.segments[i].type == PT_NOTE)
 			proc_fill_part(fd, region, elf.segments[i].off,
-				       ux_min(elf.segments[i].filesz, (uint64_t)NOTES_MOST));
+				       ux_min(elf.segments[i].filesz, (uint64_t)NOTES_MAX));
 }
 
 enum ux_code ux_proc_read_head(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 {
-	if (size > FILE_MOST || size > SIZE_MAX)
+	if (size > FILE_MAX || size > SIZE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "has %" PRIu64 " bytes; the limit is %" PRIu64,
-				    size, FILE_MOST);
+				    size, FILE_MAX);
 	*ret = (struct ux_read){0};
 	if (size == 0)
 		return UX_OK;
@@ -196,8 +196,8 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 				 struct ux_read *ret, struct ux_error *err)
 {
 	UX_FD(fd);
-	if (end < start || end - start > MEMORY_MOST)
-		return ux_error_set(err, UX_ELIMIT, "exceeds %d bytes", MEMORY_MOST);
+	if (end < start || end - start > MEMORY_MAX)
+		return ux_error_set(err, UX_ELIMIT, "exceeds %d bytes", MEMORY_MAX);
 	fd = openat(p->dir, "mem", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open memory of process %d", (int)p->pid);
@@ -208,7 +208,7 @@ struct ux_bytes ux_proc_own_vdso(void)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
-	if (ux_proc_read(AT_FDCWD, "/proc/self/maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK ||
+	if (ux_proc_read(AT_FDCWD, "/proc/self/maps", UX_PROC_MAPS_MAX, &text, NULL) != UX_OK ||
 	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
 		return UX_BYTES_NONE;
 	for (size_t i = 0; i < maps.list.size; i++) {
@@ -251,7 +251,7 @@ static enum ux_code proc_read_status(struct ux_proc *p, struct ux_error *err)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read status = {0};
 	uint64_t v = 0;
-	UX_TRY(ux_proc_read(p->dir, "status", STATUS_MOST, &status, err));
+	UX_TRY(ux_proc_read(p->dir, "status", STATUS_MAX, &status, err));
 	struct ux_bytes uids = proc_status_line(status.bytes, "Uid:");
 	struct ux_bytes pids = proc_status_line(status.bytes, "NSpid:");
 	struct ux_bytes parent = proc_status_line(status.bytes, "PPid:");
@@ -299,7 +299,7 @@ static struct ux_bytes proc_next_word(struct ux_bytes *s)
 /* Computes the start time of the process, which stat has in clock ticks since boot. */
 static enum ux_code proc_read_start(struct ux_proc *p, struct ux_error *err)
 {
-	char text[STAT_MOST];
+	char text[STAT_MAX];
 	struct ux_bytes stat = UX_BYTES_NONE, word = UX_BYTES_NONE;
 	uint64_t ticks = 0;
 	UX_TRY(proc_read_stat(p, text, sizeof(text), &stat, err));
@@ -347,7 +347,7 @@ enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct u
 {
 	/* Fields of proc_pid_stat(5), counted from 1: start; code, stack, data, arguments. */
 	static const uint8_t selected[] = {FIELD_START, 26, 27, 28, 45, 46, 48, 49, 50, 51};
-	char text[STAT_MOST];
+	char text[STAT_MAX];
 	struct ux_bytes stat = UX_BYTES_NONE;
 	uint64_t hash = 0;
 	UX_TRY(proc_read_stat(p, text, sizeof(text), &stat, err));

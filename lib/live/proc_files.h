@@ -51,7 +51,7 @@ enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct u
 
 /* Reads a whole file of unknown size. UX_ELIMIT: it has more than `most` bytes. dir may be
  * AT_FDCWD. */
-enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read *ret,
+enum ux_code ux_proc_read(int dir, const char *name, size_t max, struct ux_read *ret,
 			  struct ux_error *err) ux_must;
 
 /* Reads a regular file, which may be written to or truncated meanwhile. Missing bytes are 0. */

@@ -8,7 +8,7 @@
 
 enum {
 	PATHS_BUDGET = 128 << 20,
-	MAPS_MOST = 1 << 20,
+	MAPS_MAX = 1 << 20,
 	PERM_SIZE = 4,
 };
 
@@ -132,8 +132,8 @@ static enum ux_code proc_maps_add_line(struct ux_proc_maps *m, struct ux_bytes l
 		m->skipped++;
 		return UX_OK;
 	}
-	if (m->list.size == MAPS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d mappings", MAPS_MOST);
+	if (m->list.size == MAPS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d mappings", MAPS_MAX);
 	if (!proc_maps_add_path(m, path, &map))
 		return ux_arena_fail(&m->arena, err);
 	map.kind = proc_map_classify(&map);

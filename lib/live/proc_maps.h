@@ -9,7 +9,7 @@
 #include "vec.h"
 
 enum {
-	UX_PROC_MAPS_MOST = 64 << 20, /* bytes of the list that are read at most */
+	UX_PROC_MAPS_MAX = 64 << 20, /* bytes of the list that are read at most */
 };
 
 enum ux_proc_map_kind {

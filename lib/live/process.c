@@ -39,7 +39,7 @@ enum ux_code ux_snapshot_read(const struct ux_proc *p, struct ux_snapshot *old,
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	uint64_t generation = 0;
 	UX_TRY(ux_proc_generation(p, &generation, err));
-	UX_TRY(ux_proc_read(p->dir, "maps", UX_PROC_MAPS_MOST, &text, err));
+	UX_TRY(ux_proc_read(p->dir, "maps", UX_PROC_MAPS_MAX, &text, err));
 	uint64_t hash = ux_hash_bytes(text.bytes);
 	if (old && old->generation == generation && old->text_hash == hash) {
 		*ret = ux_snapshot_hold(old);
@@ -130,8 +130,8 @@ enum {
 			      less often */
 };
 
-#define OPTS_LEAST       (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
-#define CACHE_OPTS_LEAST (offsetof(struct ux_process_cache_opts, find_ctx) + sizeof(void *))
+#define OPTS_MIN       (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
+#define CACHE_OPTS_MIN (offsetof(struct ux_process_cache_opts, find_ctx) + sizeof(void *))
 
 /* The opaque public type; the object behind it is a struct ux_symbols_cache. */
 struct ux_process_cache {
@@ -148,7 +148,7 @@ enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *caller,
 {
 	struct ux_process_cache_opts opts;
 	struct ux_symbols_cache *c = NULL;
-	UX_TRY(ux_sized_read(&opts, sizeof(opts), CACHE_OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), CACHE_OPTS_MIN, caller, err));
 	UX_TRY(ux_symbols_cache_create(&opts, &c, err));
 	*ret = (struct ux_process_cache *)(void *)c;
 	return UX_OK;
@@ -209,7 +209,7 @@ static enum ux_code process_create(const struct ux_process_opts *caller,
 				   struct ux_process_opts *opts, struct ux_process **ret,
 				   struct ux_error *err)
 {
-	UX_TRY(ux_sized_read(opts, sizeof(*opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(opts, sizeof(*opts), OPTS_MIN, caller, err));
 	if (opts->flags != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts->flags);
 	ux_cleanup(process_close_guard) struct ux_process *p = calloc(1, sizeof(*p));

@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 enum {
-	UX_JIT_FILES_MOST = 32, /* files of one process */
+	UX_JIT_FILES_MAX = 32, /* files of one process */
 	UX_JIT_SEEN = 64, /* bytes at the start and at the end of what was read, by which a file is
 			     recognised */
 };
@@ -61,7 +61,7 @@ UX_VEC(ux_jit_ranges, struct ux_jit_range);
 struct ux_jit_sources {
 	atomic_uint refs;
 	pthread_rwlock_t lock; /* guards the fields below and the contents of the files */
-	struct ux_jit_file *files[UX_JIT_FILES_MOST]; /* in order of precedence: jitdumps first */
+	struct ux_jit_file *files[UX_JIT_FILES_MAX]; /* in order of precedence: jitdumps first */
 	size_t n;
 	bool inherited; /* the files belong to the parent process, and apply only to `ranges` */
 	struct ux_jit_ranges ranges; /* memory of code that the process has inherited by fork */

@@ -128,7 +128,7 @@ static enum ux_code process_answer_pc(struct process_query *q, struct ux_process
 				      const struct ux_file_symbols *s, uint64_t pc,
 				      struct ux_error *err)
 {
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	struct ux_error why = UX_ERROR_INIT;
 	uint64_t start = 0;
 	size_t n = 0;
@@ -141,7 +141,7 @@ static enum ux_code process_answer_pc(struct process_query *q, struct ux_process
 		UX_TRY(process_answer_set_text(q, &a->lost, &s->lost, err));
 	if (ux_file_symbols_is_empty(s))
 		return process_answer_failed(q, a, &s->why, /* unreadable= */ false, err);
-	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MOST, &n, &why);
+	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MAX, &n, &why);
 	if (code == UX_OK) {
 		if (ux_gsym_extent(&s->gsym, pc, &start, &a->function_size, NULL) != UX_OK)
 			a->function_size = 0;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 enum {
-	ENTRIES_MOST = 512, /* above this number, entries that are not in use are evicted */
+	ENTRIES_MAX = 512, /* above this number, entries that are not in use are evicted */
 };
 
 struct symbols_key {
@@ -110,7 +110,7 @@ enum ux_code ux_symbols_cache_create(const struct ux_process_cache_opts *opts,
 {
 	struct ux_symbols_cache *c = calloc(1, sizeof(*c));
 	const struct ux_cache_opts entries = {.value_size = sizeof(struct symbols_entry *),
-					      .entries_most = ENTRIES_MOST,
+					      .entries_max = ENTRIES_MAX,
 					      .evict = symbols_entry_evict,
 					      .is_busy = symbols_entry_is_busy};
 	if (!c || !symbols_cache_copy_strings(c, opts) || !ux_cache_init(&c->entries, &entries)) {

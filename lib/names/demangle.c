@@ -172,7 +172,7 @@ static bool demangle_any(struct ux_bytes name, const struct ux_demangle_how *how
 		return demangle_marked(name, how, text, out);
 	size_t before = out->size;
 	bool ok = (how->schemes & UX_SCHEME_OTHERS) != 0 && ux_demangle_plain(name, how->mode, out);
-	if (ok && out->size - before <= UX_DEMANGLE_TEXT_MOST)
+	if (ok && out->size - before <= UX_DEMANGLE_TEXT_MAX)
 		return true;
 	out->size = before;
 	return false;
@@ -194,16 +194,16 @@ static size_t demangle_size_to_at(struct ux_bytes name, const struct ux_demangle
 unsigned ux_demangle_steps(struct ux_bytes name, const struct ux_demangle_how *how,
 			   struct ux_out *out)
 {
-	char buffer[UX_DEMANGLE_TEXT_MOST];
+	char buffer[UX_DEMANGLE_TEXT_MAX];
 	struct ux_name_text text = ux_name_text_make(buffer, sizeof(buffer));
 	struct ux_bytes linkage = ux_bytes(name.data, demangle_size_to_at(name, how));
 	bool readable = how->mode != UX_DEMANGLE_NONE && how->schemes != 0 && !out->failed &&
-			linkage.size <= UX_DEMANGLE_NAME_MOST && linkage.size >= 3 &&
+			linkage.size <= UX_DEMANGLE_NAME_MAX && linkage.size >= 3 &&
 			!memchr(linkage.data, 0, linkage.size);
 	if (!readable || !demangle_any(linkage, how, &text, out))
 		ux_out_put(out, linkage.data, linkage.size);
 	ux_out_put(out, name.data + linkage.size, name.size - linkage.size);
-	return UX_NAME_STEPS_MOST - text.steps;
+	return UX_NAME_STEPS_MAX - text.steps;
 }
 
 void ux_demangle_as(struct ux_bytes name, const struct ux_demangle_how *how, struct ux_out *out)

@@ -8,8 +8,8 @@
 #include "unhex/demangle.h"
 
 enum {
-	UX_DEMANGLE_NAME_MOST = 8192,  /* a longer linkage name is not demangled */
-	UX_DEMANGLE_TEXT_MOST = 65536, /* so is one whose text would be longer than this */
+	UX_DEMANGLE_NAME_MAX = 8192,  /* a longer linkage name is not demangled */
+	UX_DEMANGLE_TEXT_MAX = 65536, /* so is one whose text would be longer than this */
 };
 
 /* "none", "short", "full" or "templates-elided"; false for any other word. */

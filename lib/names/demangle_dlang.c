@@ -198,7 +198,7 @@ static bool dlang_identifier_of(struct dlang *d)
 static bool dlang_identifier(struct dlang *d)
 {
 	if (!ux_name_text_charge(d->text, DLANG_IDENTIFIER_STEPS) ||
-	    !ux_name_text_enter(d->text, DLANG_DEPTH_MOST))
+	    !ux_name_text_enter(d->text, DLANG_DEPTH_MAX))
 		return false;
 	bool ok = dlang_identifier_of(d);
 	d->text->depth--;
@@ -287,7 +287,7 @@ static bool dlang_symbol_type(struct dlang *d)
 bool dlang_symbol(struct dlang *d)
 {
 	char *outer = d->symbol;
-	if (!ux_name_text_enter(d->text, DLANG_DEPTH_MOST))
+	if (!ux_name_text_enter(d->text, DLANG_DEPTH_MAX))
 		return false;
 	d->symbol = d->text->pos;
 	d->pos += 2;

@@ -31,7 +31,7 @@ static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 		int digit = ux_hex_digit((char)s.data[i]);
 		bool surrogate = c >= 0xd800 && c < 0xe000;
 		if (s.data[i] == 'U' && i > 0 && c > 0 && c < 0x110000 && !surrogate) {
-			char text[UX_UTF8_MOST];
+			char text[UX_UTF8_MAX];
 			ux_out_put(out, text, ux_utf8_encode(c, text));
 			return i + 1;
 		}
@@ -46,13 +46,13 @@ static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 static size_t haskell_tuple(struct ux_bytes s, struct ux_out *out)
 {
 	enum {
-		MOST = 99
+		MAX = 99
 	};
 	unsigned n = 0;
 	size_t i = 0;
 	for (; i < s.size && i < 2 && ux_is_digit(s.data[i]); i++)
 		n = n * 10 + (unsigned)(s.data[i] - '0');
-	if (i == 0 || i == s.size || n > MOST || (s.data[i] != 'T' && s.data[i] != 'H'))
+	if (i == 0 || i == s.size || n > MAX || (s.data[i] != 'T' && s.data[i] != 'H'))
 		return 0;
 	bool unboxed = s.data[i] == 'H';
 	ux_out_cstr(out, unboxed ? "(#" : "(");

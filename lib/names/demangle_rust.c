@@ -10,8 +10,8 @@
 #include "text.h"
 
 enum {
-	RUST_DEPTH_MOST = 300, /* of paths, types and constants; a level takes about 300 bytes */
-	RUST_LIFETIMES_MOST = 4096,
+	RUST_DEPTH_MAX = 300, /* of paths, types and constants; a level takes about 300 bytes */
+	RUST_LIFETIMES_MAX = 4096,
 };
 
 struct rust {
@@ -80,7 +80,7 @@ static bool rust_eat(struct rust *r, char c)
 
 static bool rust_enter(struct rust *r)
 {
-	if (ux_name_text_enter(r->text, RUST_DEPTH_MOST))
+	if (ux_name_text_enter(r->text, RUST_DEPTH_MAX))
 		return true;
 	rust_fail(r);
 	return false;
@@ -214,7 +214,7 @@ static uint64_t rust_binder(struct rust *r)
 	uint64_t n = rust_optional_number(r, 'G');
 	if (n == 0)
 		return 0;
-	if (n > RUST_LIFETIMES_MOST || r->lifetimes > RUST_LIFETIMES_MOST ||
+	if (n > RUST_LIFETIMES_MAX || r->lifetimes > RUST_LIFETIMES_MAX ||
 	    !ux_name_text_charge(r->text, n)) {
 		rust_fail(r);
 		return 0;

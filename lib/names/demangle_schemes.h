@@ -13,7 +13,7 @@
  * Any thread.
  */
 
-/* As ux_demangle_as(), but returns the steps that it took, at most UX_NAME_STEPS_MOST. */
+/* As ux_demangle_as(), but returns the steps that it took, at most UX_NAME_STEPS_MAX. */
 unsigned ux_demangle_steps(struct ux_bytes name, const struct ux_demangle_how *how,
 			   struct ux_out *out);
 

@@ -7,9 +7,9 @@
 #include "text.h"
 
 enum {
-	DLANG_DEPTH_MOST = 192, /* recursion limit of types, symbols and values; a level takes about
+	DLANG_DEPTH_MAX = 192, /* recursion limit of types, symbols and values; a level takes about
 				   300 bytes */
-	DLANG_DIGITS_MOST = 9,  /* of a length or a count */
+	DLANG_DIGITS_MAX = 9,  /* of a length or a count */
 	DLANG_IDENTIFIER_STEPS = 4,
 };
 
@@ -60,7 +60,7 @@ ux_inline bool dlang_number(struct dlang *d, size_t *ret)
 {
 	size_t v = 0, n = 0;
 	for (; ux_is_digit(dlang_peek(d)); d->pos++, n++) {
-		if (n == DLANG_DIGITS_MOST)
+		if (n == DLANG_DIGITS_MAX)
 			return false;
 		v = v * 10 + (size_t)(*d->pos - '0');
 	}

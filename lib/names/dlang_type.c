@@ -185,7 +185,7 @@ static bool dlang_value_of(struct dlang *d, char c, char type)
 /* type: the first letter of the value's type, which tells how a number is written. */
 bool dlang_value(struct dlang *d, char type)
 {
-	if (d->pos == d->end || !ux_name_text_enter(d->text, DLANG_DEPTH_MOST))
+	if (d->pos == d->end || !ux_name_text_enter(d->text, DLANG_DEPTH_MAX))
 		return false;
 	bool ok = dlang_value_of(d, *d->pos, type);
 	d->text->depth--;
@@ -481,7 +481,7 @@ static bool dlang_type_of(struct dlang *d, char c)
 bool dlang_type(struct dlang *d)
 {
 	const char *basic = dlang_basic_type(dlang_peek(d));
-	if (!ux_name_text_enter(d->text, DLANG_DEPTH_MOST))
+	if (!ux_name_text_enter(d->text, DLANG_DEPTH_MAX))
 		return false;
 	if (basic) {
 		d->pos++;

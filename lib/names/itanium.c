@@ -246,7 +246,7 @@ bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
 		       : ux_bytes_starts(name, UX_STR("___Z")) ? 2
 							       : 0;
 	name = ux_bytes(name.data + block, name.size - block);
-	if (name.size > ITANIUM_NAME_MOST || !ux_bytes_starts(name, UX_STR("_Z")))
+	if (name.size > ITANIUM_NAME_MAX || !ux_bytes_starts(name, UX_STR("_Z")))
 		return false;
 	const char *pos = NULL, *end = (const char *)name.data + name.size;
 	bool direct = !block && !style.tree && style.parameters && !style.elide && !style.llvm;

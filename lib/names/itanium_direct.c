@@ -17,10 +17,10 @@ static bool direct_number(struct direct *d, unsigned *ret)
 {
 	const char *from = d->pos;
 	unsigned v = 0;
-	for (; d->pos < d->end && ux_is_digit(*d->pos) && v <= DIRECT_NAME_MOST; d->pos++)
+	for (; d->pos < d->end && ux_is_digit(*d->pos) && v <= DIRECT_NAME_MAX; d->pos++)
 		v = v * 10 + (unsigned)(*d->pos - '0');
 	*ret = v;
-	return d->pos > from && v <= DIRECT_NAME_MOST;
+	return d->pos > from && v <= DIRECT_NAME_MAX;
 }
 
 /* --- parts of names --------------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ bool direct_name(struct direct *d, bool naming, struct direct_named *named)
 {
 	bool read = false;
 	*named = (struct direct_named){0};
-	if (!ux_name_text_enter(&d->t, DIRECT_DEPTH_MOST))
+	if (!ux_name_text_enter(&d->t, DIRECT_DEPTH_MAX))
 		return false;
 	if (direct_peek(d) == 'N')
 		read = direct_nested_name(d, naming, named);
@@ -349,7 +349,7 @@ static bool direct_thunk(struct direct *d)
 bool direct_encoding(struct direct *d, enum direct_part part)
 {
 	if (direct_peek(d) == 'T' || direct_peek(d) == 'G' ||
-	    !ux_name_text_enter(&d->t, DIRECT_DEPTH_MOST))
+	    !ux_name_text_enter(&d->t, DIRECT_DEPTH_MAX))
 		return false;
 	unsigned first_arg = d->first_arg, n_args = d->n_args, n_items = d->n_items,
 		 context = d->context, marks = d->marks;
@@ -389,12 +389,12 @@ static bool direct_put_returned(struct direct *d)
 bool itanium_direct(struct ux_bytes name, struct ux_name_text *text, const char **ret_end)
 {
 	struct direct d;
-	if (name.size > DIRECT_NAME_MOST)
+	if (name.size > DIRECT_NAME_MAX)
 		return false;
 	d.pos = (const char *)name.data + 2;
 	d.end = (const char *)name.data + name.size;
 	d.t = *text;
-	d.t.steps = ux_min(text->steps, (unsigned)DIRECT_STEPS_MOST);
+	d.t.steps = ux_min(text->steps, (unsigned)DIRECT_STEPS_MAX);
 	d.n_subs = d.n_args = d.first_arg = d.n_items = d.context = d.n_contexts = 0;
 	d.marks = d.n_elements = d.first_varying = 0;
 	d.element = -1;

@@ -6,13 +6,13 @@
 #include "itanium_tree.h"
 
 enum {
-	DIRECT_NAME_MOST = 2048,
-	DIRECT_SUBS_MOST = 160,
-	DIRECT_ARGS_MOST = 48,
-	DIRECT_ITEMS_MOST = 48,
-	DIRECT_DEPTH_MOST = 80, /* the tree's limit is hit later */
-	DIRECT_STEPS_MOST = 4096,
-	DIRECT_ASIDE_MOST = 4096,
+	DIRECT_NAME_MAX = 2048,
+	DIRECT_SUBS_MAX = 160,
+	DIRECT_ARGS_MAX = 48,
+	DIRECT_ITEMS_MAX = 48,
+	DIRECT_DEPTH_MAX = 80, /* the tree's limit is hit later */
+	DIRECT_STEPS_MAX = 4096,
+	DIRECT_ASIDE_MAX = 4096,
 };
 
 /* What is known of a type that was written; 0 as a function's result: it cannot be. */
@@ -64,10 +64,10 @@ struct direct {
 	const char *returned; /* the one that the name has */
 	size_t n_returned;    /* its size; 0: it has none */
 	size_t n_special;     /* bytes in front of it */
-	struct direct_text subs[DIRECT_SUBS_MOST];
-	struct direct_text args[DIRECT_ARGS_MOST];
-	struct direct_text items[DIRECT_ITEMS_MOST];
-	char asides[DIRECT_ASIDE_MOST];
+	struct direct_text subs[DIRECT_SUBS_MAX];
+	struct direct_text args[DIRECT_ARGS_MAX];
+	struct direct_text items[DIRECT_ITEMS_MAX];
+	char asides[DIRECT_ASIDE_MAX];
 };
 
 /* What of a function is written. */
@@ -121,7 +121,7 @@ ux_inline uint16_t direct_here(const struct direct *d)
 ux_inline bool direct_add_text(struct direct *d, const char *at, size_t size, unsigned flags,
 			       const struct direct_named *named)
 {
-	if (ux_unlikely(d->n_subs == DIRECT_SUBS_MOST || d->t.failed))
+	if (ux_unlikely(d->n_subs == DIRECT_SUBS_MAX || d->t.failed))
 		return false;
 	d->subs[d->n_subs++] = (struct direct_text){
 		.at = at,
@@ -174,7 +174,7 @@ ux_inline bool direct_sequence(struct direct *d, unsigned base, unsigned *ret)
 				 : base == 36 && c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 10
 								      : base;
 		v = v * base + digit;
-		if (digit >= base || v > DIRECT_NAME_MOST)
+		if (digit >= base || v > DIRECT_NAME_MAX)
 			return false;
 	}
 	*ret = any ? v + 1 : 0;

@@ -239,7 +239,7 @@ static bool direct_argument_pack(struct direct *d, bool naming)
 	while (!direct_eat(d, 'E')) {
 		direct_list_next(d, &list);
 		unsigned flags = direct_argument(d);
-		if (!flags || (naming && d->n_items == DIRECT_ITEMS_MOST))
+		if (!flags || (naming && d->n_items == DIRECT_ITEMS_MAX))
 			return false;
 		if (naming)
 			d->items[d->n_items++] = (struct direct_text){
@@ -268,7 +268,7 @@ bool direct_template_args(struct direct *d, bool naming)
 			arg.flags = (uint16_t)direct_argument(d);
 		else if (!direct_argument_pack(d, naming))
 			return false;
-		if (!arg.flags || (naming && d->n_args == DIRECT_ARGS_MOST))
+		if (!arg.flags || (naming && d->n_args == DIRECT_ARGS_MAX))
 			return false;
 		arg.at = list.item;
 		arg.size = (uint32_t)(d->t.pos - list.item);
@@ -543,7 +543,7 @@ unsigned direct_type(struct direct *d)
 		direct_put_word(d, itanium_builtins[c - 'a'] - 1U);
 		return DIRECT_GOOD;
 	}
-	if (!ux_name_text_enter(&d->t, DIRECT_DEPTH_MOST))
+	if (!ux_name_text_enter(&d->t, DIRECT_DEPTH_MAX))
 		return 0;
 	unsigned marks = d->marks;
 	d->marks = 0;

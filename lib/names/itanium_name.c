@@ -438,7 +438,7 @@ static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 /* False when template parameters refer to each other in a cycle. */
 static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 {
-	for (unsigned i = 0; i <= ITANIUM_ARGS_MOST; i++) {
+	for (unsigned i = 0; i <= ITANIUM_ARGS_MAX; i++) {
 		if (p->nodes[node].kind != ITANIUM_PARAMETER)
 			return true;
 		node = p->nodes[node].a;

@@ -6,7 +6,7 @@
 #include "itanium_tree.h"
 
 enum {
-	ITANIUM_PRINT_DEPTH_MOST =
+	ITANIUM_PRINT_DEPTH_MAX =
 		768, /* deepest nesting of nodes, each of about 200 bytes of stack */
 };
 
@@ -67,7 +67,7 @@ ux_inline const struct itanium_node *itanium_at(const struct itanium_printer *w,
 
 ux_inline bool itanium_print_enter(struct itanium_printer *w)
 {
-	return ux_name_text_enter(&w->text, ITANIUM_PRINT_DEPTH_MOST);
+	return ux_name_text_enter(&w->text, ITANIUM_PRINT_DEPTH_MAX);
 }
 
 ux_inline void itanium_put_number(struct itanium_printer *w, unsigned v)

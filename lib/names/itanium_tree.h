@@ -81,12 +81,12 @@ enum {
 };
 
 enum {
-	ITANIUM_NAME_MOST = 8192,  /* longest name in bytes: offsets have 16 bits */
-	ITANIUM_NODES_MOST = 8192, /* each byte of a name makes about one node */
-	ITANIUM_SUBS_MOST = 1024,
-	ITANIUM_ARGS_MOST = 256,
-	ITANIUM_HEADS_MOST = 64,
-	ITANIUM_DEPTH_MOST =
+	ITANIUM_NAME_MAX = 8192,  /* longest name in bytes: offsets have 16 bits */
+	ITANIUM_NODES_MAX = 8192, /* each byte of a name makes about one node */
+	ITANIUM_SUBS_MAX = 1024,
+	ITANIUM_ARGS_MAX = 256,
+	ITANIUM_HEADS_MAX = 64,
+	ITANIUM_DEPTH_MAX =
 		192, /* recursion limit of the grammar; a level takes about 1 KB of stack */
 };
 
@@ -128,14 +128,14 @@ struct itanium {
 			       belong to the operator, and the type may refer to arguments that
 			       follow later. */
 	uint8_t flags;      /* flags of the last nested name */
-	uint16_t subs[ITANIUM_SUBS_MOST];
-	uint16_t sub_contexts[ITANIUM_SUBS_MOST]; /* the context in which each was read: see
+	uint16_t subs[ITANIUM_SUBS_MAX];
+	uint16_t sub_contexts[ITANIUM_SUBS_MAX]; /* the context in which each was read: see
 						     itanium_here() */
-	uint16_t args[ITANIUM_ARGS_MOST];         /* arguments of the current template */
-	uint16_t forward[ITANIUM_ARGS_MOST];      /* PARAMETER nodes whose argument follows later */
-	uint16_t heads[ITANIUM_HEADS_MOST];
-	struct itanium_node nodes[ITANIUM_NODES_MOST];
-	struct itanium_written written[ITANIUM_NODES_MOST]; /* only those of shared nodes are set */
+	uint16_t args[ITANIUM_ARGS_MAX];         /* arguments of the current template */
+	uint16_t forward[ITANIUM_ARGS_MAX];      /* PARAMETER nodes whose argument follows later */
+	uint16_t heads[ITANIUM_HEADS_MAX];
+	struct itanium_node nodes[ITANIUM_NODES_MAX];
+	struct itanium_written written[ITANIUM_NODES_MAX]; /* only those of shared nodes are set */
 };
 
 ux_inline char itanium_peek(const struct itanium *p)
@@ -168,7 +168,7 @@ ux_inline bool itanium_eat2(struct itanium *p, const char *two)
 ux_inline uint16_t itanium_node(struct itanium *p, enum itanium_kind kind, uint16_t a, uint16_t b,
 				uint16_t c)
 {
-	if (ux_unlikely(p->n_nodes == ITANIUM_NODES_MOST))
+	if (ux_unlikely(p->n_nodes == ITANIUM_NODES_MAX))
 		return 0;
 	p->nodes[p->n_nodes] = (struct itanium_node){.kind = (uint8_t)kind, .a = a, .b = b, .c = c};
 	return (uint16_t)p->n_nodes++;
@@ -197,7 +197,7 @@ ux_inline uint16_t itanium_share(struct itanium *p, uint16_t node)
 /* Records node for later S_; returns it, or 0 when there are too many. */
 ux_inline uint16_t itanium_add_substitution(struct itanium *p, uint16_t node)
 {
-	if (ux_unlikely(node == 0 || p->n_subs == ITANIUM_SUBS_MOST))
+	if (ux_unlikely(node == 0 || p->n_subs == ITANIUM_SUBS_MAX))
 		return 0;
 	p->sub_contexts[p->n_subs] = itanium_here(p);
 	p->subs[p->n_subs++] = node;
@@ -436,7 +436,7 @@ bool itanium_sequence(struct itanium *p, unsigned base, uint16_t *ret);
  */
 ux_inline bool itanium_enter(struct itanium *p)
 {
-	return ux_name_text_enter(p->text, ITANIUM_DEPTH_MOST);
+	return ux_name_text_enter(p->text, ITANIUM_DEPTH_MAX);
 }
 
 ux_inline uint16_t itanium_leave(struct itanium *p, uint16_t result)

@@ -290,7 +290,7 @@ uint16_t itanium_template_param(struct itanium *p)
 	if (p->in_constraint) /* T1, as LLVM writes it: the template is Ss, or a class around it */
 		return itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
 				    (uint16_t)(p->pos - 1 - from), 0);
-	if (!p->in_conversion || p->n_forward == ITANIUM_ARGS_MOST)
+	if (!p->in_conversion || p->n_forward == ITANIUM_ARGS_MAX)
 		return 0;
 	uint16_t node = itanium_node(p, ITANIUM_PARAMETER, 0, number, 0);
 	if (node)
@@ -519,7 +519,7 @@ static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
 	uint16_t number = 0;
 	for (unsigned i = 0; i < p->n_heads; i++)
 		number = (uint16_t)(number + (p->nodes[p->heads[i]].a == (uint16_t)kind));
-	if (p->n_heads == ITANIUM_HEADS_MOST)
+	if (p->n_heads == ITANIUM_HEADS_MAX)
 		return 0;
 	uint16_t node =
 		itanium_node(p, ITANIUM_HEAD_NAME, (uint16_t)kind, number, (uint16_t)p->n_heads);
@@ -530,7 +530,7 @@ static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
 /* Reads Tt: a template template parameter, whose own parameters get new names, up to E. */
 static uint16_t itanium_template_head(struct itanium *p)
 {
-	uint16_t outer[ITANIUM_HEADS_MOST], heads = 0, constraint = 0;
+	uint16_t outer[ITANIUM_HEADS_MAX], heads = 0, constraint = 0;
 	unsigned n_heads = p->n_heads;
 	memcpy(outer, p->heads, n_heads * sizeof(*outer));
 	p->n_heads = 0;
@@ -648,7 +648,7 @@ uint16_t itanium_template_args(struct itanium *p, uint16_t name, bool naming)
 		uint16_t item = itanium_template_arg(p);
 		if (!itanium_append(p, &items, item))
 			return 0;
-		if (naming && p->n_args == ITANIUM_ARGS_MOST)
+		if (naming && p->n_args == ITANIUM_ARGS_MAX)
 			return 0;
 		if (naming)
 			p->args[p->n_args++] = item;

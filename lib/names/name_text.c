@@ -26,7 +26,7 @@ void ux_name_text_hex(struct ux_name_text *t, uint64_t v)
 
 void ux_name_text_utf8(struct ux_name_text *t, uint32_t c)
 {
-	char bytes[UX_UTF8_MOST];
+	char bytes[UX_UTF8_MAX];
 	ux_name_text_put(t, bytes, ux_utf8_encode(c, bytes));
 }
 
@@ -49,7 +49,7 @@ void ux_name_text_rotate(struct ux_name_text *t, char *first, char *middle)
 }
 
 enum {
-	PUNYCODE_LETTERS_MOST = 512, /* longest identifier in code points */
+	PUNYCODE_LETTERS_MAX = 512, /* longest identifier in code points */
 	PUNYCODE_BASE = 36,
 	PUNYCODE_T_MIN = 1,
 	PUNYCODE_T_MAX = 26,
@@ -108,7 +108,7 @@ static size_t punycode_decode(const char *s, size_t n, enum ux_punycode form, ui
 	const char *end = s + n, *mark = memrchr(s, '_', n);
 	size_t m = 0;
 	for (; mark && s < mark; s++) {
-		if (m == PUNYCODE_LETTERS_MOST || (unsigned char)*s >= 0x80)
+		if (m == PUNYCODE_LETTERS_MAX || (unsigned char)*s >= 0x80)
 			return 0;
 		letters[m++] = (unsigned char)*s;
 	}
@@ -116,7 +116,7 @@ static size_t punycode_decode(const char *s, size_t n, enum ux_punycode form, ui
 	unsigned letter = PUNYCODE_FIRST_LETTER, i = 0, bias = PUNYCODE_FIRST_BIAS;
 	while (s < end) {
 		unsigned before = i;
-		if (m == PUNYCODE_LETTERS_MOST || !punycode_add_delta(&s, end, bias, form, &i))
+		if (m == PUNYCODE_LETTERS_MAX || !punycode_add_delta(&s, end, bias, form, &i))
 			return 0;
 		unsigned size = (unsigned)m + 1;
 		bias = punycode_adapt(i - before, size, before == 0);
@@ -133,7 +133,7 @@ static size_t punycode_decode(const char *s, size_t n, enum ux_punycode form, ui
 
 void ux_name_text_punycode(struct ux_name_text *t, const char *s, size_t n, enum ux_punycode form)
 {
-	uint32_t letters[PUNYCODE_LETTERS_MOST];
+	uint32_t letters[PUNYCODE_LETTERS_MAX];
 	size_t m = ux_name_text_charge(t, n) ? punycode_decode(s, n, form, letters) : 0;
 	if (m == 0)
 		ux_name_text_fail(t);

@@ -11,7 +11,7 @@ enum {
 	 * of a grammar or one node of a tree, 10 to 100 ns, so hostile names take at most 10 ms.
 	 * The costliest of a million real names takes 18,000.
 	 */
-	UX_NAME_STEPS_MOST = 1 << 16,
+	UX_NAME_STEPS_MAX = 1 << 16,
 	UX_NAME_STEP_BYTES = 64, /* bytes that may be moved or compared for one step */
 };
 
@@ -31,7 +31,7 @@ struct ux_name_text {
 ux_inline struct ux_name_text ux_name_text_make(char *buffer, size_t size)
 {
 	return (struct ux_name_text){
-		.start = buffer, .pos = buffer, .end = buffer + size, .steps = UX_NAME_STEPS_MOST};
+		.start = buffer, .pos = buffer, .end = buffer + size, .steps = UX_NAME_STEPS_MAX};
 }
 
 ux_inline void ux_name_text_fail(struct ux_name_text *t)
@@ -60,9 +60,9 @@ ux_inline bool ux_name_text_charge_bytes(struct ux_name_text *t, size_t n)
 /*
  * Enters a level of recursion, which costs one step. After each true the caller must do `depth--`.
  */
-ux_inline bool ux_name_text_enter(struct ux_name_text *t, unsigned depth_most)
+ux_inline bool ux_name_text_enter(struct ux_name_text *t, unsigned depth_max)
 {
-	if (ux_unlikely(t->depth >= depth_most)) {
+	if (ux_unlikely(t->depth >= depth_max)) {
 		ux_name_text_fail(t);
 		return false;
 	}

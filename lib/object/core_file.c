@@ -8,9 +8,9 @@ enum {
 	NT_FILE = 0x46494c45, /* "FILE" */
 	NT_PRSTATUS = 1,
 	NT_AUXV = 6,
-	AT_SYSINFO_EHDR = 33,  /* Linux, include/uapi/linux/auxvec.h */
-	IMAGE_MOST = 16 << 10, /* bytes of a file's start that are read; the kernel dumps a page */
-	IMAGE_SEGMENTS_MOST = 64,
+	AT_SYSINFO_EHDR = 33, /* Linux, include/uapi/linux/auxvec.h */
+	IMAGE_MAX = 16 << 10, /* bytes of a file's start that are read; the kernel dumps a page */
+	IMAGE_SEGMENTS_MAX = 64,
 };
 
 bool ux_core_is(struct ux_bytes file)
@@ -61,7 +61,7 @@ static struct ux_bytes core_image(struct core_reader *r, uint64_t start)
 		uint64_t skip = start - s->vaddr;
 		if (start < s->vaddr ||
 		    !ux_bytes_sub(core->file, s->off + skip,
-				  ux_min(s->filesz - skip, (uint64_t)IMAGE_MOST), &image))
+				  ux_min(s->filesz - skip, (uint64_t)IMAGE_MAX), &image))
 			return UX_BYTES_NONE;
 		return image;
 	}
@@ -74,7 +74,7 @@ static void core_read_id(struct core_reader *r, uint64_t start, struct ux_id *re
 {
 	struct ux_elf image;
 	struct ux_id_set ids = {0};
-	if (ux_elf_open_image(&image, core_image(r, start), IMAGE_SEGMENTS_MOST, NULL) != UX_OK)
+	if (ux_elf_open_image(&image, core_image(r, start), IMAGE_SEGMENTS_MAX, NULL) != UX_OK)
 		return;
 	const struct ux_id *gnu =
 		ux_elf_ids(&image, &ids, NULL) == UX_OK ? ux_id_set_find(&ids, UX_ID_GNU) : NULL;
@@ -93,9 +93,9 @@ static enum ux_code core_add_mapping(struct core_reader *r, struct ux_core_modul
 		last->end = ux_max(last->end, m.end);
 		return UX_OK;
 	}
-	if (list->size == UX_CORE_MODULES_MOST)
+	if (list->size == UX_CORE_MODULES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "core dump has more than %d mapped files",
-				    UX_CORE_MODULES_MOST);
+				    UX_CORE_MODULES_MAX);
 	if (page_offset == 0)
 		core_read_id(r, m.start, &m.gnu);
 	return ux_core_modules_append(list, m) ? UX_OK : ux_error_nomem(err);
@@ -221,8 +221,8 @@ static enum ux_code core_add_thread(const struct ux_elf *core, const struct core
 	ux_cur_seek(&c, layout->registers_at);
 	t.registers = ux_cur_take(&c, layout->registers_size);
 	UX_TRY(ux_cur_status(&c, err));
-	if (ret->size >= UX_CORE_THREADS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d threads", UX_CORE_THREADS_MOST);
+	if (ret->size >= UX_CORE_THREADS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d threads", UX_CORE_THREADS_MAX);
 	return ux_core_threads_append(ret, t) ? UX_OK : ux_error_nomem(err);
 }
 

@@ -8,7 +8,7 @@
 #include "vec.h"
 
 enum {
-	UX_CORE_MODULES_MOST = 65536 /* the kernel's default limit is 65,530 mappings */
+	UX_CORE_MODULES_MAX = 65536 /* the kernel's default limit is 65,530 mappings */
 };
 
 /* A file that was mapped. `path` points into the core dump. */
@@ -28,7 +28,7 @@ bool ux_core_is(struct ux_bytes file);
  * Reads the note NT_FILE (Linux, fs/binfmt_elf.c, "fill_files_note") and, in the dumped memory, the
  * ELF header and the notes at the start of each mapped file. The modules are in the order of their
  * addresses. UX_ENOTFOUND: there is no such note. UX_ECORRUPT: it is damaged. UX_ELIMIT: there are
- * more than UX_CORE_MODULES_MOST files. *ret must be released also after a failure.
+ * more than UX_CORE_MODULES_MAX files. *ret must be released also after a failure.
  */
 enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modules *ret,
 				  struct ux_error *err) ux_must;
@@ -41,7 +41,7 @@ enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modu
 struct ux_bytes ux_core_vdso(const struct ux_elf *core, uint64_t *ret_start);
 
 enum {
-	UX_CORE_THREADS_MOST = 65536
+	UX_CORE_THREADS_MAX = 65536
 };
 
 /* A thread that was there. `registers` are the user's, as the kernel has them in struct
@@ -57,7 +57,7 @@ UX_VEC(ux_core_threads, struct ux_core_thread);
 /*
  * Reads the notes NT_PRSTATUS (Linux, include/linux/elfcore.h, struct elf_prstatus) of x86-64,
  * i386, arm64 and arm. The thread that got the signal comes first. UX_ENOTFOUND: there is none, or
- * the machine is another one. UX_ECORRUPT; UX_ELIMIT: there are more than UX_CORE_THREADS_MOST.
+ * the machine is another one. UX_ECORRUPT; UX_ELIMIT: there are more than UX_CORE_THREADS_MAX.
  * UX_ENOMEM. *ret must be released also after a failure.
  */
 enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_threads *ret,

@@ -207,20 +207,20 @@ static struct ux_bytes elf_string_table(const struct ux_elf *elf,
 	return ux_bytes(bytes.data, nul ? (size_t)(nul - bytes.data) + 1 : 0);
 }
 
-static enum ux_code elf_check_count(const struct table *t, uint64_t most, struct ux_error *err)
+static enum ux_code elf_check_count(const struct table *t, uint64_t max, struct ux_error *err)
 {
-	if (t->count > most)
+	if (t->count > max)
 		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " %s, at most %" PRIu64 " are read",
-				    t->count, t->what, most);
+				    t->count, t->what, max);
 	return UX_OK;
 }
 
-static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h, uint32_t most,
+static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h, uint32_t max,
 				      struct ux_error *err)
 {
 	const struct table *t = &h->sections;
 	UX_TRY(elf_check_table(elf, t, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
-	UX_TRY(elf_check_count(t, most, err));
+	UX_TRY(elf_check_count(t, max, err));
 	if (t->count == 0)
 		return UX_OK;
 	elf->sections = calloc(t->count, sizeof(*elf->sections));
@@ -243,12 +243,12 @@ static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h
 	return UX_OK;
 }
 
-static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h, uint32_t most,
+static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h, uint32_t max,
 				      struct ux_error *err)
 {
 	const struct table *t = &h->segments;
 	UX_TRY(elf_check_table(elf, t, elf->is64 ? ELF64_PHDR_SIZE : ELF32_PHDR_SIZE, err));
-	UX_TRY(elf_check_count(t, most, err));
+	UX_TRY(elf_check_count(t, max, err));
 	if (t->count == 0)
 		return UX_OK;
 	elf->segments = calloc(t->count, sizeof(*elf->segments));
@@ -260,24 +260,24 @@ static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h
 	return UX_OK;
 }
 
-static enum ux_code elf_open_tables(struct ux_elf *elf, uint32_t most, struct ux_error *err)
+static enum ux_code elf_open_tables(struct ux_elf *elf, uint32_t max, struct ux_error *err)
 {
 	struct header h;
 	UX_TRY(elf_read_ident(elf, err));
 	UX_TRY(elf_read_header(elf, &h, err));
 	UX_TRY(elf_apply_escapes(elf, &h, err));
-	UX_TRY(elf_load_sections(elf, &h, most, err));
+	UX_TRY(elf_load_sections(elf, &h, max, err));
 	elf->by_section = elf->type == ET_REL || elf->machine == EM_CUDA;
 	if (elf->by_section)
 		ux_elf_layout(elf);
-	return elf_load_segments(elf, &h, most, err);
+	return elf_load_segments(elf, &h, max, err);
 }
 
-enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t most,
+enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t max,
 				 struct ux_error *err)
 {
 	*elf = (struct ux_elf){.file = file};
-	enum ux_code code = elf_open_tables(elf, most, err);
+	enum ux_code code = elf_open_tables(elf, max, err);
 	if (code != UX_OK)
 		ux_elf_close(elf);
 	return code;
@@ -289,14 +289,14 @@ enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_err
 	return ux_elf_open_bounded(elf, file, UINT32_MAX, err);
 }
 
-enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t most,
+enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t max,
 			       struct ux_error *err)
 {
 	struct header h;
 	*elf = (struct ux_elf){.file = image};
 	UX_TRY(elf_read_ident(elf, err));
 	UX_TRY(elf_read_header(elf, &h, err));
-	return elf_load_segments(elf, &h, most, err);
+	return elf_load_segments(elf, &h, max, err);
 }
 
 void ux_elf_close(struct ux_elf *elf)
@@ -432,13 +432,13 @@ static enum rank layout_rank(const struct ux_elf_section *s)
  * Places a section: advances *pc to a multiple of align and then by size bytes. Returns the
  * section's start, or UINT64_MAX (with *pc unchanged) when it would not end below `most`.
  */
-static uint64_t layout_assign(uint64_t *pc, uint64_t align, uint64_t size, uint64_t most)
+static uint64_t layout_assign(uint64_t *pc, uint64_t align, uint64_t size, uint64_t max)
 {
 	uint64_t mask = align != 0 && (align & (align - 1)) == 0 ? align - 1 : 0;
-	if (mask > most - *pc)
+	if (mask > max - *pc)
 		return UINT64_MAX;
 	uint64_t start = (*pc + mask) & ~mask;
-	if (start > most || size > most - start)
+	if (start > max || size > max - start)
 		return UINT64_MAX;
 	*pc = start + size;
 	return start;
@@ -462,7 +462,7 @@ void ux_elf_layout(struct ux_elf *elf)
 		return;
 	}
 	/* -1 and -2 are tombstones in either width. */
-	const uint64_t most = elf->is64 ? INT64_MAX : UINT32_MAX - 2;
+	const uint64_t max = elf->is64 ? INT64_MAX : UINT32_MAX - 2;
 	uint64_t pc = UX_ELF_LAYOUT_BASE;
 	elf->bias = UX_ELF_LAYOUT_BASE;
 	for (size_t i = 0; i < elf->n_sections; i++)
@@ -471,7 +471,7 @@ void ux_elf_layout(struct ux_elf *elf)
 		for (size_t i = 0; i < elf->n_sections; i++) {
 			struct ux_elf_section *s = &elf->sections[i];
 			if ((int)layout_rank(s) == rank)
-				s->addr = layout_assign(&pc, s->align, s->size, most);
+				s->addr = layout_assign(&pc, s->align, s->size, max);
 		}
 	}
 }

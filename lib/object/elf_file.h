@@ -65,14 +65,14 @@ enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_err
  * The same for a reader whose memory must not depend on the file: UX_ELIMIT when it has more than
  * `most` sections or segments. Each takes less than 80 bytes of memory.
  */
-enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t most,
+enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t max,
 				 struct ux_error *err) ux_must;
 
 /*
  * Opens the start of an ELF file as it is in memory: the header and at most `most` segments,
  * without sections, which are not loaded. Codes as of ux_elf_open_bounded().
  */
-enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t most,
+enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t max,
 			       struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
 

@@ -223,11 +223,11 @@ static enum ux_code elf_object_words(const struct ux_object *object, struct ux_o
 	for (size_t i = 0; i < ux_countof(relative); i++)
 		if (relative[i].machine == elf->machine)
 			type = relative[i].type;
-	size_t most = elf->is64 && type != 0 ? rela.size / ELF64_RELA_SIZE : 0;
-	if (!ux_object_words_reserve(out, out->size + most))
+	size_t max = elf->is64 && type != 0 ? rela.size / ELF64_RELA_SIZE : 0;
+	if (!ux_object_words_reserve(out, out->size + max))
 		return ux_error_nomem(err);
 	struct ux_cur c = ux_cur_make(rela, NULL, elf->swap);
-	for (size_t i = 0; i < most; i++) {
+	for (size_t i = 0; i < max; i++) {
 		uint64_t pc = ux_cur_u64(&c), info = ux_cur_u64(&c), value = ux_cur_u64(&c);
 		if ((uint32_t)info == type)
 			out->data[out->size++] = (struct ux_object_word){pc, value};

@@ -224,14 +224,14 @@ static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bo
 static void plt_measure(struct plt *p, size_t first, uint64_t end)
 {
 	struct ux_object_stub *s = p->out->data;
-	uint64_t apart = p->machine->most;
+	uint64_t apart = p->machine->max;
 	for (size_t i = first; i + 1 < p->out->size; i++)
 		apart = ux_min(apart, s[i + 1].pc - s[i].pc);
 	for (size_t i = first; i < p->out->size; i++) {
 		bool last = i + 1 == p->out->size;
 		uint64_t room = (last ? end : s[i + 1].pc) - s[i].pc;
-		uint64_t most = last ? ux_max(apart, s[i].size) : p->machine->most;
-		s[i].size = ux_min(room, most);
+		uint64_t max = last ? ux_max(apart, s[i].size) : p->machine->max;
+		s[i].size = ux_min(room, max);
 	}
 }
 

@@ -46,7 +46,7 @@ struct ux_elf_stub_machine {
 	uint16_t machine; /* EM_* */
 	uint8_t step;  /* stubs begin at multiples of this, counted from the start of their section
 			*/
-	uint8_t most;  /* most bytes of a stub */
+	uint8_t max;   /* most bytes of a stub */
 	bool in_text;  /* stubs are mixed with other code */
 	uint16_t jump; /* relocation type of slots that are only called through */
 	uint16_t data; /* relocation type of slots for any use */

@@ -209,7 +209,7 @@ const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_
  * with the rest of it, SLEB128 distances of symbol, type and addend as flagged
  */
 enum {
-	ULEB_MOST = 16, /* longest field that is relocated: ten bytes hold 64 bits, the rest is
+	ULEB_MAX = 16, /* longest field that is relocated: ten bytes hold 64 bits, the rest is
 			   padding */
 };
 
@@ -289,7 +289,7 @@ static bool reloc_apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *ki
 {
 	if (e->off >= r->size)
 		return false;
-	size_t left = ux_min(r->size - e->off, (size_t)ULEB_MOST);
+	size_t left = ux_min(r->size - e->off, (size_t)ULEB_MAX);
 	struct ux_cur c = ux_cur_make(ux_bytes(r->data + e->off, left), NULL, r->elf->swap);
 	uint64_t old = ux_cur_uleb(&c);
 	size_t n = (size_t)ux_cur_off(&c);

@@ -207,14 +207,14 @@ static bool stub_ppc64(const struct ux_elf_stub_context *context, struct ux_byte
 		       struct ux_elf_stub_code *ret)
 {
 	enum {
-		WORDS_MOST = 10
+		WORDS_MAX = 10
 	};
 	struct ux_cur c = stub_cursor(context, code);
 	uint64_t high = 0;
 	unsigned base = 2;
 	bool loaded = false, moved = false;
 	(void)pc;
-	for (unsigned i = 0; i < WORDS_MOST && ux_cur_more(&c); i++) {
+	for (unsigned i = 0; i < WORDS_MAX && ux_cur_more(&c); i++) {
 		uint32_t word = ux_cur_u32(&c), to = word >> 21 & 31, from = word >> 16 & 31;
 		if (i == 0 && (word == 0xf8410018 || word == 0xf8410028))
 			continue;

@@ -298,7 +298,7 @@ enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symb
 /* --- function descriptors --------------------------------------------------------------------- */
 
 enum {
-	OPD_MOST = 256 << 20, /* bytes: ten million functions */
+	OPD_MAX = 256 << 20, /* bytes: ten million functions */
 };
 
 enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
@@ -309,7 +309,7 @@ enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, s
 		elf->machine == EM_PPC64 ? ux_elf_section_find(elf, ".opd") : NULL;
 	if (!s || s->type == SHT_NOBITS)
 		return UX_OK;
-	UX_TRY(ux_elf_section_load_relocated(elf, s, OPD_MOST, NULL, &ret->content, &loss, err));
+	UX_TRY(ux_elf_section_load_relocated(elf, s, OPD_MAX, NULL, &ret->content, &loss, err));
 	ret->elf = elf;
 	ret->section = s;
 	return UX_OK;
@@ -352,8 +352,8 @@ enum ux_code ux_elf_debugdata_open(const struct ux_elf *elf, struct ux_elf_debug
 	if (!s || s->type == SHT_NOBITS)
 		return UX_OK;
 	UX_TRY(ux_elf_section_raw(elf, s, &raw, err));
-	uint64_t most = INFLATED_FREE + INFLATED_RATIO * (uint64_t)elf->file.size;
-	UX_TRY(ux_xz_inflate(raw, s->name, most, &d.content, err));
+	uint64_t max = INFLATED_FREE + INFLATED_RATIO * (uint64_t)elf->file.size;
+	UX_TRY(ux_xz_inflate(raw, s->name, max, &d.content, err));
 	UX_TRY(ux_elf_open(&d.elf, d.content.bytes, err));
 	if (d.elf.machine != elf->machine || d.elf.is64 != elf->is64)
 		return ux_error_at(err, UX_ECORRUPT, s->name, UX_ERROR_NO_OFF,

@@ -106,7 +106,7 @@ static uint32_t fat_count(struct ux_bytes file, bool *ret_is64)
 	uint32_t magic = ux_cur_u32(&c), count = ux_cur_u32(&c);
 	*ret_is64 = magic == FAT_MAGIC_64;
 	bool is = (magic == FAT_MAGIC || magic == FAT_MAGIC_64) && !c.failed;
-	return is && count <= UX_MACHO_SLICES_MOST ? count : 0;
+	return is && count <= UX_MACHO_SLICES_MAX ? count : 0;
 }
 
 bool ux_macho_is_fat(struct ux_bytes file)

@@ -18,7 +18,7 @@ enum {
 	 * A Java class file begins with the same magic. At the offset of the count it has its
 	 * version, which is 45 or more.
 	 */
-	UX_MACHO_SLICES_MOST = 31,
+	UX_MACHO_SLICES_MAX = 31,
 	UX_MACHO_ARCH_TEXT = 32, /* bytes of a name with its NUL */
 	UX_MACHO_LIST_TEXT = 128,
 };
@@ -31,7 +31,7 @@ struct ux_macho_slice {
 };
 
 struct ux_macho_slices {
-	struct ux_macho_slice list[UX_MACHO_SLICES_MOST];
+	struct ux_macho_slice list[UX_MACHO_SLICES_MAX];
 	size_t size;
 };
 

@@ -9,7 +9,7 @@
 /* --- header and load commands of a Mach-O file ------------------------------------------------ */
 
 enum {
-	SEGMENTS_MOST = 1 << 16, /* a fileset of a kernel has some hundreds */
+	SEGMENTS_MAX = 1 << 16, /* a fileset of a kernel has some hundreds */
 };
 
 UX_VEC(section_vec, struct ux_macho_section);
@@ -90,8 +90,8 @@ static enum ux_code macho_read_segment(const struct ux_macho *m, struct ux_cur *
 	uint32_t count = ux_cur_u32(c);
 	ux_cur_skip(c, 4); /* flags */
 	UX_TRY(ux_cur_status(c, err));
-	if (t->segments.size == SEGMENTS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d segments", SEGMENTS_MOST);
+	if (t->segments.size == SEGMENTS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d segments", SEGMENTS_MAX);
 	if (!segment_vec_append(&t->segments, g))
 		return ux_error_nomem(err);
 	for (uint32_t i = 0; i < count; i++) {

@@ -41,21 +41,21 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
 }
 
 /* Doubles the size of the output, up to `most`, for the decoder to write to. */
-static bool xz_more_room(struct ux_out *out, uint64_t most, lzma_stream *s)
+static bool xz_more_room(struct ux_out *out, uint64_t max, lzma_stream *s)
 {
 	size_t room =
-		(size_t)ux_min(ux_max((uint64_t)out->size, (uint64_t)FIRST_ROOM), most - out->size);
+		(size_t)ux_min(ux_max((uint64_t)out->size, (uint64_t)FIRST_ROOM), max - out->size);
 	uint8_t *p = ux_out_room(out, room);
 	s->next_out = p;
 	s->avail_out = p ? room : 0;
 	return p != NULL;
 }
 
-static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t most,
-			      struct ux_out *out, struct ux_error *err)
+static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t max, struct ux_out *out,
+			      struct ux_error *err)
 {
 	for (;;) {
-		if (s->avail_out == 0 && out->size == most) {
+		if (s->avail_out == 0 && out->size == max) {
 			uint8_t one =
 				0; /* written to only when there is more output than allowed */
 			s->next_out = &one;
@@ -64,12 +64,12 @@ static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t most
 			if (s->avail_out == 0)
 				return ux_error_at(
 					err, UX_ELIMIT, section, UX_ERROR_NO_OFF,
-					"xz stream inflates to more than %" PRIu64 " bytes", most);
+					"xz stream inflates to more than %" PRIu64 " bytes", max);
 			return end == LZMA_STREAM_END
 				       ? UX_OK
 				       : ux_xz_failure((int)end, section, s->total_in, err);
 		}
-		if (s->avail_out == 0 && !xz_more_room(out, most, s))
+		if (s->avail_out == 0 && !xz_more_room(out, max, s))
 			return ux_error_nomem(err);
 		lzma_ret r = lzma_code(s, LZMA_FINISH);
 		if (r == LZMA_STREAM_END) {
@@ -81,7 +81,7 @@ static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t most
 	}
 }
 
-enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t most,
+enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t max,
 			   struct ux_content *ret, struct ux_error *err)
 {
 	ux_cleanup(lzma_end) lzma_stream s = LZMA_STREAM_INIT;
@@ -91,7 +91,7 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 		return ux_xz_failure((int)r, section, s.total_in, err);
 	s.next_in = packed.data;
 	s.avail_in = packed.size;
-	UX_TRY(xz_decode(&s, section, ux_min(most, (uint64_t)SIZE_MAX / 2), &out, err));
+	UX_TRY(xz_decode(&s, section, ux_min(max, (uint64_t)SIZE_MAX / 2), &out, err));
 	*ret = (struct ux_content){.bytes = ux_out_bytes(&out)};
 	ret->owned = ux_out_steal(&out, &ret->bytes.size);
 	ret->bytes.data = ret->owned;
@@ -113,7 +113,7 @@ struct room {
 	uint8_t *data;
 	size_t cap;
 	size_t size; /* bytes that were written */
-	size_t most;
+	size_t max;
 	const char *rule; /* why no more, for messages */
 };
 
@@ -126,15 +126,15 @@ static void packed_room_free(struct room *r)
 
 static enum ux_code packed_too_large(const struct room *r, struct ux_error *err)
 {
-	return ux_error_set(err, UX_ELIMIT, "inflates to more than %zu bytes%s", r->most, r->rule);
+	return ux_error_set(err, UX_ELIMIT, "inflates to more than %zu bytes%s", r->max, r->rule);
 }
 
 /* Grows the memory to `want` bytes in total, but not above `most`. */
 static enum ux_code packed_room_grow(struct room *r, size_t want, struct ux_error *err)
 {
-	if (r->data && r->cap >= r->most)
+	if (r->data && r->cap >= r->max)
 		return packed_too_large(r, err);
-	size_t cap = (ux_min(want, r->most) + PAGE - 1) / PAGE * PAGE;
+	size_t cap = (ux_min(want, r->max) + PAGE - 1) / PAGE * PAGE;
 	void *data = r->data ? mremap(r->data, r->cap, cap, MREMAP_MAYMOVE)
 			     : mmap(NULL, cap, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -183,7 +183,7 @@ static enum ux_code packed_zstd_frame(ZSTD_DCtx *d, struct ux_bytes frame, uint6
 		return packed_broken("zstd", "damaged", off, err);
 	size_t want =
 		claimed == ZSTD_CONTENTSIZE_UNKNOWN ? FIRST_RATIO * frame.size : (size_t)claimed;
-	if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed > r->most - r->size)
+	if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed > r->max - r->size)
 		return packed_too_large(r, err);
 	want = ux_max(want, (size_t)1);
 	for (;; want *= 2) {
@@ -295,7 +295,7 @@ static struct ux_bytes packed_room_steal(struct room *r)
 enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err)
 {
 	ux_cleanup(packed_room_free) struct room r = {
-		.most = (size_t)FREE_SIZE + FREE_RATIO * file->bytes.size,
+		.max = (size_t)FREE_SIZE + FREE_RATIO * file->bytes.size,
 		.rule = ", more than 64 MiB and 32 times its size"};
 	for (size_t i = 0; i < ux_countof(formats); i++) {
 		if (!ux_bytes_starts(file->bytes, formats[i].magic))
@@ -311,15 +311,15 @@ enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err)
 	return UX_OK;
 }
 
-enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t most, struct ux_mapping *ret,
+enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t max, struct ux_mapping *ret,
 			       struct ux_error *err)
 {
-	ux_cleanup(packed_room_free) struct room r = {.most = most, .rule = ""};
+	ux_cleanup(packed_room_free) struct room r = {.max = max, .rule = ""};
 	for (size_t i = 0; i < ux_countof(formats); i++) {
 		if (formats[i].unpack == packed_xz || !ux_bytes_starts(packed, formats[i].magic))
 			continue;
 		UX_TRY(formats[i].unpack(packed, &r, err));
-		if (r.size > most) /* memory has whole pages */
+		if (r.size > max) /* memory has whole pages */
 			return packed_too_large(&r, err);
 		*ret = (struct ux_mapping){.bytes = packed_room_steal(&r)};
 		return UX_OK;

@@ -22,7 +22,7 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
  * UX_ECORRUPT: not xz, damaged, or cut off. UX_EUNSUPPORTED: a filter or check that liblzma was
  * built without. section is for messages. *ret is set on success.
  */
-enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t most,
+enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t max,
 			   struct ux_content *ret, struct ux_error *err) ux_must;
 
 /* True for a file that begins with the magic of xz, zstd or gzip. */
@@ -33,7 +33,7 @@ bool ux_packed_is(struct ux_bytes file);
  * ux_file_unmap() releases. UX_ELIMIT: the content exceeds `most` bytes. UX_ECORRUPT: damaged or
  * truncated, or the magic of neither.
  */
-enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t most, struct ux_mapping *ret,
+enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t max, struct ux_mapping *ret,
 			       struct ux_error *err) ux_must;
 
 /*

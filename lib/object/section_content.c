@@ -235,7 +235,7 @@ void ux_content_free(struct ux_content *content)
 #ifdef UX_HAVE_ISAL
 
 enum {
-	CHUNK_MOST = 1 << 30,   /* ISA-L counts bytes in 32 bits */
+	CHUNK_MAX = 1 << 30,    /* ISA-L counts bytes in 32 bits */
 	CHUNK_MAPPED = 1 << 20, /* bytes whose pages are given back together */
 };
 
@@ -315,7 +315,7 @@ static void stream_feed(struct ux_section_stream *s)
 	/* A stream that begins anew may go back into the chunk, which maps its pages again. */
 	if (s->mapped)
 		ux_file_release(s->chunk);
-	size_t n = ux_min(s->in.size, (size_t)(s->mapped ? CHUNK_MAPPED : CHUNK_MOST));
+	size_t n = ux_min(s->in.size, (size_t)(s->mapped ? CHUNK_MAPPED : CHUNK_MAX));
 	s->chunk = ux_bytes(s->in.data, n);
 	s->state.next_in = (uint8_t *)(uintptr_t)s->in.data; /* it is only read */
 	s->state.avail_in = (uint32_t)n;
@@ -326,7 +326,7 @@ static void stream_feed(struct ux_section_stream *s)
 static enum ux_code stream_inflate(struct ux_section_stream *s, uint8_t *to, size_t n,
 				   size_t *ret_made, struct ux_error *err)
 {
-	uint32_t room = (uint32_t)ux_min(n, (size_t)CHUNK_MOST);
+	uint32_t room = (uint32_t)ux_min(n, (size_t)CHUNK_MAX);
 	*ret_made = 0;
 	while (*ret_made == 0) {
 		stream_feed(s);

@@ -26,8 +26,8 @@ void ux_opened_close(struct ux_opened *o)
 }
 
 /* Sizes of the first version's structs. */
-#define OPTS_LEAST   (offsetof(struct ux_extract_opts, flags) + sizeof(uint32_t))
-#define RESULT_LEAST (offsetof(struct ux_extract_result, dwarf_version) + sizeof(uint32_t))
+#define OPTS_MIN   (offsetof(struct ux_extract_opts, flags) + sizeof(uint32_t))
+#define RESULT_MIN (offsetof(struct ux_extract_result, dwarf_version) + sizeof(uint32_t))
 
 #define VERSIONS ((uint32_t)(UX_EXTRACT_GSYM_1 | UX_EXTRACT_GSYM_2))
 #define FLAGS                                                                    \
@@ -42,7 +42,7 @@ struct files {
 	struct ux_debug_file searched;
 };
 
-static_assert((int)UX_SOURCE_COUNT <= (int)UX_SOURCES_MOST, "what the header has room for");
+static_assert((int)UX_SOURCE_COUNT <= (int)UX_SOURCES_MAX, "what the header has room for");
 
 static void opened_files_close(struct files *f)
 {
@@ -101,7 +101,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 	ux_cleanup(opened_files_close) struct files files = {0};
 	struct ux_extract_opts opts;
 	struct ux_extract_stats stats = {0};
-	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_MIN, caller, err));
 	if ((opts.flags & ~FLAGS) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
 	if ((opts.flags & VERSIONS) == VERSIONS)
@@ -150,7 +150,7 @@ static enum ux_code extract_input(const struct ux_input *in, const struct ux_ext
 {
 	ux_cleanup(ux_opened_close) struct ux_opened exe = {0};
 	struct ux_extract_result result;
-	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
+	UX_TRY(ux_sized_check(ret, RESULT_MIN, err));
 	UX_TRY(ux_opened_open(&exe, in, err));
 	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, write_at, ctx,
 				 /* columns= */ NULL, &result, err));
@@ -177,7 +177,7 @@ enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 {
 	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
 	struct ux_extract_result result = {.size = sizeof(result)};
-	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
+	UX_TRY(ux_sized_check(ret, RESULT_MIN, err));
 	UX_TRY(ux_file_new_open(&f, path, err));
 	UX_TRY(extract_input(exe, opts, extract_write_file, extract_write_file_at, &f, &result,
 			     err));

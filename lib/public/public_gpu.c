@@ -12,7 +12,7 @@ enum {
 	ENTRY = 0x10, /* bit of st_other: the host program can launch it */
 };
 
-#define PIECE_LEAST (offsetof(struct ux_gpu_piece, bytes) + sizeof(uint64_t))
+#define PIECE_MIN (offsetof(struct ux_gpu_piece, bytes) + sizeof(uint64_t))
 
 struct ux_gpu {
 	struct ux_opened file;
@@ -123,7 +123,7 @@ enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct ux_gpu_p
 			     struct ux_error *err)
 {
 	const struct ux_fatbin_entry *e = NULL;
-	UX_TRY(ux_sized_check(ret, PIECE_LEAST, err));
+	UX_TRY(ux_sized_check(ret, PIECE_MIN, err));
 	UX_TRY(gpu_entry_at(gpu, i, &e, err));
 	struct ux_gpu_piece piece = {
 		.size = sizeof(piece),

@@ -11,7 +11,7 @@
 #include "unhex/demangle.h"
 #include "unhex/version.h"
 
-static_assert((size_t)UX_IDS_MOST >= (size_t)UX_ID_SET_MOST, "a set fits the caller's struct");
+static_assert((size_t)UX_IDS_MAX >= (size_t)UX_ID_SET_MAX, "a set fits the caller's struct");
 
 static enum ux_code ids_of_file(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
 {

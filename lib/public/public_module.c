@@ -11,8 +11,8 @@
 #include "out.h"
 #include "public.h"
 
-#define OPTS_LEAST     (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
-#define FUNCTION_LEAST (offsetof(struct ux_function, bytes) + sizeof(uint64_t))
+#define OPTS_MIN     (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
+#define FUNCTION_MIN (offsetof(struct ux_function, bytes) + sizeof(uint64_t))
 
 struct ux_module {
 	struct ux_opened
@@ -24,7 +24,7 @@ struct ux_module {
 	char build_id[UX_ID_TEXT];
 };
 
-static_assert((int)UX_FRAMES_MOST == (int)UX_GSYM_DEPTH_MOST + 1, "what the headers promise");
+static_assert((int)UX_FRAMES_MAX == (int)UX_GSYM_DEPTH_MAX + 1, "what the headers promise");
 
 void ux_module_close(struct ux_module *m)
 {
@@ -73,7 +73,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 {
 	struct ux_module_opts opts;
 	struct ux_id id = {0};
-	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_MIN, caller, err));
 	if ((opts.flags & ~(uint64_t)(UX_MODULE_INDEX | UX_MODULE_NAMES | UX_MODULE_COLUMNS)) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx64, opts.flags);
 	ux_cleanup(module_guard) struct ux_module *m = calloc(1, sizeof(*m));
@@ -86,7 +86,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
 	if ((opts.flags & UX_MODULE_NAMES) != 0)
 		UX_TRY(ux_gsym_names_build(&m->names, &m->gsym, /* work= */ NULL, err));
-	if (m->gsym.uuid.size > 0 && m->gsym.uuid.size <= UX_ID_GNU_MOST)
+	if (m->gsym.uuid.size > 0 && m->gsym.uuid.size <= UX_ID_GNU_MAX)
 		UX_TRY(ux_id_make(type, m->gsym.uuid, &id, err));
 	ux_id_format(&id, m->build_id);
 	*ret = ux_take(&m);
@@ -125,7 +125,7 @@ enum ux_code ux_module_function(const struct ux_module *m, uint64_t pc, uint32_t
 	size_t n = 0;
 	struct ux_frame outermost;
 	struct ux_function function = {0};
-	UX_TRY(ux_sized_check(ret, FUNCTION_LEAST, err));
+	UX_TRY(ux_sized_check(ret, FUNCTION_MIN, err));
 	UX_TRY(lookup_flags_back(flags, &back, err));
 	if (pc < back)
 		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");

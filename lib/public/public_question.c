@@ -8,7 +8,7 @@
 static_assert(sizeof(UX_QUESTION_TYPE) == sizeof(UX_WIRE_TYPE), "one type");
 
 enum {
-	OPTS_LEAST = sizeof(struct ux_question_opts) /* size in the first version */
+	OPTS_MIN = sizeof(struct ux_question_opts) /* size in the first version */
 };
 
 struct ux_question {
@@ -25,7 +25,7 @@ enum ux_code ux_question_create(const struct ux_question_opts *caller, struct ux
 				struct ux_error *err)
 {
 	struct ux_question_opts opts;
-	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_MIN, caller, err));
 	if ((opts.flags & ~(uint32_t)UX_QUESTION_RETURN_ADDRESSES) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
 	if (opts.demangle > UX_DEMANGLE_ELIDED)

@@ -12,8 +12,8 @@
 const char ux_no_name[] = UX_NO_NAME;
 
 enum {
-	NAME_MOST = 1 << 16, /* most bytes of a symbol's name that are used; Boost's longest have
-				20,000 */
+	NAME_BYTES_MAX = 1 << 16, /* most bytes of a symbol's name that are used; Boost's longest
+				have 20,000 */
 
 	/*
 	 * Limit of the total size of stubs' names, since thousands of stubs may have the same long
@@ -24,20 +24,20 @@ enum {
 
 	/* Memory for a function: a symbol, two pieces, and parts of tables; measured: 250 bytes. */
 	FUNCTION_MEMORY = 288,
-	SYMBOL_LEAST = 16, /* bytes of a symbol of a 32-bit file */
-	FRAME_LEAST = 16,
+	SYMBOL_MIN = 16, /* bytes of a symbol of a 32-bit file */
+	FRAME_MIN = 16,
 	EXIDX_SIZE = 8,
-	PACKED_LEAST = 4, /* of a symbol in .gnu_debugdata, which is compressed */
+	PACKED_MIN = 4, /* of a symbol in .gnu_debugdata, which is compressed */
 };
 
 /* The tables of functions, and the least bytes that a function has in each. */
 static const struct {
 	const char *section;
-	unsigned least;
+	unsigned min;
 } function_tables[] = {
-	{".symtab", SYMBOL_LEAST},        {".dynsym", SYMBOL_LEAST},  {".eh_frame", FRAME_LEAST},
-	{".debug_frame", FRAME_LEAST},    {".ARM.exidx", EXIDX_SIZE}, {".gopclntab", SYMBOL_LEAST},
-	{".gnu_debugdata", PACKED_LEAST},
+	{".symtab", SYMBOL_MIN},        {".dynsym", SYMBOL_MIN},    {".eh_frame", FRAME_MIN},
+	{".debug_frame", FRAME_MIN},    {".ARM.exidx", EXIDX_SIZE}, {".gopclntab", SYMBOL_MIN},
+	{".gnu_debugdata", PACKED_MIN},
 };
 
 uint64_t ux_code_symbols_need(const struct ux_object *object)
@@ -48,11 +48,11 @@ uint64_t ux_code_symbols_need(const struct ux_object *object)
 		return 0;
 	/* Such tables have no sections: they are a part of the file. */
 	if (object->no_sections || !ux_elf_of(object))
-		return object->file.size / SYMBOL_LEAST * FUNCTION_MEMORY;
+		return object->file.size / SYMBOL_MIN * FUNCTION_MEMORY;
 	for (size_t i = 0; i < ux_countof(function_tables); i++)
 		if (ux_object_section_find(object, function_tables[i].section, &s) && s.stored)
 			functions += ux_min(ux_section_size(object, &s), (uint64_t)UINT32_MAX) /
-				     function_tables[i].least;
+				     function_tables[i].min;
 	return functions * FUNCTION_MEMORY;
 }
 
@@ -73,7 +73,7 @@ static bool symbol_is_version(const char *text, const char *end)
  */
 static uint32_t symbol_name_size(const char *name)
 {
-	size_t size = strnlen(name, NAME_MOST), at = 0;
+	size_t size = strnlen(name, NAME_BYTES_MAX), at = 0;
 	const char *end = name + size;
 	while (at < size && (name[at] == '.' || name[at] == '@'))
 		at++;
@@ -118,7 +118,7 @@ static bool symbols_append(void *ctx, const struct ux_object_symbol *s)
 	if (!symbols_in_text(r, &made.start))
 		return true;
 	made.name_size = r->object->versioned ? symbol_name_size(s->name)
-					      : (uint32_t)strnlen(s->name, NAME_MOST);
+					      : (uint32_t)strnlen(s->name, NAME_BYTES_MAX);
 	if (made.name_size == 0)
 		return true;
 	r->found.symbols += !s->listed;
@@ -163,7 +163,7 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 			continue;
 		snprintf(target, sizeof(target), "*ABS*+0x%" PRIx64, s->target);
 		const char *name = s->name ? s->name : target;
-		size_t size = strnlen(name, NAME_MOST - sizeof("@plt"));
+		size_t size = strnlen(name, NAME_BYTES_MAX - sizeof("@plt"));
 		if (size > left)
 			break; /* the limit is reached: the other stubs get no name */
 		left -= size;
@@ -451,7 +451,7 @@ const struct ux_code_symbol *ux_code_symbol_index_from(const struct ux_code_symb
 size_t ux_code_symbols_count(const struct ux_code_symbol_vec *symbols, size_t first, uint64_t pc)
 {
 	size_t n = 0;
-	while (n < UX_CODE_ALIASES_MOST && first + n < symbols->size &&
+	while (n < UX_CODE_ALIASES_MAX && first + n < symbols->size &&
 	       symbols->data[first + n].start == pc)
 		n++;
 	return n;

@@ -120,15 +120,15 @@ const struct ux_code_symbol *ux_code_symbol_index_from(const struct ux_code_symb
 						       uint64_t pc);
 
 enum {
-	UX_CODE_ALIASES_MOST = 64, /* symbols of one address that are compared; libc has 9 */
+	UX_CODE_ALIASES_MAX = 64, /* symbols of one address that are compared; libc has 9 */
 };
 
-/* Counts the symbols, from number `first` on, that begin at pc; at most UX_CODE_ALIASES_MOST. */
+/* Counts the symbols, from number `first` on, that begin at pc; at most UX_CODE_ALIASES_MAX. */
 size_t ux_code_symbols_count(const struct ux_code_symbol_vec *symbols, size_t first, uint64_t pc);
 
 /*
  * Returns the symbols that begin at pc, the best first: an array of *ret_n, at most
- * UX_CODE_ALIASES_MOST.
+ * UX_CODE_ALIASES_MAX.
  */
 const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
 						uint64_t pc, size_t *ret_n);

@@ -9,7 +9,7 @@
 enum {
 	EXIDX_CANTUNWIND = 1,
 
-	FRAMES_MOST = 1 << 30, /* largest decompressed size of a .debug_frame */
+	FRAMES_MAX = 1 << 30, /* largest decompressed size of a .debug_frame */
 };
 
 /* State of reading one object. */
@@ -65,12 +65,12 @@ static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool 
 	struct ux_section s;
 	struct ux_section_bytes stored;
 	ux_cleanup(ux_content_free) struct ux_content content = {0};
-	uint64_t most = ux_min(b->object->file.size * (uint64_t)32, (uint64_t)FRAMES_MOST);
+	uint64_t max = ux_min(b->object->file.size * (uint64_t)32, (uint64_t)FRAMES_MAX);
 	if (!ux_object_section_find(b->object, name, &s) || !s.stored)
 		return UX_OK;
 	enum ux_code code = ux_section_bytes(b->object, &s, &stored, &b->bad);
 	if (code == UX_OK)
-		code = ux_content_load(&stored, most, b->list.spill, &content, &b->bad);
+		code = ux_content_load(&stored, max, b->list.spill, &content, &b->bad);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_OK;
 	return bounds_add_frames(b, content.bytes, eh ? s.pc : 0, eh);

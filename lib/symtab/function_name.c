@@ -5,7 +5,7 @@
 #include "elf_defs.h"
 
 enum {
-	NAME_MOST = 1 << 16, /* bytes of a name that are compared */
+	NAME_BYTES_MAX = 1 << 16, /* bytes of a name that are compared */
 };
 
 static struct ux_bytes name_of_symbol(const struct ux_code_symbol *s)
@@ -263,8 +263,8 @@ const char *ux_function_name(const char *dwarf_name, uint32_t own,
 					       arena, ret_nomem)
 			     : NULL;
 	const char *bare = dwarf_name + own;
-	struct ux_bytes dwarf = ux_bytes(bare, strnlen(bare, NAME_MOST));
-	n = ux_min(n, (size_t)UX_CODE_ALIASES_MOST);
+	struct ux_bytes dwarf = ux_bytes(bare, strnlen(bare, NAME_BYTES_MAX));
+	n = ux_min(n, (size_t)UX_CODE_ALIASES_MAX);
 	const struct ux_code_symbol *alias = own == 0 ? name_public_alias(dwarf, symbols, n) : NULL;
 	if (alias)
 		return name_terminated(name_of_symbol(alias), arena, ret_nomem);

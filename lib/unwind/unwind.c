@@ -363,7 +363,7 @@ enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thre
 	do {
 		u.frame = &frames[(*ret_n)++];
 		*u.frame = (struct ux_unwind_frame){u.pc, u.returns};
-		if (*ret_n == UX_UNWIND_FRAMES_MOST) {
+		if (*ret_n == UX_UNWIND_FRAMES_MAX) {
 			u.end = UX_UNWIND_LIMIT;
 			break;
 		}

@@ -10,8 +10,8 @@
 #include "unwind_module.h"
 
 enum {
-	UX_UNWIND_FRAMES_MOST = 1024, /* of one stack */
-	UX_UNWIND_ROWS = 1024,        /* rules that are kept: a power of two */
+	UX_UNWIND_FRAMES_MAX = 1024, /* of one stack */
+	UX_UNWIND_ROWS = 1024,       /* rules that are kept: a power of two */
 };
 
 enum ux_unwind_machine {
@@ -26,7 +26,7 @@ enum ux_unwind_end {
 	UX_UNWIND_COMPLETE, /* the outermost function was reached */
 	UX_UNWIND_SHORT,    /* the copy of the stack ends before */
 	UX_UNWIND_NO_RULES, /* code without tables, and without a frame pointer */
-	UX_UNWIND_LIMIT,    /* UX_UNWIND_FRAMES_MOST */
+	UX_UNWIND_LIMIT,    /* UX_UNWIND_FRAMES_MAX */
 };
 
 /* Finds memory of the thread's process: the bytes from an address on; none: they are not known. */
@@ -80,7 +80,7 @@ void ux_unwinder_deinit(struct ux_unwinder *u);
 
 /*
  * Sets the frames of a thread, the innermost first, which there always is, and their number in
- * *ret_n. `frames` has room for UX_UNWIND_FRAMES_MOST. UX_ENOMEM.
+ * *ret_n. `frames` has room for UX_UNWIND_FRAMES_MAX. UX_ENOMEM.
  */
 enum ux_code ux_unwind(struct ux_unwinder *u, const struct ux_unwind_thread *thread,
 		       ux_unwind_find_fn *find, void *ctx, struct ux_unwind_frame *frames,

@@ -3,11 +3,11 @@
 #include "unwind_exidx.h"
 
 enum {
-	WORD = 4,         /* bytes */
-	ENTRY = 8,        /* bytes of an entry: its function, then instructions or where they are */
-	CANT_UNWIND = 1,  /* instead of instructions */
-	WORDS_MOST = 255, /* of instructions behind the first word: their number has 8 bits */
-	INSTRUCTIONS_MOST = (WORDS_MOST + 1) * WORD,
+	WORD = 4,        /* bytes */
+	ENTRY = 8,       /* bytes of an entry: its function, then instructions or where they are */
+	CANT_UNWIND = 1, /* instead of instructions */
+	WORDS_MAX = 255, /* of instructions behind the first word: their number has 8 bits */
+	INSTRUCTIONS_MAX = (WORDS_MAX + 1) * WORD,
 
 	R4 = 4,
 	SP = 13,
@@ -48,7 +48,7 @@ enum ux_code ux_exidx_each(const struct ux_exidx *x, ux_exidx_fn *fn, void *ctx,
 /* The instructions of a function, and what they did so far: the virtual stack pointer is a register
  * and an offset. */
 struct exidx_run {
-	uint8_t code[INSTRUCTIONS_MOST];
+	uint8_t code[INSTRUCTIONS_MAX];
 	size_t size;
 	uint32_t base; /* register */
 	int64_t offset;
@@ -242,7 +242,7 @@ static enum ux_code exidx_read_table(const struct ux_exidx *x, uint64_t pc, stru
 		if (routine > LONG_WIDE)
 			return ux_error_set(err, UX_EUNSUPPORTED,
 					    "unknown personality routine %" PRIu32, routine);
-		words = routine == SHORT ? 0 : word >> 16 & WORDS_MOST;
+		words = routine == SHORT ? 0 : word >> 16 & WORDS_MAX;
 		exidx_put_word(r, word, routine == SHORT ? 3 : 2);
 	}
 	for (uint32_t i = 0; i < words; i++)

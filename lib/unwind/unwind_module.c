@@ -7,7 +7,7 @@
 #include "unwind_exidx.h"
 
 enum {
-	FRAMES_MOST = 1 << 30, /* largest decompressed size of a .debug_frame */
+	FRAMES_MAX = 1 << 30, /* largest decompressed size of a .debug_frame */
 };
 
 void ux_unwind_module_free(struct ux_unwind_module *m)
@@ -77,12 +77,12 @@ static enum ux_code unwind_module_section(struct ux_unwind_module *m, struct ux_
 {
 	struct ux_section s;
 	struct ux_section_bytes stored;
-	uint64_t most = ux_min(m->object->file.size * (uint64_t)32, (uint64_t)FRAMES_MOST);
+	uint64_t max = ux_min(m->object->file.size * (uint64_t)32, (uint64_t)FRAMES_MAX);
 	if (!ux_object_section_find(m->object, name, &s) || !s.stored)
 		return UX_OK;
 	enum ux_code code = ux_section_bytes(m->object, &s, &stored, NULL);
 	if (code == UX_OK)
-		code = ux_content_load(&stored, most, NULL, &t->content, NULL);
+		code = ux_content_load(&stored, max, NULL, &t->content, NULL);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_OK;
 	return unwind_table_read(m->object, t, t->content.bytes, eh ? s.pc : 0, eh);

@@ -127,7 +127,7 @@ ux_inline uint32_t ux_wire_reply_file(struct ux_wire_reply *r, uint32_t dir, uin
 }
 
 enum {
-	UX_WIRE_FRAME_MOST = 4 * UX_ULEB_MOST, /* bytes of a frame */
+	UX_WIRE_FRAME_MAX = 4 * UX_ULEB_MAX, /* bytes of a frame */
 };
 
 /* Writes a frame. up: how many frames before it is the one that it is inlined into, or 0. */
@@ -147,21 +147,21 @@ ux_inline uint8_t *ux_wire_frame_put(uint8_t *p, uint32_t function, uint32_t fil
 ux_inline uint32_t ux_wire_reply_frame(struct ux_wire_reply *r, uint32_t function, uint32_t file,
 				       uint32_t line, uint32_t up)
 {
-	uint8_t *start = ux_out_room(&r->frames, UX_WIRE_FRAME_MOST);
+	uint8_t *start = ux_out_room(&r->frames, UX_WIRE_FRAME_MAX);
 	r->n_frames++;
 	if (!start)
 		return r->n_frames;
 	uint8_t *p = ux_wire_frame_put(start, function, file, line, up ? r->n_frames - up : 0);
-	r->frames.size -= UX_WIRE_FRAME_MOST - (size_t)(p - start);
+	r->frames.size -= UX_WIRE_FRAME_MAX - (size_t)(p - start);
 	return r->n_frames;
 }
 
 /* Appends the next address: the number of its innermost frame, or 0. */
 ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 {
-	uint8_t *start = ux_out_room(&r->addresses, UX_ULEB_MOST);
+	uint8_t *start = ux_out_room(&r->addresses, UX_ULEB_MAX);
 	if (start)
-		r->addresses.size -= UX_ULEB_MOST - (size_t)(ux_uleb_put(start, frame) - start);
+		r->addresses.size -= UX_ULEB_MAX - (size_t)(ux_uleb_put(start, frame) - start);
 }
 
 /*
@@ -193,7 +193,7 @@ struct ux_wire_frame {
 	uint32_t up; /* number of the frame that it is inlined into, or 0; always less than its own
 			number */
 	uint32_t depth; /* number of frames from this one to the outermost, including it; at most
-			   UX_FRAMES_MOST */
+			   UX_FRAMES_MAX */
 };
 
 struct ux_wire_file {

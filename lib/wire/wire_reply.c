@@ -195,7 +195,7 @@ static enum ux_code wire_read_frame_table(struct ux_wire_read *r, struct ux_cur 
 		uint32_t up = wire_read_number(c, i - 1);
 		f->up = up ? (uint32_t)i - up : 0;
 		f->depth = r->frames[f->up].depth + 1;
-		if (f->depth > UX_FRAMES_MOST)
+		if (f->depth > UX_FRAMES_MAX)
 			ux_cur_bad(c, "calls are inlined more than 256 deep");
 	}
 	return ux_cur_status(c, err);

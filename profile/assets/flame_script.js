@@ -7,7 +7,7 @@
 	const LEAST = 0.5; // width of the narrowest frame that is drawn
 	const SMALLER = "(smaller)"; // stands for frames that the file leaves out
 	const FINEST = 20000; // frames with less than 1/FINEST of all are not divided further when inverted
-	const STEPS_MOST = 5e6; // of making the inverted tree
+	const STEPS_MAX = 5e6; // of making the inverted tree
 	const ROWS = 40; // of the table, at first and with each "more"
 
 	const $ = id => document.getElementById(id);
@@ -101,7 +101,7 @@
 			const under = new Map();
 			const own = self.map(values => group.depth ? 0 : values[0]);
 			let how = 0;
-			const divided = group.weight >= all / FINEST && steps < STEPS_MOST;
+			const divided = group.weight >= all / FINEST && steps < STEPS_MAX;
 			group.at.forEach((node, k) => {
 				if (group.depth)
 					how |= Number(plain.calls[node]);

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 enum {
-	MORE = 128,        /* bytes of a typical line in addition to its text */
-	LINE = 1408,       /* room for two quoted texts and the other fields */
-	TOKEN_SHOWS = 16,  /* characters after "ux_" that make a word look like a token */
-	DIGITS_MOST = 15,  /* digits of a number that every JSON parser represents exactly */
-	KEY_WORD_MOST = 40 /* bytes of a key */
+	MORE = 128,       /* bytes of a typical line in addition to its text */
+	LINE = 1408,      /* room for two quoted texts and the other fields */
+	TOKEN_SHOWS = 16, /* characters after "ux_" that make a word look like a token */
+	DIGITS_MAX = 15,  /* digits of a number that every JSON parser represents exactly */
+	KEY_WORD_MAX = 40 /* bytes of a key */
 };
 
 /*
@@ -122,7 +122,7 @@ static bool log_is_number(struct ux_bytes s)
 	for (size_t i = 0; i < s.size; i++)
 		if (!isdigit(s.data[i]))
 			return false;
-	return s.size > 0 && s.size <= DIGITS_MOST && (s.data[0] != '0' || s.size == 1);
+	return s.size > 0 && s.size <= DIGITS_MAX && (s.data[0] != '0' || s.size == 1);
 }
 
 static size_t log_word_size(struct ux_bytes text)
@@ -167,7 +167,7 @@ static void log_put_members(struct ux_bytes text, struct ux_out *out)
 		size_t word = log_word_size(text);
 		const uint8_t *equals = word ? memchr(text.data, '=', word) : NULL;
 		size_t key = equals ? (size_t)(equals - text.data) : 0;
-		if (key > 0 && key <= KEY_WORD_MOST) {
+		if (key > 0 && key <= KEY_WORD_MAX) {
 			ux_out_u8(out, ',');
 			log_put_json_text(ux_bytes(text.data, key), out);
 			ux_out_u8(out, ':');

@@ -21,7 +21,7 @@ static size_t metrics_index_of(const struct ux_route *routes, size_t n_routes,
 			       const struct ux_route *route)
 {
 	size_t i = route ? (size_t)(route - routes) : n_routes;
-	return ux_min(ux_min(i, n_routes), (size_t)UX_METRICS_ROUTES_MOST);
+	return ux_min(ux_min(i, n_routes), (size_t)UX_METRICS_ROUTES_MAX);
 }
 
 void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,
@@ -153,7 +153,7 @@ static void metrics_put_otlp(const struct ux_metrics *m, struct ux_out *out)
 void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,
 		      struct ux_out *out)
 {
-	const struct table t = {m, routes, ux_min(n_routes, (size_t)UX_METRICS_ROUTES_MOST), out};
+	const struct table t = {m, routes, ux_min(n_routes, (size_t)UX_METRICS_ROUTES_MAX), out};
 	ux_metric_head(out, "unhex_build_info", "gauge", "Version of unhex; always 1.");
 	ux_out_fmt(out, "unhex_build_info{version=\"%s\"} 1\n", UX_VERSION);
 	ux_metric_one(out, "process_start_time_seconds", "gauge",

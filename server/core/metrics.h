@@ -11,7 +11,7 @@
 
 enum {
 	/* routes in a table; one more entry counts requests without a route */
-	UX_METRICS_ROUTES_MOST = 128,
+	UX_METRICS_ROUTES_MAX = 128,
 	UX_METRICS_CLASSES = 5, /* 1xx to 5xx */
 	UX_METRICS_BUCKETS = 12,
 };
@@ -30,7 +30,7 @@ struct ux_metrics_route {
 /* Counters of OTLP messages and of what became of their locations. */
 enum ux_otlp_count {
 	UX_OTLP_MESSAGES,
-	UX_OTLP_OVER_BUDGET, /* messages that were named in part: see UX_REQUEST_WORK_MOST */
+	UX_OTLP_OVER_BUDGET, /* messages that were named in part: see UX_REQUEST_WORK_MAX */
 	UX_OTLP_KEPT,        /* locations that have lines, or no mapping */
 	UX_OTLP_NAMED,       /* got lines */
 	UX_OTLP_NAMELESS,    /* no symbol is known at their address */
@@ -42,7 +42,7 @@ enum ux_otlp_count {
 
 /* Zeroed except for start. Any thread. */
 struct ux_metrics {
-	struct ux_metrics_route routes[UX_METRICS_ROUTES_MOST + 1];
+	struct ux_metrics_route routes[UX_METRICS_ROUTES_MAX + 1];
 	_Atomic uint64_t vanished; /* answers whose client had disconnected */
 	_Atomic uint64_t extracted;
 	_Atomic uint64_t extract_failed;

@@ -9,7 +9,7 @@
 struct ux_misses {
 	pthread_mutex_t lock; /* guards the rest */
 	size_t n;
-	struct ux_missed_id ids[UX_MISSES_MOST];
+	struct ux_missed_id ids[UX_MISSES_MAX];
 };
 
 struct ux_misses *ux_misses_create(void)
@@ -43,19 +43,19 @@ static struct ux_missed_id *misses_find(struct ux_misses *w, uint64_t hash, cons
 static struct ux_missed_id *misses_replace(struct ux_misses *w, const char *ns)
 {
 	size_t of_ns = 0;
-	struct ux_missed_id *least = NULL, *own = NULL;
-	if (w->n < UX_MISSES_MOST)
+	struct ux_missed_id *min = NULL, *own = NULL;
+	if (w->n < UX_MISSES_MAX)
 		return &w->ids[w->n++];
 	for (size_t i = 0; i < w->n; i++) {
 		struct ux_missed_id *e = &w->ids[i];
 		bool ours = strcmp(e->ns, ns) == 0;
 		of_ns += ours;
-		if (!least || e->count < least->count)
-			least = e;
+		if (!min || e->count < min->count)
+			min = e;
 		if (ours && (!own || e->count < own->count))
 			own = e;
 	}
-	return of_ns >= UX_MISSES_MOST / 2 ? own : least;
+	return of_ns >= UX_MISSES_MAX / 2 ? own : min;
 }
 
 void ux_misses_note(struct ux_misses *w, const char *ns, const char *id, ux_time now)
@@ -84,17 +84,17 @@ static bool misses_is_before(const struct ux_missed_id *a, const struct ux_misse
 				    : strcmp(a->id, b->id) < 0;
 }
 
-size_t ux_misses_top(struct ux_misses *w, const char *ns, struct ux_missed_id *ret, size_t most)
+size_t ux_misses_top(struct ux_misses *w, const char *ns, struct ux_missed_id *ret, size_t max)
 {
 	size_t n = 0;
-	if (!w || most == 0)
+	if (!w || max == 0)
 		return 0;
 	pthread_mutex_lock(&w->lock);
 	for (size_t i = 0; i < w->n; i++) {
 		const struct ux_missed_id *e = &w->ids[i];
-		if (strcmp(e->ns, ns) != 0 || (n == most && !misses_is_before(e, &ret[n - 1])))
+		if (strcmp(e->ns, ns) != 0 || (n == max && !misses_is_before(e, &ret[n - 1])))
 			continue;
-		size_t at = n < most ? n++ : most - 1;
+		size_t at = n < max ? n++ : max - 1;
 		for (; at > 0 && misses_is_before(e, &ret[at - 1]); at--)
 			ret[at] = ret[at - 1];
 		ret[at] = *e;

@@ -6,7 +6,7 @@
 #include "index_access.h"
 
 enum {
-	UX_MISSES_MOST = 512,     /* IDs that are counted at a time */
+	UX_MISSES_MAX = 512,      /* IDs that are counted at a time */
 	UX_MISSES_ID_BYTES = 256, /* of an ID with its NUL; a longer one is not counted */
 	UX_MISSES_NS_BYTES = 64,
 };
@@ -38,6 +38,6 @@ void ux_misses_destroy(struct ux_misses *w);
 void ux_misses_note(struct ux_misses *w, const char *ns, const char *id, ux_time now);
 
 /* Copies up to `most` IDs of a namespace, the most requested first. Returns their number. */
-size_t ux_misses_top(struct ux_misses *w, const char *ns, struct ux_missed_id *ret, size_t most);
+size_t ux_misses_top(struct ux_misses *w, const char *ns, struct ux_missed_id *ret, size_t max);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum {
 	PIECE_BYTES = 16 << 20, /* what a client has to send again after a failure */
-	PIECES_MOST = 64,       /* URLs of one answer; then the client gets the state again */
+	PIECES_MAX = 64,        /* URLs of one answer; then the client gets the state again */
 };
 
 bool ux_presigned_redirect(struct ux_request *req, struct ux_response *res,
@@ -42,7 +42,7 @@ void ux_presigned_put_pieces(struct ux_request *req, const struct ux_upload *up,
 	ux_json_key_u64(j, "expires_s", s->presigned.expires_s);
 	ux_json_key(j, "urls");
 	ux_json_array_begin(j);
-	for (unsigned i = 0; i < PIECES_MOST && offset < up->size; i++) {
+	for (unsigned i = 0; i < PIECES_MAX && offset < up->size; i++) {
 		uint64_t n = ux_min((uint64_t)PIECE_BYTES, up->size - offset);
 		char *url = NULL;
 		if (b->part_url(b, up->uid, offset, n, s->presigned.expires_s, &url, NULL) != UX_OK)

@@ -49,12 +49,12 @@ enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
 		else if (!in_string && c == ',')
 			values++;
 	}
-	if (values + containers > UX_JSON_VALUES_MOST)
+	if (values + containers > UX_JSON_VALUES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the JSON has more than %d values",
-				    UX_JSON_VALUES_MOST);
-	if (containers > UX_JSON_CONTAINERS_MOST)
+				    UX_JSON_VALUES_MAX);
+	if (containers > UX_JSON_CONTAINERS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the JSON has more than %d objects and arrays",
-				    UX_JSON_CONTAINERS_MOST);
+				    UX_JSON_CONTAINERS_MAX);
 	return UX_OK;
 }
 
@@ -112,35 +112,35 @@ enum ux_code ux_json_in_u64(const json_t *o, const char *key, uint64_t *ret, str
 	return UX_OK;
 }
 
-enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const char **ret,
+enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t max, const char **ret,
 			    struct ux_error *err)
 {
 	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_string(v))
 		return json_in_wrong(key, v, "a string", err);
-	if (v && json_string_length(v) > most)
+	if (v && json_string_length(v) > max)
 		return ux_error_set(err, UX_EINVAL, "\"%s\" has %zu bytes; the limit is %zu", key,
-				    json_string_length(v), most);
+				    json_string_length(v), max);
 	if (v)
 		*ret = json_string_value(v);
 	return UX_OK;
 }
 
-enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struct ux_error *err)
+enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t max, struct ux_error *err)
 {
-	if (n <= most)
+	if (n <= max)
 		return UX_OK;
 	return ux_error_set(err, UX_ELIMIT, "\"%s\" has %zu elements; the limit is %zu", key, n,
-			    most);
+			    max);
 }
 
-enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
+enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t max, const json_t **ret,
 			      struct ux_error *err)
 {
 	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_array(v))
 		return json_in_wrong(key, v, "an array", err);
-	UX_TRY(ux_json_in_array_size(key, json_array_size(v), most, err));
+	UX_TRY(ux_json_in_array_size(key, json_array_size(v), max, err));
 	*ret = v;
 	return UX_OK;
 }
@@ -170,7 +170,7 @@ enum ux_code ux_module_ids_parse(const json_t *o, struct ux_arena *arena, const 
 				 size_t *ret_n, struct ux_error *err)
 {
 	const json_t *list = NULL;
-	UX_TRY(ux_json_in_array(o, "ids", UX_INDEX_IDS_MOST, &list, err));
+	UX_TRY(ux_json_in_array(o, "ids", UX_INDEX_IDS_MAX, &list, err));
 	size_t n = json_array_size(list);
 	if (n == 0)
 		return ux_error_set(err, UX_EINVAL, "\"ids\" is missing or empty");

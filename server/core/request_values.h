@@ -19,8 +19,8 @@ enum {
 	 * before a tree is built. The largest request that is accepted has 10,000 modules and
 	 * 100,000 addresses; in Mozilla's form each of them is an array.
 	 */
-	UX_JSON_VALUES_MOST = 400000,
-	UX_JSON_CONTAINERS_MOST = 120000,
+	UX_JSON_VALUES_MAX = 400000,
+	UX_JSON_CONTAINERS_MAX = 120000,
 };
 
 /*
@@ -41,13 +41,13 @@ enum ux_code ux_json_in_bool(const json_t *o, const char *key, bool *ret, struct
 enum ux_code ux_json_in_u64(const json_t *o, const char *key, uint64_t *ret, struct ux_error *err)
 	ux_must;
 /* Reads a string of at most `most` bytes; NUL-terminated, valid as long as the document. */
-enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const char **ret,
+enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t max, const char **ret,
 			    struct ux_error *err) ux_must;
 /* Reads an array of at most `most` elements, otherwise UX_ELIMIT. NULL when absent. */
-enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
+enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t max, const json_t **ret,
 			      struct ux_error *err) ux_must;
 /* UX_ELIMIT when the number of elements n of array `key` exceeds `most`. */
-enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struct ux_error *err)
+enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t max, struct ux_error *err)
 	ux_must;
 
 /* Finds a quality by its name. UX_EINVAL: there is none. */
@@ -75,7 +75,7 @@ enum ux_code ux_module_prefix_parse(struct ux_bytes text, struct ux_arena *arena
 enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
 				struct ux_error *err) ux_must;
 
-/* Parses the array o.ids of 1 to UX_INDEX_IDS_MOST IDs into canonical texts. */
+/* Parses the array o.ids of 1 to UX_INDEX_IDS_MAX IDs into canonical texts. */
 enum ux_code ux_module_ids_parse(const json_t *o, struct ux_arena *arena, const char ***ret,
 				 size_t *ret_n, struct ux_error *err) ux_must;
 

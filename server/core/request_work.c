@@ -10,7 +10,7 @@ static bool request_goes_on(void *ctx)
 struct ux_work ux_request_work(struct ux_request *req)
 {
 	return (struct ux_work){
-		.budget.left = UX_REQUEST_WORK_MOST, .go_on = request_goes_on, .ctx = req};
+		.budget.left = UX_REQUEST_WORK_MAX, .go_on = request_goes_on, .ctx = req};
 }
 
 enum ux_code ux_request_work_code(const struct ux_work *work, struct ux_error *err)

@@ -12,7 +12,7 @@ enum {
 	 * Bytes of symbols that are read for one request. A hundred thousand addresses of ordinary
 	 * functions take a fifth of this; all of it takes about a second of one processor.
 	 */
-	UX_REQUEST_WORK_MOST = 512 << 20,
+	UX_REQUEST_WORK_MAX = 512 << 20,
 	UX_WORK_FRAME = 32,         /* cost of a frame that is added to a frame cache */
 	UX_WORK_MODULE = 16 << 10,  /* of opening a module */
 	UX_WORK_SEARCH = 256 << 10, /* of a search of the index by name */

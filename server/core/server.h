@@ -26,17 +26,17 @@ struct ux_watch;
 
 /* Limits on one request, in addition to the limits on bytes in net/. */
 enum {
-	UX_SYMBOLIZE_ADDRESSES_MOST = 100000,
-	UX_SYMBOLIZE_MODULES_MOST = 10000,
+	UX_SYMBOLIZE_ADDRESSES_MAX = 100000,
+	UX_SYMBOLIZE_MODULES_MAX = 10000,
 	/* functions that are read to find some by name; 16 bytes are cached for each */
-	UX_SYMBOLIZE_NAMES_MOST = 4 << 20,
-	UX_QUERY_MOST = 10000, /* IDs or modules */
-	UX_LIST_MOST = 1000,   /* modules on one page of a list */
+	UX_SYMBOLIZE_NAMES_MAX = 4 << 20,
+	UX_QUERY_MAX = 10000, /* IDs or modules */
+	UX_LIST_MAX = 1000,   /* modules on one page of a list */
 	/*
 	 * sections, and segments, of an ELF file whose tables a handler reads; linked files have
 	 * below a hundred
 	 */
-	UX_ELF_TABLE_MOST = 1 << 16,
+	UX_ELF_TABLE_MAX = 1 << 16,
 	UX_UPLOAD_CHUNK = 8 << 20, /* proposed body size of a PUT */
 };
 
@@ -125,7 +125,7 @@ struct ux_server {
 	int64_t (*clock_ns)(void *ctx); /* for tests; NULL: the monotonic clock */
 	void *clock_ctx;
 	/* size limit of one upload; may change; no memory order needed */
-	_Atomic uint64_t upload_most;
+	_Atomic uint64_t upload_max;
 	/* leases of packages of one host, of all workers; may change; no memory order needed */
 	_Atomic unsigned crawl_of_host;
 	struct ux_http_memory memory; /* shared by all requests */

@@ -7,17 +7,17 @@
 #include "server.h"
 
 enum {
-	UX_CRAWL_OF_HOST = 4,           /* leases of packages of one host, by default */
-	UX_CRAWL_ANNOUNCED_MOST = 5000, /* packages of one request */
-	UX_CRAWL_IDS_MOST = 20000,      /* build IDs of one package; Debian's kernel has 4,000 */
-	UX_CRAWL_FILES_MOST = 16,       /* further files of one package */
-	UX_CRAWL_LEASE_S = 600,         /* length of a lease, where the worker names none, */
-	UX_CRAWL_LEASE_LEAST_S = 5,
-	UX_CRAWL_LEASE_MOST_S = 86400,
+	UX_CRAWL_OF_HOST = 4,          /* leases of packages of one host, by default */
+	UX_CRAWL_ANNOUNCED_MAX = 5000, /* packages of one request */
+	UX_CRAWL_IDS_MAX = 20000,      /* build IDs of one package; Debian's kernel has 4,000 */
+	UX_CRAWL_FILES_MAX = 16,       /* further files of one package */
+	UX_CRAWL_LEASE_S = 600,        /* length of a lease, where the worker names none, */
+	UX_CRAWL_LEASE_MIN_S = 5,
+	UX_CRAWL_LEASE_MAX_S = 86400,
 	UX_CRAWL_LATER_S = 60, /* until a package is due again that is to be done later, */
-	UX_CRAWL_LATER_MOST_S = 86400,
-	UX_CRAWL_AGAIN_MOST_S = 60, /* longest proposed time until a worker looks again */
-	UX_CRAWL_FAILURES = 50,     /* failed packages that the status lists */
+	UX_CRAWL_LATER_MAX_S = 86400,
+	UX_CRAWL_AGAIN_MAX_S = 60, /* longest proposed time until a worker looks again */
+	UX_CRAWL_FAILURES = 50,    /* failed packages that the status lists */
 };
 
 /* POST /v1/crawl/packages: packages of a repository. */

@@ -7,11 +7,11 @@
 #include "text.h"
 
 /* A text of a package; "" when it is absent. Control characters would only hide in it. */
-static enum ux_code announced_text(const json_t *o, const char *key, size_t most, const char **ret,
+static enum ux_code announced_text(const json_t *o, const char *key, size_t max, const char **ret,
 				   struct ux_error *err)
 {
 	*ret = "";
-	UX_TRY(ux_json_in_str(o, key, most, ret, err));
+	UX_TRY(ux_json_in_str(o, key, max, ret, err));
 	if (!ux_utf8_is_printable(ux_bytes_cstr(*ret)))
 		return ux_error_set(err, UX_EINVAL, "\"%s\" has a byte that is not printable UTF-8",
 				    key);
@@ -95,7 +95,7 @@ static enum ux_code announced_files(const json_t *o, struct ux_arena *arena,
 	struct ux_json j = ux_json_make(&out);
 	const json_t *list = NULL;
 	p->files = "";
-	UX_TRY(ux_json_in_array(o, "files", UX_CRAWL_FILES_MOST, &list, err));
+	UX_TRY(ux_json_in_array(o, "files", UX_CRAWL_FILES_MAX, &list, err));
 	if (json_array_size(list) == 0)
 		return UX_OK;
 	ux_json_array_begin(&j);
@@ -134,7 +134,7 @@ static enum ux_code announced_ids(const json_t *o, struct ux_arena *arena, struc
 				  struct ux_error *err)
 {
 	const json_t *list = NULL;
-	UX_TRY(ux_json_in_array(o, "build_ids", UX_CRAWL_IDS_MOST, &list, err));
+	UX_TRY(ux_json_in_array(o, "build_ids", UX_CRAWL_IDS_MAX, &list, err));
 	size_t n = json_array_size(list);
 	struct ux_bytes *ids =
 		ux_arena_alloc_n(arena, n + 1, sizeof(*ids), _Alignof(struct ux_bytes));
@@ -256,7 +256,7 @@ enum ux_code ux_handle_crawl_packages(struct ux_request *req, struct ux_response
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(announced_repository(doc, &repository, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "complete", &complete, &req->err));
-	UX_TRY(ux_json_in_array(doc, "packages", UX_CRAWL_ANNOUNCED_MOST, &list, &req->err));
+	UX_TRY(ux_json_in_array(doc, "packages", UX_CRAWL_ANNOUNCED_MAX, &list, &req->err));
 	UX_TRY(announced_packages(list, &req->arena, &items, &req->err));
 	UX_TRY(s->index->packages.announce(s->index, ux_caller_of(req)->ns, repository, items,
 					   json_array_size(list), UX_EXTRACTOR_PARSER,

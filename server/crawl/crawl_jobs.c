@@ -68,18 +68,18 @@ static enum ux_code crawl_read_seconds(const json_t *doc, const char *key, uint6
 static enum ux_code take_read(const json_t *doc, struct ux_glob *glob, struct ux_package_take *ret,
 			      struct ux_error *err)
 {
-	uint64_t most = 1;
+	uint64_t max = 1;
 	const char *pattern = NULL;
 	const json_t *filter = json_object_get(doc, "filter");
 	*ret = (struct ux_package_take){.lease_s = UX_CRAWL_LEASE_S};
 	UX_TRY(ux_json_in_str(doc, "worker", WORKER_BYTES, &ret->worker, err));
 	if (!ret->worker || ret->worker[0] == '\0')
 		return ux_error_set(err, UX_EINVAL, "\"worker\" is empty; expected a name");
-	UX_TRY(ux_json_in_u64(doc, "most", &most, err));
-	if (most == 0)
+	UX_TRY(ux_json_in_u64(doc, "most", &max, err));
+	if (max == 0)
 		return ux_error_set(err, UX_EINVAL, "\"most\" is 0; expected a number of packages");
-	ret->most = (size_t)ux_min(most, (uint64_t)UX_PACKAGE_TAKE_MOST);
-	UX_TRY(crawl_read_seconds(doc, "lease_s", UX_CRAWL_LEASE_LEAST_S, UX_CRAWL_LEASE_MOST_S,
+	ret->max = (size_t)ux_min(max, (uint64_t)UX_PACKAGE_TAKE_MAX);
+	UX_TRY(crawl_read_seconds(doc, "lease_s", UX_CRAWL_LEASE_MIN_S, UX_CRAWL_LEASE_MAX_S,
 				  &ret->lease_s, err));
 	if (!filter || json_is_null(filter))
 		return UX_OK;
@@ -112,7 +112,7 @@ static void take_put(struct ux_json *j, const struct ux_package_jobs *jobs, ux_t
 	if (jobs->n == 0 && next != INT64_MAX) {
 		ux_time wait = ux_max(next - now, (ux_time)1);
 		ux_json_key_u64(j, "retry_after",
-				(uint64_t)ux_min(wait, (ux_time)UX_CRAWL_AGAIN_MOST_S));
+				(uint64_t)ux_min(wait, (ux_time)UX_CRAWL_AGAIN_MAX_S));
 	}
 	ux_json_object_end(j);
 }
@@ -171,7 +171,7 @@ enum ux_code ux_handle_crawl_renew(struct ux_request *req, struct ux_response *r
 	UX_TRY(job_number(req, &number));
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(job_lease_read(doc, &lease, &req->err));
-	UX_TRY(crawl_read_seconds(doc, "lease_s", UX_CRAWL_LEASE_LEAST_S, UX_CRAWL_LEASE_MOST_S,
+	UX_TRY(crawl_read_seconds(doc, "lease_s", UX_CRAWL_LEASE_MIN_S, UX_CRAWL_LEASE_MAX_S,
 				  &lease_s, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "received", &received, &req->err));
 	UX_TRY(s->index->packages.renew(s->index, ux_caller_of(req)->ns, number, lease,
@@ -229,8 +229,7 @@ static enum ux_code end_read(const json_t *doc, struct ux_package_end *end, stru
 	UX_TRY(end_read_outcome(doc, &end->outcome, err));
 	UX_TRY(end_read_cause(doc, end, err));
 	UX_TRY(ux_json_in_str(doc, "reason", UX_PACKAGE_REASON_BYTES, &end->reason, err));
-	UX_TRY(crawl_read_seconds(doc, "retry_after", 0, UX_CRAWL_LATER_MOST_S, &end->later_s,
-				  err));
+	UX_TRY(crawl_read_seconds(doc, "retry_after", 0, UX_CRAWL_LATER_MAX_S, &end->later_s, err));
 	UX_TRY(end_read_count(doc, "modules", &end->modules, err));
 	UX_TRY(end_read_count(doc, "bytes_fetched", &end->fetched, err));
 	UX_TRY(end_read_count(doc, "bytes_stored", &end->stored, err));

@@ -66,7 +66,7 @@ enum ux_code ux_handle_crawl_repositories(struct ux_request *req, struct ux_resp
 	struct ux_bytes after;
 	uint64_t limit = REPOSITORIES;
 	bool named = ux_request_query(req, "after", &after); /* decoded, so NUL-terminated */
-	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MAX, &limit));
 	UX_TRY(ix->packages.repositories(ix, ux_caller_of(req)->ns,
 					 named ? (const char *)after.data : "", (size_t)limit,
 					 &req->arena, &list, &req->err));

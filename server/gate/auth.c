@@ -13,9 +13,9 @@
 enum {
 	READS = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE,
 	MS_IN_S = 1000,
-	QUEUE_MOST_MS = 30000,  /* debuginfod clients give up after 90 s */
-	NS_ROW_MOST = 64 << 10, /* memory for a namespace's row */
-	READ_ACCESS_MOST = 64   /* namespaces */
+	QUEUE_MAX_MS = 30000,  /* debuginfod clients give up after 90 s */
+	NS_ROW_MAX = 64 << 10, /* memory for a namespace's row */
+	READ_ACCESS_MAX = 64   /* namespaces */
 };
 
 /* A read setting, and its age. */
@@ -25,7 +25,7 @@ struct read_access {
 };
 
 const struct ux_access ux_access_default = {
-	.wait_most_ms = QUEUE_MOST_MS,
+	.wait_most_ms = QUEUE_MAX_MS,
 	.uploads_key = 1000,
 	.uploads_all = 10000,
 };
@@ -42,13 +42,13 @@ int64_t ux_server_clock_ns(const struct ux_server *s)
 enum ux_code ux_gate_create(struct ux_gate **ret, const char *session_key, struct ux_error *err)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct read_access),
-					   .entries_most = READ_ACCESS_MOST};
+					   .entries_max = READ_ACCESS_MAX};
 	struct ux_gate *g = calloc(1, sizeof(*g));
 	if (!g)
 		return ux_error_nomem(err);
 	pthread_mutex_init(&g->read_access.lock, NULL);
 	ux_sessions_init(&g->sessions);
-	g->rates = ux_rates_create(UX_RATES_MOST);
+	g->rates = ux_rates_create(UX_RATES_MAX);
 	bool keys = ux_known_keys_init(&g->keys);
 	if (!keys || !g->rates || !ux_cache_init(&g->read_access.namespaces, &opts)) {
 		ux_gate_destroy(g);
@@ -118,7 +118,7 @@ static void read_access_keep(struct ux_read_access *r, struct ux_bytes ns, int64
 static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *ix, const char *ns,
 				     int64_t now, enum ux_ns_reading *ret, struct ux_error *err)
 {
-	UX_ARENA(arena, NS_ROW_MOST);
+	UX_ARENA(arena, NS_ROW_MAX);
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_namespace row = {.reading = UX_NS_AS_SERVED};
 	bool used = false, there = read_access_cached(r, ux_bytes_cstr(ns), now, ret, &used);

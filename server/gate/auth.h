@@ -27,13 +27,13 @@ enum {
 	 * number of buckets; beyond it the least recently used ones are evicted, and start full
 	 * again
 	 */
-	UX_RATES_MOST = 8192
+	UX_RATES_MAX = 8192
 };
 
 struct ux_rates;
 
 /* most: number of buckets. NULL: out of memory. */
-struct ux_rates *ux_rates_create(size_t most) ux_must;
+struct ux_rates *ux_rates_create(size_t max) ux_must;
 void ux_rates_destroy(struct ux_rates *r);
 
 /*

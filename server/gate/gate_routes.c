@@ -28,7 +28,7 @@ enum ux_code ux_handle_audit(struct ux_request *req, struct ux_response *res)
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_audit_list list;
 	uint64_t limit = LINES_DEFAULT, after = 0;
-	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MAX, &limit));
 	UX_TRY(ux_query_number(req, "after", 0, INT64_MAX, &after));
 	UX_TRY(ix->audit.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit, &req->arena,
 			      &list, &req->err));

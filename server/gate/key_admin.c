@@ -49,12 +49,12 @@ static enum ux_code key_admin_check_end(struct ux_request *req, const struct ux_
 static enum ux_code key_admin_check_limit(struct ux_request *req, const char *what, uint64_t limit,
 					  uint64_t own, uint64_t server)
 {
-	uint64_t most = own != 0 ? own : server;
+	uint64_t max = own != 0 ? own : server;
 	uint64_t given = limit != 0 ? limit : server;
-	if (most == 0 || (given != 0 && given <= most))
+	if (max == 0 || (given != 0 && given <= max))
 		return UX_OK;
 	return ux_error_set(&req->err, UX_EDENIED, "%s exceeds %" PRIu64 ", the limit of your key",
-			    what, most);
+			    what, max);
 }
 
 static enum ux_code key_admin_check_power(struct ux_request *req, const struct ux_key *self,

@@ -6,7 +6,7 @@
 #include "request_values.h"
 
 enum {
-	SCOPES_MOST = 16, /* entries of "scopes" */
+	SCOPES_MAX = 16, /* entries of "scopes" */
 };
 
 static enum ux_code key_routes_answer(struct ux_request *req, struct ux_response *res,
@@ -40,7 +40,7 @@ enum ux_code ux_handle_keys(struct ux_request *req, struct ux_response *res)
 static enum ux_code key_routes_read_scopes(const json_t *doc, unsigned *ret, struct ux_error *err)
 {
 	const json_t *list = NULL;
-	UX_TRY(ux_json_in_array(doc, "scopes", SCOPES_MOST, &list, err));
+	UX_TRY(ux_json_in_array(doc, "scopes", SCOPES_MAX, &list, err));
 	if (json_array_size(list) == 0)
 		return ux_error_set(err, UX_EINVAL, "\"scopes\" is empty; a key needs a scope");
 	*ret = 0;

@@ -8,7 +8,7 @@
 #include "recent.h"
 
 enum {
-	KEYS_MOST = 4096,
+	KEYS_MAX = 4096,
 };
 
 /* The key without its texts. */
@@ -21,7 +21,7 @@ struct known_key {
 bool ux_known_keys_init(struct ux_known_keys *k)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct known_key),
-					   .entries_most = KEYS_MOST};
+					   .entries_max = KEYS_MAX};
 	pthread_mutex_init(&k->lock, NULL);
 	return ux_cache_init(&k->keys, &opts);
 }

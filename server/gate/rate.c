@@ -27,10 +27,10 @@ void ux_rates_destroy(struct ux_rates *r)
 	free(r);
 }
 
-struct ux_rates *ux_rates_create(size_t most)
+struct ux_rates *ux_rates_create(size_t max)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_bucket),
-					   .entries_most = ux_max(most, (size_t)1),
+					   .entries_max = ux_max(max, (size_t)1),
 					   .key_size = sizeof(struct ux_rate_name)};
 	struct ux_rates *r = calloc(1, sizeof(*r));
 	if (!r)

@@ -14,7 +14,7 @@
 
 enum {
 	/* bytes; the page for people also needs a tree of it */
-	ANSWER_MOST = 16 << 20
+	ANSWER_MAX = 16 << 20
 };
 
 /* State of one explanation. */
@@ -77,16 +77,16 @@ static void explain_put_frames(struct explain *e, const struct ux_frame *frames,
 /* Looks the address up in a GSYM, of which no more is fetched than that takes. */
 static enum ux_code explain_look_up(struct explain *e, struct ux_open_candidate *open,
 				    const struct ux_candidate *c,
-				    struct ux_frame frames[UX_FRAMES_MOST], size_t *ret_n,
+				    struct ux_frame frames[UX_FRAMES_MAX], size_t *ret_n,
 				    struct ux_error *err)
 {
 	struct ux_blobs *b = ux_server_of(e->req)->store->blobs;
-	UX_TRY(ux_open_candidate_open(open, b, c, /* index_most= */ 0, err));
+	UX_TRY(ux_open_candidate_open(open, b, c, /* index_max= */ 0, err));
 	enum ux_code code = ux_open_candidate_bring(open, &e->addr, 1, NULL);
 	if (code != UX_OK)
-		UX_TRY(ux_open_candidate_complete(open, b, /* index_most= */ 0, err));
+		UX_TRY(ux_open_candidate_complete(open, b, /* index_max= */ 0, err));
 	return ux_gsym_lookup_within(ux_open_candidate_gsym(open), e->addr, &e->work, frames,
-				     UX_FRAMES_MOST, ret_n, err);
+				     UX_FRAMES_MAX, ret_n, err);
 }
 
 /*
@@ -96,7 +96,7 @@ static enum ux_code explain_look_up(struct explain *e, struct ux_open_candidate 
 static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 {
 	ux_cleanup(ux_open_candidate_close) struct ux_open_candidate open = {0};
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	size_t n = 0;
@@ -254,7 +254,7 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	struct explain e = {.req = req, .j = ux_json_make(&req->out), .work = ux_request_work(req)};
 	struct ux_json *j = &e.j;
 	const char *id = NULL;
-	ux_request_answer_most(req, ANSWER_MOST);
+	ux_request_answer_max(req, ANSWER_MAX);
 	UX_TRY(explain_read_addr(&e));
 	UX_TRY(explain_find(&e, &id));
 	ux_json_object_begin(j);

@@ -10,7 +10,7 @@
 
 enum {
 	EXPORT_DEFAULT = 1000,
-	EXPORT_MOST = 10000, /* objects of one page */
+	EXPORT_MAX = 10000, /* objects of one page */
 	PLACE_SIZE = 64
 };
 
@@ -77,7 +77,7 @@ static void export_put_object(const struct ux_stored_object *from, const char *n
 	struct ux_entry o = {.path = "",
 			     .size = c->size,
 			     .ids = from->ids,
-			     .n_ids = ux_min(from->n_ids, (size_t)UX_MANIFEST_IDS_MOST),
+			     .n_ids = ux_min(from->n_ids, (size_t)UX_MANIFEST_IDS_MAX),
 			     .kind = export_kind(c->kind),
 			     .quality = c->quality,
 			     .counts = c->counts,
@@ -100,7 +100,7 @@ enum ux_code ux_handle_export(struct ux_request *req, struct ux_response *res)
 	struct ux_stored_objects list = {0};
 	uint64_t limit = EXPORT_DEFAULT;
 	char place[PLACE_SIZE];
-	UX_TRY(ux_query_number(req, "limit", 1, EXPORT_MOST, &limit));
+	UX_TRY(ux_query_number(req, "limit", 1, EXPORT_MAX, &limit));
 	UX_TRY(export_place_parse(req, &after));
 	UX_TRY(ix->objects.list(ix, ns, &after, (size_t)limit, &req->arena, &list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);

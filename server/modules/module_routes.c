@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-	FILE_CANDIDATES_MOST = 256, /* uploads of one file name that are looked at */
+	FILE_CANDIDATES_MAX = 256, /* uploads of one file name that are looked at */
 	LIST_DEFAULT = 100
 };
 
@@ -101,7 +101,7 @@ static enum ux_code modules_of_file(struct ux_request *req, const char *file, si
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const struct ux_search what = {
-		.by = UX_SEARCH_FILE, .text = file, .limit = FILE_CANDIDATES_MOST};
+		.by = UX_SEARCH_FILE, .text = file, .limit = FILE_CANDIDATES_MAX};
 	struct ux_hits hits;
 	size_t n = 0;
 	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
@@ -199,7 +199,7 @@ static enum ux_code modules_answer_build(struct ux_request *req, struct ux_respo
 	if (fact == UX_GIT_REVISION && !ux_git_is_prefix(copy))
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "\"git\" is not %d to %d lowercase hex digits",
-				    UX_GIT_PREFIX_LEAST, UX_GIT_REVISION_MOST);
+				    UX_GIT_PREFIX_MIN, UX_GIT_REVISION_MAX);
 	const struct ux_module_search what = {.revision = fact == UX_GIT_REVISION ? copy : NULL,
 					      .ci_run = fact == UX_CI_RUN ? copy : NULL,
 					      .package = fact == UX_PACKAGE ? copy : NULL,
@@ -224,7 +224,7 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	struct ux_bytes file, text;
 	struct ux_module_list list;
 	uint64_t limit = LIST_DEFAULT, after = 0;
-	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MAX, &limit));
 	if (ux_request_query(req, "file", &file) && file.size > 0)
 		return modules_answer_file(req, res, file, (size_t)limit);
 	for (size_t i = 0; i < ux_countof(builds); i++)
@@ -381,15 +381,15 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 }
 
 enum {
-	LABEL_MOST = 256 /* bytes */
+	LABEL_MAX = 256 /* bytes */
 };
 
 static enum ux_code modules_read_pin(struct ux_request *req, const char **ret_id,
 				     const char **ret_label)
 {
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, ret_id, &req->err));
-	if (req->params[1].size > LABEL_MOST)
-		return ux_error_set(&req->err, UX_EINVAL, "label exceeds %d bytes", LABEL_MOST);
+	if (req->params[1].size > LABEL_MAX)
+		return ux_error_set(&req->err, UX_EINVAL, "label exceeds %d bytes", LABEL_MAX);
 	*ret_label = (const char *)req->params[1].data; /* decoded, so NUL-terminated */
 	return UX_OK;
 }

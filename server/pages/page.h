@@ -218,11 +218,11 @@ void ux_page_command(struct ux_request *req, const char *text, const struct ux_b
 
 /* Fields of a form that was sent as a request body (application/x-www-form-urlencoded). */
 enum {
-	UX_FORM_BODY_MOST = 1 << 20, /* size limit of the body */
-	UX_FORM_FIELDS_MOST = 72
+	UX_FORM_BODY_MAX = 1 << 20, /* size limit of the body */
+	UX_FORM_FIELDS_MAX = 72
 };
 struct ux_form {
-	struct ux_http_field fields[UX_FORM_FIELDS_MOST];
+	struct ux_http_field fields[UX_FORM_FIELDS_MAX];
 	size_t n;
 };
 

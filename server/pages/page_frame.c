@@ -16,15 +16,15 @@
 
 enum {
 	LINES_AROUND = 7,         /* of a source file, above and below the line */
-	SOURCES_MOST = 16,        /* functions of one address whose source is shown */
+	SOURCES_MAX = 16,         /* functions of one address whose source is shown */
 	SOURCE_BYTES = 16 << 20,  /* of a source file that is read */
-	FILES_MOST = 32,          /* source files of one page */
-	LINES_MOST = 1 << 18,     /* of a source file whose text stands above instructions */
+	FILES_MAX = 32,           /* source files of one page */
+	LINES_MAX = 1 << 18,      /* of a source file whose text stands above instructions */
 	LINE_SHOWN = 240,         /* bytes of such a line */
 	DEPTH_SHOWN = 64,         /* inlined calls that are marked by a bar each */
 	INSTRUCTIONS_BEFORE = 60, /* that are shown before the address, and behind it */
 	INSTRUCTIONS_BEHIND = 60,
-	CODE_ROWS_MOST = UX_MODULE_CODE_MOST, /* instructions in one answer of the child */
+	CODE_ROWS_MAX = UX_MODULE_CODE_MAX, /* instructions in one answer of the child */
 };
 
 static const struct ux_page page = {.title = "Frame - unhex", .section = UX_PAGE_SYMBOLIZE};
@@ -47,7 +47,7 @@ struct frame_view {
 	const char *id; /* canonical */
 	uint64_t pc;
 	struct ux_open_module *module;
-	struct frame_file files[FILES_MOST]; /* those that were looked for */
+	struct frame_file files[FILES_MAX]; /* those that were looked for */
 	size_t n_files;
 	bool looked; /* for a source package */
 	enum ux_source_package_state package_state;
@@ -114,7 +114,7 @@ static enum ux_code frame_file_get(struct frame_view *v, const struct ux_frame_t
 			return UX_OK;
 		}
 	}
-	if (v->n_files == FILES_MOST || f->base.size == 0)
+	if (v->n_files == FILES_MAX || f->base.size == 0)
 		return UX_OK;
 	struct frame_file *file = &v->files[v->n_files++];
 	const char *dir = ux_arena_strndup(&v->req->arena, f->dir.data, f->dir.size);
@@ -135,7 +135,7 @@ static enum ux_code frame_file_line(struct frame_view *v, struct frame_file *fil
 	struct ux_bytes text = file->text;
 	*ret = UX_BYTES_NONE;
 	for (size_t at = 0; file->starts.size == 0 || (at < text.size && at > 0);) {
-		if (file->starts.size == LINES_MOST)
+		if (file->starts.size == LINES_MAX)
 			break;
 		if (!frame_lines_append(&file->starts, (uint32_t)at))
 			return ux_error_nomem(&v->req->err);
@@ -213,7 +213,7 @@ static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_fram
 	struct ux_out *out = &v->req->out;
 	bool any = false, has_line = false;
 	ux_out_cstr(out, "<section aria-labelledby=\"source\">\n<h2 id=\"source\">Source</h2>\n");
-	for (size_t i = 0; frame != 0 && i < SOURCES_MOST;
+	for (size_t i = 0; frame != 0 && i < SOURCES_MAX;
 	     frame = ux_cached_frame(cache, frame)->up, i++) {
 		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
 		bool shown = false;
@@ -376,11 +376,11 @@ static enum ux_code frame_read_code(struct frame_view *v, struct ux_module_code 
 		return code;
 	*why = (struct ux_error)UX_ERROR_INIT;
 	/* Of a giant function, what is around the address cannot be found from its start. */
-	if (v->pc - start >= UX_MODULE_CODE_MOST)
+	if (v->pc - start >= UX_MODULE_CODE_MAX)
 		start = v->pc;
 	const struct ux_code_request wish = {.start = start, .size = ux_max(size, (uint64_t)1)};
 	UX_TRY(ux_module_code_open(v->req, v->id, &wish, ret_code, why));
-	while (ret->size < CODE_ROWS_MOST) {
+	while (ret->size < CODE_ROWS_MAX) {
 		struct ux_instruction found;
 		UX_TRY(ux_module_code_next(ret_code, &found, &end, why));
 		if (end)

@@ -197,9 +197,9 @@ static enum ux_code page_read_pair(struct ux_request *req, struct ux_bytes pair,
 	const uint8_t *eq = memchr(pair.data, '=', pair.size);
 	size_t n = eq ? (size_t)(eq - pair.data) : pair.size;
 	struct ux_bytes value = eq ? ux_bytes(eq + 1, pair.size - n - 1) : UX_BYTES_NONE;
-	if (form->n == UX_FORM_FIELDS_MOST)
+	if (form->n == UX_FORM_FIELDS_MAX)
 		return ux_error_set(&req->err, UX_ELIMIT, "the form has more than %d fields",
-				    UX_FORM_FIELDS_MOST);
+				    UX_FORM_FIELDS_MAX);
 	struct ux_http_field *f = &form->fields[form->n];
 	UX_TRY(ux_percent_decode(ux_bytes(pair.data, n), /* plus= */ true, &req->arena, "form",
 				 &f->name, &req->err));
@@ -213,9 +213,9 @@ enum ux_code ux_form_read(struct ux_request *req, struct ux_form *ret)
 {
 	struct ux_bytes left = req->body;
 	*ret = (struct ux_form){0};
-	if (left.size > UX_FORM_BODY_MOST)
+	if (left.size > UX_FORM_BODY_MAX)
 		return ux_error_set(&req->err, UX_ELIMIT, "the form exceeds %d bytes",
-				    UX_FORM_BODY_MOST);
+				    UX_FORM_BODY_MAX);
 	while (left.size > 0) {
 		const uint8_t *amp = memchr(left.data, '&', left.size);
 		size_t n = amp ? (size_t)(amp - left.data) : left.size;

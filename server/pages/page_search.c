@@ -13,7 +13,7 @@ enum {
 	FEW = 10,           /* modules of a list that is one of several */
 	MODULES_READ = 500, /* modules whose rows are read at a time */
 	MODULES_SHOWN = 25, /* modules with functions on one page */
-	PREFIX_LEAST = 2,   /* hex digits that may be the beginning of an ID */
+	PREFIX_MIN = 2,     /* hex digits that may be the beginning of an ID */
 	DAY_S = 24 * 60 * 60,
 	/* part of a request's work that functions may take where they are one of several lists */
 	FUNCTIONS_PART = 4,
@@ -119,7 +119,7 @@ static bool page_search_is_hex(const char *q)
 	for (size_t i = 0; i < n; i++)
 		if (ux_hex_digit(q[i]) < 0)
 			return false;
-	return n >= PREFIX_LEAST;
+	return n >= PREFIX_MIN;
 }
 
 static const char *page_search_lower(struct ux_request *req, const char *q)
@@ -528,7 +528,7 @@ static enum ux_code page_search_read(struct ux_request *req, struct ux_bytes q, 
 	s->in = ux_arena_strndup(&req->arena, in.data, in.size);
 	if (!s->q || !s->in)
 		return ux_arena_fail(&req->arena, &req->err);
-	s->filter.least = qualities[s->quality];
+	s->filter.min = qualities[s->quality];
 	s->filter.before = before;
 	if (s->age > 0)
 		s->filter.since = ux_store_now(ux_server_of(req)->store) -

@@ -13,7 +13,7 @@
 
 enum {
 	CHOICES = 100, /* hosts and builds that a form offers */
-	ANSWER_MOST = 64 << 20,
+	ANSWER_MAX = 64 << 20,
 };
 
 /* A page about a span. */
@@ -113,7 +113,7 @@ static enum ux_code service_put_graph(struct ux_request *req, struct ux_response
 			  .frame_url =
 				  format == UX_OUTPUT_HTML ? ux_out_bytes(&frame) : UX_BYTES_NONE},
 	};
-	ux_request_answer_most(req, ANSWER_MOST);
+	ux_request_answer_max(req, ANSWER_MAX);
 	return ux_profile_output_put(req, res, &o);
 }
 

@@ -13,11 +13,11 @@
 #include "vec.h"
 
 enum {
-	FILES_MOST = 200000, /* files of one module that are put in order */
-	BATCH = 1000,        /* uploaded files that are read at a time */
-	SHOWN = 1000,        /* entries of one folder that are shown */
-	TEXT_MOST = 4 << 20, /* bytes of a file that is shown */
-	FILE_COST = 64,      /* work of reading a name */
+	FILES_MAX = 200000, /* files of one module that are put in order */
+	BATCH = 1000,       /* uploaded files that are read at a time */
+	SHOWN = 1000,       /* entries of one folder that are shown */
+	TEXT_MAX = 4 << 20, /* bytes of a file that is shown */
+	FILE_COST = 64,     /* work of reading a name */
 };
 
 /* A source file below the folder that is shown. */
@@ -44,7 +44,7 @@ static enum ux_code page_sources_add(struct source_folder *f, const char *path, 
 	struct ux_error *err = &f->req->err;
 	if (!ux_bytes_starts(ux_bytes_cstr(path), f->dir) || path[f->dir.size] == '\0')
 		return UX_OK;
-	if (f->v.size == FILES_MOST) {
+	if (f->v.size == FILES_MAX) {
 		f->cut = true;
 		return UX_OK;
 	}
@@ -278,10 +278,10 @@ static enum ux_code page_sources_find_text(struct ux_request *req, const struct 
 	UX_TRY(ux_path_of_source(req->params[1], &req->arena, ret_path, &req->err));
 	UX_TRY(ix->sources.find(ix, ux_caller_of(req)->ns, m->n_ids > 0 ? m->ids[0] : "", *ret_path,
 				&req->arena, ret, &req->err));
-	if (ret->size > TEXT_MOST)
+	if (ret->size > TEXT_MAX)
 		return ux_error_set(&req->err, UX_ELIMIT,
 				    "the file has %" PRIu64 " bytes; a page shows at most %d",
-				    ret->size, TEXT_MOST);
+				    ret->size, TEXT_MAX);
 	return UX_OK;
 }
 

@@ -101,7 +101,7 @@ static void page_status_put_health(struct ux_request *req, bool counters)
 /* --- trends ----------------------------------------------------------------------------------- */
 
 /* One bar for each step, drawn by attributes: the policy of our pages allows no inline style. */
-static void page_status_put_bars(struct ux_out *out, const uint64_t *counts, uint64_t most)
+static void page_status_put_bars(struct ux_out *out, const uint64_t *counts, uint64_t max)
 {
 	UX_HTML(out,
 		"<svg class=\"trend\" viewBox=\"0 0 $ $\" preserveAspectRatio=\"none\" "
@@ -109,7 +109,7 @@ static void page_status_put_bars(struct ux_out *out, const uint64_t *counts, uin
 		(unsigned)UX_TREND_STEPS, (unsigned)TREND_HEIGHT);
 	for (unsigned i = 0; i < UX_TREND_STEPS; i++)
 		if (counts[i] > 0) {
-			double h = 1 + (TREND_HEIGHT - 1) * (double)counts[i] / (double)most;
+			double h = 1 + (TREND_HEIGHT - 1) * (double)counts[i] / (double)max;
 			ux_out_fmt(out, "M%u %dv-%.1fh1v%.1fz", i, (int)TREND_HEIGHT, h, h);
 		}
 	ux_out_cstr(out, "\"></path></svg>");
@@ -120,18 +120,18 @@ static void page_status_put_trend(struct ux_request *req, enum ux_trend which, c
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_out *out = &req->out;
-	uint64_t counts[UX_TREND_STEPS], sum = 0, most = 0;
+	uint64_t counts[UX_TREND_STEPS], sum = 0, max = 0;
 	ux_trends_read(&s->trends, which, ux_store_now(s->store), counts);
 	for (size_t i = 0; i < UX_TREND_STEPS; i++) {
 		sum += counts[i];
-		most = ux_max(most, counts[i]);
+		max = ux_max(max, counts[i]);
 	}
 	UX_HTML(out, "<div><dt>$</dt><dd>", word);
-	page_status_put_bars(out, counts, ux_max(most, UINT64_C(1)));
+	page_status_put_bars(out, counts, ux_max(max, UINT64_C(1)));
 	UX_HTML(out,
 		"<span>$</span> <span class=\"where\">at most $ in 10 minutes</span></dd></div>\n",
 		size ? ux_html_size(sum) : ux_html_count(sum),
-		size ? ux_html_size(most) : ux_html_count(most));
+		size ? ux_html_size(max) : ux_html_count(max));
 }
 
 static void page_status_put_trends(struct ux_request *req)

@@ -8,10 +8,10 @@
 #include "text.h"
 
 enum {
-	ANSWER_MOST = 64 << 20, /* bytes of HTML and of plain text */
-	RUN_SHOWN = 6,          /* lines without frames that are shown one after another */
-	LINK_MOST = 6000,       /* bytes of a link to a stack: what servers and programs pass on */
-	CHOICES_MOST = 64,
+	ANSWER_MAX = 64 << 20, /* bytes of HTML and of plain text */
+	RUN_SHOWN = 6,         /* lines without frames that are shown one after another */
+	LINK_BYTES_MAX = 6000, /* bytes of a link to a stack: what servers and programs pass on */
+	CHOICES_MAX = 64,
 };
 
 static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE};
@@ -23,7 +23,7 @@ struct symbolize_form {
 	struct ux_bytes id;
 	struct ux_bytes text;
 	bool returns;
-	struct ux_bytes choices[CHOICES_MOST]; /* "NAME ID" */
+	struct ux_bytes choices[CHOICES_MAX]; /* "NAME ID" */
 	size_t n_choices;
 };
 
@@ -120,7 +120,7 @@ static void symbolize_put_link(struct symbolize_answer *a, const struct ux_paste
 	}
 	ux_out_fmt(&a->link, "%" PRIx64, ux_paste_lookup_pc(f));
 	a->link_id = id;
-	if (a->link.size > LINK_MOST) {
+	if (a->link.size > LINK_BYTES_MAX) {
 		a->link.size = before;
 		a->link_full = true;
 	}
@@ -435,7 +435,7 @@ static enum ux_code symbolize_answer(struct ux_request *req, const struct symbol
 			       .form_id = f->id,
 			       .choices = f->choices,
 			       .n_choices = f->n_choices};
-	ux_request_answer_most(req, ANSWER_MOST);
+	ux_request_answer_max(req, ANSWER_MAX);
 	enum ux_code code = ux_paste_read(p, f->text);
 	if (code == UX_OK)
 		code = symbolize_put_answer(p);
@@ -496,7 +496,7 @@ enum ux_code ux_web_symbolize_form(struct ux_request *req, struct ux_response *r
 /* The builds that were selected, now and before. */
 static void symbolize_read_choices(struct symbolize_form *f, const struct ux_form *form)
 {
-	for (size_t i = 0; i < form->n && f->n_choices < CHOICES_MOST; i++)
+	for (size_t i = 0; i < form->n && f->n_choices < CHOICES_MAX; i++)
 		if (ux_bytes_eq(form->fields[i].name, UX_STR("use")))
 			f->choices[f->n_choices++] = form->fields[i].value;
 }

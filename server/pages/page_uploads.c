@@ -73,13 +73,13 @@ static void page_uploads_put_upload(struct ux_request *req, const struct ux_uplo
 		ux_kind_name(up->kind), up->key_id, ux_html_time(up->updated));
 }
 
-static enum ux_code page_uploads_put_uploads(struct ux_request *req, bool running, size_t most,
+static enum ux_code page_uploads_put_uploads(struct ux_request *req, bool running, size_t max,
 					     const char *nothing)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_out *out = &req->out;
 	struct ux_upload_list list;
-	UX_TRY(ix->uploads.list(ix, ux_caller_of(req)->ns, running, most, &req->arena, &list,
+	UX_TRY(ix->uploads.list(ix, ux_caller_of(req)->ns, running, max, &req->arena, &list,
 				&req->err));
 	if (list.n == 0)
 		UX_HTML(out, "<p class=\"hint\">$</p>\n", nothing);

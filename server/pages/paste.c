@@ -6,9 +6,9 @@
 
 enum {
 	/* files of the same name that are checked for belonging to one module */
-	SAME_NAME_MOST = 64,
+	SAME_NAME_MAX = 64,
 	PAGE_BYTES = 4096,      /* modules begin at a page */
-	LOW_MOST = 0x10000,     /* files that begin below it are position-independent */
+	LOW_MAX = 0x10000,      /* files that begin below it are position-independent */
 	NAMES_BUDGET = 4 << 20, /* functions whose names are read for one text */
 	/* Bytes between functions, which the kernel counts as the first one's: what its alignment
 	 * takes, and what is in front of functions for patches and checks. */
@@ -81,7 +81,7 @@ static enum ux_code paste_read_builds(struct ux_paste *p, struct ux_paste_module
 	}
 	if (n > 1)
 		qsort(all, n, sizeof(*all), paste_build_newer);
-	k->n_builds = ux_min(n, (size_t)UX_PASTE_BUILDS_MOST);
+	k->n_builds = ux_min(n, (size_t)UX_PASTE_BUILDS_MAX);
 	k->more_builds = hits->more || n > k->n_builds;
 	memcpy(k->builds, all, k->n_builds * sizeof(*all));
 	return UX_OK;
@@ -95,7 +95,7 @@ static enum ux_code paste_search(struct ux_paste *p, struct ux_paste_module *k, 
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_hits hits;
 	UX_TRY(ux_request_work_charge(&p->work, UX_WORK_SEARCH, &req->err));
-	const struct ux_search what = {.by = by, .text = name, .limit = SAME_NAME_MOST};
+	const struct ux_search what = {.by = by, .text = name, .limit = SAME_NAME_MAX};
 	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
 	UX_TRY(paste_read_builds(p, k, &hits));
 	if (k->n_builds == 1 && !k->more_builds) {
@@ -244,7 +244,7 @@ static enum ux_code paste_module(struct ux_paste *p, const struct ux_crash_frame
 		if (ux_bytes_eq(k->name, f->module) && ux_bytes_eq(k->as_id, f->id))
 			*ret = k;
 	}
-	if (*ret || p->modules.size == UX_PASTE_MODULES_MOST)
+	if (*ret || p->modules.size == UX_PASTE_MODULES_MAX)
 		return UX_OK;
 	struct ux_paste_module *k = ux_arena_new(&req->arena, struct ux_paste_module);
 	if (!k)
@@ -292,7 +292,7 @@ static bool paste_start_fits(const struct ux_paste_module *k, const struct ux_cr
 
 static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f)
 {
-	uint64_t starts[UX_PASTE_STARTS_MOST], fitting = 0;
+	uint64_t starts[UX_PASTE_STARTS_MAX], fitting = 0;
 	size_t n = 0, n_fit = 0;
 	bool more = false;
 	enum ux_code code = ux_open_module_complete(f->module->module, NULL);
@@ -303,7 +303,7 @@ static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f
 		return UX_OK;
 	}
 	code = ux_open_module_find_all(f->module->module, f->text.symbol, &p->name_budget, &p->work,
-				       starts, UX_PASTE_STARTS_MOST, &n, &more, &p->req->err);
+				       starts, UX_PASTE_STARTS_MAX, &n, &more, &p->req->err);
 	if (code == UX_EUNAVAILABLE)
 		return ux_request_work_code(&p->work, &p->req->err);
 	if (code == UX_ENOTFOUND) {
@@ -357,7 +357,7 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 			return code;
 	}
 	f->pc = t->address;
-	if (t->has_address && known && low >= LOW_MOST && t->address >= low &&
+	if (t->has_address && known && low >= LOW_MAX && t->address >= low &&
 	    (t->origin != UX_CRASH_START || t->form == UX_CRASH_VALGRIND))
 		return UX_OK; /* the program is not moved */
 	if (t->origin == UX_CRASH_START && known) {
@@ -386,9 +386,9 @@ static enum ux_code paste_add_frame(struct ux_paste *p, struct ux_crash_frame *t
 	*f = (struct ux_paste_frame){.text = *t, .returns = t->returns};
 	if (t->form == UX_CRASH_PLAIN)
 		f->returns = p->returns;
-	if (++p->n_frames > UX_PASTE_FRAMES_MOST)
+	if (++p->n_frames > UX_PASTE_FRAMES_MAX)
 		return ux_error_set(&p->req->err, UX_ELIMIT, "the text has more than %d frames",
-				    UX_PASTE_FRAMES_MOST);
+				    UX_PASTE_FRAMES_MAX);
 	UX_TRY(paste_module(p, t, &f->module));
 	UX_TRY(paste_pc(p, f));
 	if (f->module)
@@ -409,9 +409,9 @@ static enum ux_code paste_add_line(struct ux_paste *p, struct ux_bytes whole,
 	       (whole.data[whole.size - 1] == '\n' || whole.data[whole.size - 1] == '\r'))
 		whole.size--;
 	struct ux_paste_line made = {.text = whole, .n = line->n, .more = line->more};
-	if (p->lines.size == UX_PASTE_LINES_MOST)
+	if (p->lines.size == UX_PASTE_LINES_MAX)
 		return ux_error_set(&req->err, UX_ELIMIT, "the text has more than %d lines",
-				    UX_PASTE_LINES_MOST);
+				    UX_PASTE_LINES_MAX);
 	UX_TRY(ux_request_work_charge(&p->work, whole.size + 1, &req->err));
 	if (line->n > 0) {
 		made.frames = ux_arena_array(&req->arena, struct ux_paste_frame, line->n);

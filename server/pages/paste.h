@@ -10,11 +10,11 @@
 #include "symbolize.h"
 
 enum {
-	UX_PASTE_LINES_MOST = 20000,
-	UX_PASTE_FRAMES_MOST = 5000,
-	UX_PASTE_MODULES_MOST = 64, /* modules of one text, which are open at the same time */
-	UX_PASTE_BUILDS_MOST = 10,  /* builds of one name that are offered */
-	UX_PASTE_STARTS_MOST = 8,   /* functions of one name that are told apart */
+	UX_PASTE_LINES_MAX = 20000,
+	UX_PASTE_FRAMES_MAX = 5000,
+	UX_PASTE_MODULES_MAX = 64, /* modules of one text, which are open at the same time */
+	UX_PASTE_BUILDS_MAX = 10,  /* builds of one name that are offered */
+	UX_PASTE_STARTS_MAX = 8,   /* functions of one name that are told apart */
 };
 
 /* How the build of a module was chosen. */
@@ -41,9 +41,9 @@ struct ux_paste_module {
 	struct ux_bytes as_id; /* ID in the text; empty: none */
 	const char *id;        /* canonical; NULL: no build was chosen */
 	enum ux_paste_how how;
-	struct ux_open_module *module;                      /* NULL: it has no symbols here */
-	const char *why_not;                                /* the reason when there is no module */
-	struct ux_paste_build builds[UX_PASTE_BUILDS_MOST]; /* newest first; of an ambiguous name */
+	struct ux_open_module *module;                     /* NULL: it has no symbols here */
+	const char *why_not;                               /* the reason when there is no module */
+	struct ux_paste_build builds[UX_PASTE_BUILDS_MAX]; /* newest first; of an ambiguous name */
 	size_t n_builds;
 	bool more_builds;
 	size_t n_frames;             /* in the text */

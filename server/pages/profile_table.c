@@ -103,7 +103,7 @@ static enum ux_code table_make(struct table *t, struct ux_error *err)
 	const struct ux_profile_table *what = t->what;
 	struct ux_top_options options = {.level = what->level,
 					 .demangle = UX_DEMANGLE_SHORT,
-					 .names_most = UX_PROFILE_NAMES_MOST};
+					 .names_max = UX_PROFILE_NAMES_MAX};
 	UX_TRY(ux_profile_type_find(what->profile, what->value, &t->type, err));
 	options.type = t->type;
 	UX_TRY(ux_top_make(&t->now, what->profile, &options, err));

@@ -45,7 +45,7 @@ static void viewer_close_dir(DIR **d)
 static const char *viewer_type(const char *name)
 {
 	size_t size = strlen(name);
-	if (size >= UX_VIEWER_NAME_MOST || name[0] == '.' ||
+	if (size >= UX_VIEWER_NAME_MAX || name[0] == '.' ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") !=
 		    size)
 		return NULL;
@@ -76,18 +76,18 @@ static enum ux_code viewer_read(struct ux_viewer *v, const char *dir, const char
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping m = {0};
 	ux_cleanup(ux_free_ptr) char *path = NULL;
-	if (v->n == UX_VIEWER_FILES_MOST)
+	if (v->n == UX_VIEWER_FILES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%s has more than %d files", dir,
-				    UX_VIEWER_FILES_MOST);
+				    UX_VIEWER_FILES_MAX);
 	if (asprintf(&path, "%s/%s", dir, name) < 0) {
 		path = NULL;
 		return ux_error_nomem(err);
 	}
 	UX_TRY(ux_file_map(path, &m, err));
 	*total += m.bytes.size;
-	if (*total > UX_VIEWER_BYTES_MOST)
+	if (*total > UX_VIEWER_BYTES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the files in %s exceed %d bytes", dir,
-				    UX_VIEWER_BYTES_MOST);
+				    UX_VIEWER_BYTES_MAX);
 	struct ux_viewer_file *f = &v->files[v->n];
 	void *copy = malloc(m.bytes.size + 1);
 	if (!copy)

@@ -7,14 +7,14 @@
 #include "error.h"
 
 enum {
-	UX_VIEWER_FILES_MOST = 32,       /* of the folder's files, those that a page loads */
-	UX_VIEWER_BYTES_MOST = 16 << 20, /* of all of them */
-	UX_VIEWER_NAME_MOST = 96,        /* bytes of a name, with its NUL */
-	UX_VIEWER_TAG = 2 * 12 + 2 + 1,  /* an entity tag */
+	UX_VIEWER_FILES_MAX = 32,       /* of the folder's files, those that a page loads */
+	UX_VIEWER_BYTES_MAX = 16 << 20, /* of all of them */
+	UX_VIEWER_NAME_MAX = 96,        /* bytes of a name, with its NUL */
+	UX_VIEWER_TAG = 2 * 12 + 2 + 1, /* an entity tag */
 };
 
 struct ux_viewer_file {
-	char name[UX_VIEWER_NAME_MOST]; /* letters, digits, '.', '-' and '_' */
+	char name[UX_VIEWER_NAME_MAX]; /* letters, digits, '.', '-' and '_' */
 	char tag[UX_VIEWER_TAG];
 	const char *type;
 	struct ux_bytes bytes; /* malloc'ed */
@@ -22,7 +22,7 @@ struct ux_viewer_file {
 
 /* Immutable: any thread. */
 struct ux_viewer {
-	struct ux_viewer_file files[UX_VIEWER_FILES_MOST];
+	struct ux_viewer_file files[UX_VIEWER_FILES_MAX];
 	size_t n;
 	const struct ux_viewer_file *script, *style; /* those that its page begins with */
 };

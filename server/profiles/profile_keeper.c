@@ -16,11 +16,11 @@
 
 enum {
 	TICK_S = 5,
-	MERGE_MS = 1000,                /* of each tick, for merging */
-	REMOVE_MOST = 1000,             /* rows that one transaction removes */
-	FUTURE_MOST_S = 24 * 60 * 60,   /* a profile from later than that has no usable time */
-	SPAN_MOST_S = 7 * 24 * 60 * 60, /* of one profile: longer durations are damaged */
-	TEXTS_MOST = 16 << 10,          /* bytes of the names of one resource */
+	MERGE_MS = 1000,               /* of each tick, for merging */
+	REMOVE_MAX = 1000,             /* rows that one transaction removes */
+	FUTURE_MAX_S = 24 * 60 * 60,   /* a profile from later than that has no usable time */
+	SPAN_MAX_S = 7 * 24 * 60 * 60, /* of one profile: longer durations are damaged */
+	TEXTS_MAX = 16 << 10,          /* bytes of the names of one resource */
 };
 
 enum ux_code ux_profile_keeper_create(struct ux_profile_keeper **ret, struct ux_server *server,
@@ -49,7 +49,7 @@ void ux_profile_keeper_destroy(struct ux_profile_keeper *k)
 void ux_profile_keeper_configure(struct ux_profile_keeper *k, uint64_t keep_ms, uint64_t bytes)
 {
 	atomic_store_explicit(&k->keep_s, (int64_t)((keep_ms + 999) / 1000), memory_order_relaxed);
-	atomic_store_explicit(&k->bytes_most, bytes, memory_order_relaxed);
+	atomic_store_explicit(&k->bytes_max, bytes, memory_order_relaxed);
 }
 
 bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k)
@@ -76,12 +76,12 @@ static void keeper_set_times(const struct ux_profile *p, ux_time now, ux_time en
 {
 	const uint64_t second = 1000000000;
 	int64_t duration =
-		(int64_t)ux_min((p->duration_ns + second - 1) / second, (uint64_t)SPAN_MOST_S);
+		(int64_t)ux_min((p->duration_ns + second - 1) / second, (uint64_t)SPAN_MAX_S);
 	int64_t start = (int64_t)(p->start_ns / second);
-	if (ended > 0 && ended <= now + FUTURE_MOST_S) {
+	if (ended > 0 && ended <= now + FUTURE_MAX_S) {
 		row->ended = ended;
 		row->started = ended - duration;
-	} else if (start > 0 && start <= now + FUTURE_MOST_S) {
+	} else if (start > 0 && start <= now + FUTURE_MAX_S) {
 		row->started = start;
 		row->ended = start + duration;
 	} else {
@@ -133,7 +133,7 @@ static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
 	UX_TRY(ux_profile_init(&p, err));
-	p.most = UX_PROFILE_MEMORY_MOST;
+	p.max = UX_PROFILE_MEMORY_MAX;
 	UX_TRY(ux_profile_parse(bytes, &p, err));
 	UX_TRY(ux_profile_bound(&p, err));
 	UX_TRY(ux_profile_name_all(k->server, o->ns, &p, work, err));
@@ -168,7 +168,7 @@ static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k,
 					 const struct ux_otlp_resource *resource, uint32_t thread,
 					 struct ux_kept_numbers *ret, struct ux_error *err)
 {
-	UX_ARENA(arena, TEXTS_MOST);
+	UX_ARENA(arena, TEXTS_MAX);
 	ux_cleanup(ux_profile_deinit) struct ux_profile part = {0};
 	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger merger = {0};
 	struct ux_profile_origin origin = *of;
@@ -194,7 +194,7 @@ static enum ux_code keeper_keep_message(struct ux_profile_keeper *k,
 	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};
 	struct ux_otlp otlp;
 	UX_TRY(ux_profile_init(&p, err));
-	p.most = UX_PROFILE_MEMORY_MOST;
+	p.max = UX_PROFILE_MEMORY_MAX;
 	UX_TRY(ux_otlp_read_resources(&otlp, message, &p, &resources, err));
 	UX_TRY(ux_profile_bound(&p, err));
 	if (work)
@@ -215,7 +215,7 @@ static enum ux_code keeper_keep_unnamed(struct ux_profile_keeper *k,
 	ux_cleanup(ux_file_unmap) struct ux_mapping plain = {0};
 	struct ux_bytes message = bytes;
 	if (ux_packed_is(bytes)) {
-		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MOST, &plain, err));
+		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MAX, &plain, err));
 		message = plain.bytes;
 	}
 	if (!ux_otlp_is(message) || ux_pprof_is(message))
@@ -262,7 +262,7 @@ static enum ux_code keeper_expire(struct ux_profile_keeper *k, struct ux_error *
 	uint64_t n = 0;
 	if (keep_s == 0)
 		return UX_OK;
-	UX_TRY(ix->profiles.expire(ix, ux_store_now(k->server->store) - keep_s, REMOVE_MOST, &n,
+	UX_TRY(ix->profiles.expire(ix, ux_store_now(k->server->store) - keep_s, REMOVE_MAX, &n,
 				   err));
 	atomic_fetch_add_explicit(&k->removed, n, memory_order_relaxed);
 	return UX_OK;
@@ -271,11 +271,11 @@ static enum ux_code keeper_expire(struct ux_profile_keeper *k, struct ux_error *
 static enum ux_code keeper_evict(struct ux_profile_keeper *k, struct ux_error *err)
 {
 	struct ux_index *ix = k->server->store->index;
-	uint64_t most = atomic_load_explicit(&k->bytes_most, memory_order_relaxed), n = 1;
+	uint64_t max = atomic_load_explicit(&k->bytes_max, memory_order_relaxed), n = 1;
 	struct ux_profile_usage usage;
 	UX_TRY(ix->profiles.usage(ix, NULL, &usage, err));
-	while (most > 0 && usage.bytes > most && n > 0) {
-		UX_TRY(ix->profiles.evict(ix, usage.bytes - most, REMOVE_MOST, &n, err));
+	while (max > 0 && usage.bytes > max && n > 0) {
+		UX_TRY(ix->profiles.evict(ix, usage.bytes - max, REMOVE_MAX, &n, err));
 		atomic_fetch_add_explicit(&k->removed, n, memory_order_relaxed);
 		UX_TRY(ix->profiles.usage(ix, NULL, &usage, err));
 	}

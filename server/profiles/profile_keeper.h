@@ -21,7 +21,7 @@ struct ux_profile_keeper {
 	struct ux_span_cache *spans;
 	/* the settings, which may change; no memory order needed */
 	_Atomic int64_t keep_s; /* 0: nothing is kept */
-	_Atomic uint64_t bytes_most;
+	_Atomic uint64_t bytes_max;
 	/* counters since the start, for /metrics; no memory order needed */
 	_Atomic uint64_t kept;
 	_Atomic uint64_t merged;

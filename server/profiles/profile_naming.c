@@ -20,8 +20,8 @@ struct naming {
 	struct ux_profile *profile;
 	struct ux_work *work;
 	struct naming_locations list;
-	uint64_t pcs[UX_RESOLVE_MOST];
-	uint32_t frames[UX_RESOLVE_MOST];
+	uint64_t pcs[UX_RESOLVE_MAX];
+	uint32_t frames[UX_RESOLVE_MAX];
 	struct ux_out path;
 };
 
@@ -74,9 +74,9 @@ static enum ux_code naming_put_file(struct naming *n, const struct ux_frame_text
 static enum ux_code naming_name(struct naming *n, const struct ux_frame_cache *cache,
 				uint32_t location, uint32_t frame, struct ux_error *err)
 {
-	struct ux_profile_frame to[UX_FRAMES_MOST];
+	struct ux_profile_frame to[UX_FRAMES_MAX];
 	size_t count = 0;
-	for (; frame != 0 && count < UX_FRAMES_MOST; frame = ux_cached_frame(cache, frame)->up) {
+	for (; frame != 0 && count < UX_FRAMES_MAX; frame = ux_cached_frame(cache, frame)->up) {
 		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
 		if (!f.inlined && ux_bytes_eq(f.function, UX_STR(UX_NO_NAME)))
 			return UX_OK;
@@ -129,8 +129,8 @@ static uint64_t naming_pc(const struct naming *n, size_t i)
 static enum ux_code naming_bring(struct naming *n, struct ux_open_module *m, size_t first,
 				 size_t end, struct ux_error *err)
 {
-	for (size_t i = first; i < end; i += UX_RESOLVE_MOST) {
-		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MOST);
+	for (size_t i = first; i < end; i += UX_RESOLVE_MAX) {
+		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MAX);
 		for (size_t k = 0; k < count; k++)
 			n->pcs[k] = naming_pc(n, i + k);
 		UX_TRY(ux_open_module_bring(m, n->pcs, count, /* back= */ 0, err));
@@ -145,7 +145,7 @@ static enum ux_code naming_resolve(struct naming *n, struct ux_open_module *m, s
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = m, .mode = UX_DEMANGLE_SHORT, .work = n->work, .brought = true};
 	for (size_t i = first, done = 0; i < end; i += done) {
-		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MOST);
+		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MAX);
 		for (size_t k = 0; k < count; k++)
 			n->pcs[k] = naming_pc(n, i + k);
 		UX_TRY(ux_resolve(&r, n->pcs, count, n->frames, &done, err));

@@ -8,7 +8,7 @@
 #include "stored_profile.h"
 
 /* Frames that are narrower than half a pixel are not in a picture. */
-static const double output_svg_least = 0.0004;
+static const double output_svg_min = 0.0004;
 
 static const struct {
 	const char *name;
@@ -62,10 +62,10 @@ static enum ux_code output_put_graph(struct ux_request *req,
 	ux_cleanup(ux_call_tree_deinit) struct ux_call_tree tree = {0};
 	struct ux_call_options options = {
 		.demangle = UX_DEMANGLE_SHORT,
-		.most = picture ? UX_OUTPUT_NODES_PICTURE_MOST : UX_OUTPUT_NODES_MOST,
-		.grown_most = UX_OUTPUT_GROWN_MOST,
-		.names_most = UX_PROFILE_NAMES_MOST,
-		.least = picture ? output_svg_least : 0,
+		.max = picture ? UX_OUTPUT_NODES_PICTURE_MAX : UX_OUTPUT_NODES_MAX,
+		.grown_max = UX_OUTPUT_GROWN_MAX,
+		.names_max = UX_PROFILE_NAMES_MAX,
+		.min = picture ? output_svg_min : 0,
 		.has_pages = o->flame.frame_url.size > 0 ? ux_profile_output_has_pages : NULL,
 		.has_pages_ctx = req,
 	};

@@ -8,9 +8,9 @@
 #include "profile.h"
 
 enum {
-	UX_OUTPUT_NODES_MOST = 100000,        /* frames of a flame graph */
-	UX_OUTPUT_GROWN_MOST = 2 << 20,       /* frames while its tree is made */
-	UX_OUTPUT_NODES_PICTURE_MOST = 10000, /* of a picture */
+	UX_OUTPUT_NODES_MAX = 100000,        /* frames of a flame graph */
+	UX_OUTPUT_GROWN_MAX = 2 << 20,       /* frames while its tree is made */
+	UX_OUTPUT_NODES_PICTURE_MAX = 10000, /* of a picture */
 };
 
 enum ux_profile_output {

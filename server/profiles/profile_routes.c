@@ -14,7 +14,7 @@
 enum {
 	LIST = 100,      /* entries of a list without ?limit= */
 	BODY_FACTOR = 8, /* memory of a profile while it is read, by its size as it was sent */
-	ANSWER_MOST = 64 << 20, /* bytes of a graph or a file of another program */
+	ANSWER_MAX = 64 << 20, /* bytes of a graph or a file of another program */
 };
 
 enum ux_code ux_profiles_check(struct ux_request *req)
@@ -138,7 +138,7 @@ enum ux_code ux_handle_profile_services(struct ux_request *req, struct ux_respon
 	const char *after = NULL;
 	uint64_t limit = LIST;
 	UX_TRY(ux_profile_parameter(req, "after", &after));
-	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MAX, &limit));
 	UX_TRY(ix->profiles.services(ix, ux_caller_of(req)->ns, after ? after : "", (size_t)limit,
 				     &req->arena, &list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
@@ -177,7 +177,7 @@ static enum ux_code profiles_list_filter(struct ux_request *req, struct ux_profi
 					    "%s is not a time; expected 2026-11-22T16:05",
 					    names[i]);
 	}
-	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MAX, &limit));
 	UX_TRY(ux_query_number(req, "before", 1, INT64_MAX, &before));
 	f->from = times[0];
 	f->until = times[1];
@@ -270,6 +270,6 @@ enum ux_code ux_handle_profile_merged(struct ux_request *req, struct ux_response
 	o.value = r.value;
 	o.flame.title = ux_bytes_cstr(r.filter.service ? r.filter.service : "profile");
 	o.flame.other = UX_STR("the one before");
-	ux_request_answer_most(req, ANSWER_MOST);
+	ux_request_answer_max(req, ANSWER_MAX);
 	return ux_profile_output_put(req, res, &o);
 }

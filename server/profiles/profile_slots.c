@@ -25,7 +25,7 @@ static const struct {
 struct slot_sum {
 	struct ux_profile profile;
 	struct ux_profile_merger merger;
-	int64_t numbers[UX_PROFILE_MERGE_MOST]; /* of the parts */
+	int64_t numbers[UX_PROFILE_MERGE_MAX]; /* of the parts */
 	size_t n;
 	struct ux_kept_profile row; /* of the sum */
 };
@@ -57,7 +57,7 @@ static enum ux_code slot_read(struct ux_profile_keeper *k, const struct ux_kept_
 	char text[256], quoted[300];
 	size_t size = 0;
 	UX_TRY(ux_profile_init(p, err));
-	p->most = UX_PROFILE_MEMORY_MOST;
+	p->max = UX_PROFILE_MEMORY_MAX;
 	enum ux_code code = ux_kept_profile_read(k->server->store, row, p, &size, &why);
 	*ret_skip = code != UX_OK;
 	if (code == UX_ENOMEM)
@@ -95,7 +95,7 @@ static enum ux_code slot_add(struct ux_profile_keeper *k, const struct ux_kept_p
 		UX_TRY(slot_read(k, &rows->items[i], &p, &skip, err));
 		if (skip)
 			continue;
-		if (s->n > 0 && s->profile.charged + p.charged > UX_PROFILE_MEMORY_MOST / 4)
+		if (s->n > 0 && s->profile.charged + p.charged > UX_PROFILE_MEMORY_MAX / 4)
 			break;
 		UX_TRY(ux_profile_merge(&s->merger, &p, UX_MERGE_ALL, err));
 		slot_use_row(s, &rows->items[i]);

@@ -44,7 +44,7 @@ static enum ux_code span_create(struct ux_profile_span **ret, struct ux_error *e
 	atomic_init(&s->refs, 1);
 	*ret = s;
 	UX_TRY(ux_profile_init(&s->profile, err));
-	s->profile.most = (uint64_t)2 * UX_PROFILE_MEMORY_MOST; /* with what the merger keeps */
+	s->profile.max = (uint64_t)2 * UX_PROFILE_MEMORY_MAX; /* with what the merger keeps */
 	return UX_OK;
 }
 
@@ -61,8 +61,8 @@ enum ux_code ux_span_cache_create(struct ux_span_cache **ret, struct ux_error *e
 {
 	const struct ux_cache_opts opts = {
 		.value_size = sizeof(struct span_slot),
-		.entries_most = UX_SPAN_CACHE_ENTRIES_MOST,
-		.bytes_most = UX_SPAN_CACHE_MOST,
+		.entries_max = UX_SPAN_CACHE_ENTRIES_MAX,
+		.bytes_max = UX_SPAN_CACHE_MAX,
 		.evict = span_evict,
 	};
 	struct ux_span_cache *c = calloc(1, sizeof(*c));
@@ -112,7 +112,7 @@ static void span_cache_put(struct ux_span_cache *c, const struct ux_blob_hash *k
 			   struct ux_profile_span *span)
 {
 	bool fresh = false;
-	if (span->profile.charged > UX_SPAN_CACHE_MOST / 2 || span->n_lost > 0)
+	if (span->profile.charged > UX_SPAN_CACHE_MAX / 2 || span->n_lost > 0)
 		return;
 	int64_t expires =
 		span_is_named(&span->profile) ? UX_CACHE_FOREVER : ux_clock_ms() + NAMES_HOLD_MS;
@@ -162,7 +162,7 @@ static enum ux_code span_add(struct span_sum *s, const struct ux_kept_profile *r
 	size_t size = 0;
 	UX_TRY(ux_request_check(req));
 	UX_TRY(ux_profile_init(&p, &req->err));
-	p.most = UX_PROFILE_MEMORY_MOST;
+	p.max = UX_PROFILE_MEMORY_MAX;
 	enum ux_code code = ux_kept_profile_read(ux_server_of(req)->store, row, &p, &size, &why);
 	if (code == UX_EIO || code == UX_ENOTFOUND || code == UX_ECORRUPT) {
 		s->span->n_lost++; /* it may just have been removed */
@@ -172,8 +172,8 @@ static enum ux_code span_add(struct span_sum *s, const struct ux_kept_profile *r
 		return ux_error_set(&req->err, code, "%s", why.text);
 	s->bytes += size;
 	/* The sum is at most as large as its parts together. */
-	*ret_full = s->span->n > 0 && (s->bytes > UX_SPAN_BYTES_MOST ||
-				       sum->charged + p.charged > UX_PROFILE_MEMORY_MOST);
+	*ret_full = s->span->n > 0 && (s->bytes > UX_SPAN_BYTES_MAX ||
+				       sum->charged + p.charged > UX_PROFILE_MEMORY_MAX);
 	if (*ret_full)
 		return UX_OK;
 	UX_TRY(ux_request_work_charge(&s->work, size, &req->err));
@@ -216,7 +216,7 @@ static enum ux_code span_rows(struct ux_request *req, const struct ux_profile_fi
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_profile_filter all = *filter;
 	if (number == 0) {
-		all.limit = UX_SPAN_PROFILES_MOST;
+		all.limit = UX_SPAN_PROFILES_MAX;
 		return ix->profiles.span(ix, &all, &req->arena, ret, &req->err);
 	}
 	*ret = (struct ux_kept_profiles){.items = ux_arena_new(&req->arena, struct ux_kept_profile),

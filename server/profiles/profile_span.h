@@ -7,10 +7,10 @@
 #include "server.h"
 
 enum {
-	UX_SPAN_PROFILES_MOST = 4096,     /* kept profiles that one sum has at most */
-	UX_SPAN_BYTES_MOST = 256 << 20,   /* of their messages, without compression */
-	UX_SPAN_CACHE_MOST = 64 << 20,    /* bytes of the sums that are cached */
-	UX_SPAN_CACHE_ENTRIES_MOST = 256, /* their number */
+	UX_SPAN_PROFILES_MAX = 4096,     /* kept profiles that one sum has at most */
+	UX_SPAN_BYTES_MAX = 256 << 20,   /* of their messages, without compression */
+	UX_SPAN_CACHE_MAX = 64 << 20,    /* bytes of the sums that are cached */
+	UX_SPAN_CACHE_ENTRIES_MAX = 256, /* their number */
 };
 
 /* The sum of several kept profiles. Immutable; released by ux_profile_span_unref(). */

@@ -12,7 +12,7 @@
 #include "text.h"
 
 enum {
-	FILE_MOST = 256 << 20, /* bytes of a profile as pprof reads it */
+	FILE_MAX = 256 << 20, /* bytes of a profile as pprof reads it */
 };
 
 /* {id} is the number of a profile, or "span" with the parameters of one. */
@@ -34,7 +34,7 @@ enum ux_code ux_handle_profile_pprof(struct ux_request *req, struct ux_response 
 	UX_TRY(symbols_get(req, &span));
 	const struct ux_profile_output_options o = {
 		.format = UX_OUTPUT_PPROF, .profile = &span->profile, .download = true};
-	ux_request_answer_most(req, FILE_MOST);
+	ux_request_answer_max(req, FILE_MAX);
 	return ux_profile_output_put(req, res, &o);
 }
 
@@ -116,9 +116,9 @@ enum ux_code ux_handle_profile_symbol(struct ux_request *req, struct ux_response
 	while (left.size > 0) {
 		const uint8_t *plus = memchr(left.data, '+', left.size);
 		size_t size = plus ? (size_t)(plus - left.data) : left.size;
-		if (++n > UX_SYMBOLIZE_ADDRESSES_MOST)
+		if (++n > UX_SYMBOLIZE_ADDRESSES_MAX)
 			return ux_error_set(&req->err, UX_ELIMIT, "more than %d addresses",
-					    UX_SYMBOLIZE_ADDRESSES_MOST);
+					    UX_SYMBOLIZE_ADDRESSES_MAX);
 		UX_TRY(symbols_put(req, &span->profile, &names, ux_bytes(left.data, size)));
 		left = plus ? ux_bytes(plus + 1, left.size - size - 1) : UX_BYTES_NONE;
 	}

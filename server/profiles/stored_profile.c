@@ -10,11 +10,11 @@ enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struc
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping plain = {0};
 	ux_cleanup(ux_profile_document_close) struct ux_profile_document document = {0};
-	if (bytes.size > UX_PROFILE_MESSAGE_MOST)
+	if (bytes.size > UX_PROFILE_MESSAGE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "profile exceeds %d bytes",
-				    UX_PROFILE_MESSAGE_MOST);
+				    UX_PROFILE_MESSAGE_MAX);
 	if (ux_packed_is(bytes)) {
-		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MOST, &plain, err));
+		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MAX, &plain, err));
 		bytes = plain.bytes;
 	}
 	return ux_profile_document_read(&document, bytes, p, err);
@@ -29,10 +29,10 @@ static enum ux_code bound_places(const struct ux_profile *p, struct ux_error *er
 		if (l->n == 0)
 			sum += ux_profile_text(p, p->modules.data[l->module].path).size;
 	}
-	if (sum > UX_PROFILE_NAMES_MOST)
+	if (sum > UX_PROFILE_NAMES_MAX)
 		return ux_error_set(err, UX_ELIMIT,
 				    "module names of locations without a function exceed %d bytes",
-				    UX_PROFILE_NAMES_MOST);
+				    UX_PROFILE_NAMES_MAX);
 	return UX_OK;
 }
 
@@ -54,11 +54,11 @@ enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
 		frames[i] = frames[s->caller] + own;
 		sum += own;
 	}
-	for (size_t i = 0; i < p->samples.size && sum <= UX_PROFILE_WALK_MOST; i++)
+	for (size_t i = 0; i < p->samples.size && sum <= UX_PROFILE_WALK_MAX; i++)
 		sum += frames[p->samples.data[i].stack];
-	if (sum > UX_PROFILE_WALK_MOST)
+	if (sum > UX_PROFILE_WALK_MAX)
 		return ux_error_set(err, UX_ELIMIT, "all stacks together have more than %d frames",
-				    UX_PROFILE_WALK_MOST);
+				    UX_PROFILE_WALK_MAX);
 	return UX_OK;
 }
 
@@ -75,7 +75,7 @@ enum ux_code ux_stored_profile_read(struct ux_bytes bytes, struct ux_profile *p,
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping plain = {0};
 	struct ux_pprof pprof;
-	UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MEMORY_MOST, &plain, err));
+	UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MEMORY_MAX, &plain, err));
 	*ret_size = plain.bytes.size;
 	return ux_pprof_read(&pprof, plain.bytes, p, err);
 }

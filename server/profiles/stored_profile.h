@@ -9,13 +9,13 @@
 
 enum {
 	/* of one profile that a client sends, without its compression */
-	UX_PROFILE_MESSAGE_MOST = 64 << 20,
+	UX_PROFILE_MESSAGE_MAX = 64 << 20,
 	/* of the tables of one profile, while it is read or merged */
-	UX_PROFILE_MEMORY_MOST = 128 << 20,
+	UX_PROFILE_MEMORY_MAX = 128 << 20,
 	/* frames in all stacks and in the stacks of all samples, which each view visits */
-	UX_PROFILE_WALK_MOST = 64 << 20,
+	UX_PROFILE_WALK_MAX = 64 << 20,
 	/* of the names that a view makes of them: functions, or places without a name */
-	UX_PROFILE_NAMES_MOST = 64 << 20,
+	UX_PROFILE_NAMES_MAX = 64 << 20,
 };
 
 /*
@@ -29,7 +29,7 @@ enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struc
 /*
  * Makes a profile one that each view can afford. A frame that has a linkage name alone is called by
  * it, since demangling the names of a hostile profile would take hours. UX_ELIMIT: its stacks have
- * more than UX_PROFILE_WALK_MOST frames, or its places UX_PROFILE_NAMES_MOST bytes. UX_ENOMEM.
+ * more than UX_PROFILE_WALK_MAX frames, or its places UX_PROFILE_NAMES_MAX bytes. UX_ENOMEM.
  */
 enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err) ux_must;
 

@@ -127,9 +127,9 @@ static enum ux_code debuginfod_check_requested(struct ux_request *req, struct ux
 					       uint64_t size)
 {
 	struct ux_bytes v;
-	uint64_t most = 0;
-	if (!ux_request_header(req, "X-DEBUGINFOD-MAXSIZE", &v) || !ux_decimal_parse(v, &most) ||
-	    most == 0 || size <= most)
+	uint64_t max = 0;
+	if (!ux_request_header(req, "X-DEBUGINFOD-MAXSIZE", &v) || !ux_decimal_parse(v, &max) ||
+	    max == 0 || size <= max)
 		return UX_OK;
 	res->status = 406;
 	return ux_error_set(&req->err, UX_ELIMIT, "the section has %" PRIu64 " bytes", size);
@@ -191,7 +191,7 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	UX_TRY(debuginfod_put_headers(req, res, f));
 	if (f->size == f->blob_size && ux_presigned_redirect(req, res, &f->blob, f->size))
 		return UX_OK;
-	if (f->blob_size <= UX_SMALL_FILE_MOST)
+	if (f->blob_size <= UX_SMALL_FILE_MAX)
 		return debuginfod_answer_small(req, res, f, tag);
 	UX_TRY(ux_blobs_open(b, &f->blob, f->blob_size, &fd, &req->err));
 	UX_TRY(ux_answer_file(req, res, fd, f->size, tag, "application/octet-stream"));
@@ -248,7 +248,7 @@ static enum ux_code debuginfod_find_section(struct ux_request *req, const struct
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	struct ux_bytes content = UX_BYTES_NONE;
 	UX_TRY(ux_blobs_map(b, &c->blob, c->size, &file, &req->err));
-	enum ux_code code = ux_elf_open_bounded(&elf, file.bytes, UX_ELF_TABLE_MOST, &req->err);
+	enum ux_code code = ux_elf_open_bounded(&elf, file.bytes, UX_ELF_TABLE_MAX, &req->err);
 	if (code != UX_OK)
 		return code == UX_ELIMIT ? UX_ENOTFOUND : code;
 	const struct ux_elf_section *s =
@@ -347,8 +347,8 @@ enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_respo
 }
 
 enum {
-	HITS_MOST = 1000, /* beyond it, "complete" is false */
-	VALUE_MOST = 1024
+	HITS_MAX = 1000, /* beyond it, "complete" is false */
+	VALUE_MAX = 1024
 };
 
 static void debuginfod_put_file(struct ux_json *j, const char *type, const char *hex,
@@ -399,7 +399,7 @@ static enum ux_code debuginfod_search(struct ux_request *req, struct ux_json *j,
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const struct ux_search what = {
-		.by = by, .text = (const char *)value.data, .limit = HITS_MOST};
+		.by = by, .text = (const char *)value.data, .limit = HITS_MAX};
 	struct ux_hits hits;
 	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
 	for (size_t i = 0; i < hits.n; i++)
@@ -413,7 +413,7 @@ enum ux_code ux_handle_debuginfod_metadata(struct ux_request *req, struct ux_res
 	struct ux_bytes key, value;
 	bool more = false;
 	if (!ux_request_query(req, "key", &key) || !ux_request_query(req, "value", &value) ||
-	    value.size == 0 || value.size > VALUE_MOST)
+	    value.size == 0 || value.size > VALUE_MAX)
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "expected ?key=glob|file|buildid&value=...");
 	bool glob = ux_bytes_eq(key, UX_STR("glob"));

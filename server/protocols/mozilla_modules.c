@@ -52,7 +52,7 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 				     struct ux_arena *arena, struct ux_error *err)
 {
 	const json_t *map = NULL;
-	UX_TRY(ux_json_in_array(job, "memoryMap", UX_MOZILLA_MODULES_MOST, &map, err));
+	UX_TRY(ux_json_in_array(job, "memoryMap", UX_MOZILLA_MODULES_MAX, &map, err));
 	if (!map)
 		return ux_error_set(err, UX_EINVAL, "\"memoryMap\" is missing");
 	size_t n = json_array_size(map);

@@ -9,8 +9,8 @@
 #include "server.h"
 
 enum {
-	UX_MOZILLA_MODULES_MOST = 10000, /* of one job */
-	UX_MOZILLA_NAME_BYTES = 1024,    /* of a module's name */
+	UX_MOZILLA_MODULES_MAX = 10000, /* of one job */
+	UX_MOZILLA_NAME_BYTES = 1024,   /* of a module's name */
 };
 
 enum ux_mozilla_state {

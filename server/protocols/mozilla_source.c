@@ -14,7 +14,7 @@
 #include "upstreams.h"
 
 enum {
-	SOURCE_MOST = 16 << 20 /* size limit of a file in an answer */
+	SOURCE_MAX = 16 << 20 /* size limit of a file in an answer */
 };
 
 /* The request. */
@@ -90,7 +90,7 @@ static enum ux_code source_find_source(struct ux_request *req, const struct sour
 		.ns = ux_caller_of(req)->ns, .id = q->id, .relative = q->file[0] != '/'};
 	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &request.path, &req->err));
 	UX_TRY(ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, ret, &req->err));
-	if (ret->size > SOURCE_MOST)
+	if (ret->size > SOURCE_MAX)
 		return ux_error_set(&req->err, UX_ELIMIT, "the file has %" PRIu64 " bytes",
 				    ret->size);
 	return UX_OK;

@@ -9,12 +9,12 @@
 #include "symbolize.h"
 
 enum {
-	JOBS_MOST = 10,
-	STACKS_MOST = 100000, /* in one job */
-	FRAMES_MOST = 100000, /* in one stack */
-	HEX_SIZE = 19,        /* "0x", 16 digits and a NUL */
-	FUN_SIZE = 21,        /* "fun_", 16 digits and a NUL */
-	WINDOW = UX_RESOLVE_MOST,
+	JOBS_MAX = 10,
+	STACKS_MAX = 100000, /* in one job */
+	FRAMES_MAX = 100000, /* in one stack */
+	HEX_SIZE = 19,       /* "0x", 16 digits and a NUL */
+	FUN_SIZE = 21,       /* "fun_", 16 digits and a NUL */
+	WINDOW = UX_RESOLVE_MAX,
 	NO_ENTRY = UINT16_MAX, /* end of a chain of entries */
 };
 static_assert((int)WINDOW < (int)NO_ENTRY, "entries have 16 bits");
@@ -258,11 +258,11 @@ static enum ux_code symbolicate_read_frame(struct symbolicate_work *w, const jso
 static enum ux_code symbolicate_read_stack(struct symbolicate_work *w, const json_t *stack,
 					   struct ux_mozilla_modules *m)
 {
-	if (!json_is_array(stack) || json_array_size(stack) > FRAMES_MOST)
+	if (!json_is_array(stack) || json_array_size(stack) > FRAMES_MAX)
 		return ux_error_set(&w->req->err, UX_EINVAL,
 				    "a stack is %s of %zu; expected an array of at most %d frames",
 				    json_typeof(stack) == JSON_ARRAY ? "one" : "none",
-				    json_array_size(stack), FRAMES_MOST);
+				    json_array_size(stack), FRAMES_MAX);
 	UX_TRY(symbolicate_add(w, (struct entry){.kind = STACK_BEGIN}));
 	for (size_t i = 0; i < json_array_size(stack); i++) {
 		struct entry e = {.kind = FRAME, .number = (uint32_t)i};
@@ -281,7 +281,7 @@ static enum ux_code symbolicate_job(struct symbolicate_work *w, const json_t *jo
 	if (!json_is_object(job))
 		return ux_error_set(err, UX_EINVAL, "a job is not an object");
 	UX_TRY(ux_mozilla_modules_read(&m, job, &w->req->arena, err));
-	UX_TRY(ux_json_in_array(job, "stacks", STACKS_MOST, &stacks, err));
+	UX_TRY(ux_json_in_array(job, "stacks", STACKS_MAX, &stacks, err));
 	if (!stacks)
 		return ux_error_set(err, UX_EINVAL, "\"stacks\" is missing");
 	ux_json_object_begin(&w->j);
@@ -299,7 +299,7 @@ static enum ux_code symbolicate_job(struct symbolicate_work *w, const json_t *jo
 static enum ux_code symbolicate_jobs(struct symbolicate_work *w, const json_t *doc)
 {
 	const json_t *jobs = NULL;
-	UX_TRY(ux_json_in_array(doc, "jobs", JOBS_MOST, &jobs, &w->req->err));
+	UX_TRY(ux_json_in_array(doc, "jobs", JOBS_MAX, &jobs, &w->req->err));
 	ux_json_object_begin(&w->j);
 	ux_json_key(&w->j, "results");
 	ux_json_array_begin(&w->j);

@@ -3,8 +3,8 @@
 #include "otlp_cached.h"
 
 enum {
-	PAGE = 64,            /* numbers that have places together */
-	RESERVED_MOST = 8192, /* addresses for which there is room from the beginning */
+	PAGE = 64,           /* numbers that have places together */
+	RESERVED_MAX = 8192, /* addresses for which there is room from the beginning */
 };
 static_assert(UX_CACHED_STRING_TAG == (OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES), "");
 static_assert((int)UX_CACHED_STRING_BEHIND >= (int)UX_OTLP_BORROWED_BEHIND, "");
@@ -203,8 +203,8 @@ static size_t otlp_batch_fill(struct ux_otlp_batch *b, const struct ux_cached_st
 		const struct ux_cached_stack *s = stacks[i];
 		if (ux_unlikely(lines + s->n > UX_OTLP_BATCH_LINES))
 			break;
-		memcpy(b->lines + lines, s->lines, UX_CACHED_LINES_LEAST * sizeof(*s->lines));
-		if (ux_unlikely(s->n > UX_CACHED_LINES_LEAST))
+		memcpy(b->lines + lines, s->lines, UX_CACHED_LINES_MIN * sizeof(*s->lines));
+		if (ux_unlikely(s->n > UX_CACHED_LINES_MIN))
 			memcpy(b->lines + lines, s->lines, s->n * sizeof(*s->lines));
 		lines += s->n;
 		b->ends[i] = (uint32_t)lines;
@@ -269,7 +269,7 @@ static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t 
 static bool otlp_cached_reserve(struct ux_otlp_cached *c, size_t n)
 {
 	struct ux_otlp_strings *strings = &c->names->strings;
-	n = ux_min(n, (size_t)RESERVED_MOST);
+	n = ux_min(n, (size_t)RESERVED_MAX);
 	ux_otlp_names_reserve(c->names, n);
 	return ux_otlp_head_list_reserve(&c->heads, n) &&
 	       ux_otlp_number_list_reserve(&c->strings, 2 * n) &&

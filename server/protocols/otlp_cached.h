@@ -26,7 +26,7 @@ struct ux_otlp_pages {
 enum {
 	UX_OTLP_BATCH = 64, /* addresses that get their lines together, */
 	/* if they have no more of them; those of one address have room in any case */
-	UX_OTLP_BATCH_LINES = 4 * UX_FRAMES_MOST,
+	UX_OTLP_BATCH_LINES = 4 * UX_FRAMES_MAX,
 };
 
 /*
@@ -34,8 +34,8 @@ enum {
  * the other, so that the processor need not foresee where the lines of an address end.
  */
 struct ux_otlp_batch {
-	/* so many are copied at once: UX_CACHED_LINES_LEAST */
-	struct ux_cached_line lines[UX_OTLP_BATCH_LINES + UX_CACHED_LINES_LEAST];
+	/* so many are copied at once: UX_CACHED_LINES_MIN */
+	struct ux_cached_line lines[UX_OTLP_BATCH_LINES + UX_CACHED_LINES_MIN];
 	uint32_t ends[UX_OTLP_BATCH];            /* number of lines up to each address */
 	uint32_t heads[UX_OTLP_BATCH_LINES];     /* place in ux_otlp_cached.heads */
 	uint32_t fresh[UX_OTLP_BATCH_LINES + 1]; /* lines that have their function first */

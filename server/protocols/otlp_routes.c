@@ -17,7 +17,7 @@
 
 enum {
 	/* bytes of JSON that is answered with JSON, of which all is in memory as a profile */
-	JSON_MOST = 4 << 20,
+	JSON_MAX = 4 << 20,
 };
 
 static const char unused_warning[] =
@@ -39,7 +39,7 @@ static enum ux_code otlp_name(struct ux_request *req, struct ux_response *res,
 /* Keeps the memory of a large message for the next one. */
 static void otlp_keep_memory(struct ux_request *req, struct ux_out *message)
 {
-	if (message->cap >= UX_SPARE_LEAST)
+	if (message->cap >= UX_SPARE_MIN)
 		ux_spare_memory_give(ux_module_cache_spare(ux_server_of(req)->cache), message);
 }
 
@@ -128,8 +128,8 @@ static enum ux_code otlp_copy_lines(struct ux_profile *to, uint32_t location,
 				    const struct ux_profile *from,
 				    const struct ux_profile_location *lines, struct ux_error *err)
 {
-	struct ux_profile_frame frames[UX_FRAMES_MOST];
-	const uint32_t n = ux_min(lines->n, (uint32_t)UX_FRAMES_MOST);
+	struct ux_profile_frame frames[UX_FRAMES_MAX];
+	const uint32_t n = ux_min(lines->n, (uint32_t)UX_FRAMES_MAX);
 	for (uint32_t i = 0; i < n; i++) {
 		frames[i] = from->frames.data[lines->first + i];
 		UX_TRY(otlp_copy_string(to, from, &frames[i].name, err));
@@ -160,11 +160,11 @@ static enum ux_code otlp_answer_json(struct ux_request *req, struct ux_bytes jso
 	ux_cleanup(otlp_json_answer_deinit) struct otlp_json_answer a = {.message.quota =
 										 &req->answer};
 	struct ux_error *err = &req->err;
-	if (json.size > JSON_MOST)
+	if (json.size > JSON_MAX)
 		return ux_error_set(
 			err, UX_ELIMIT,
 			"%zu bytes of JSON; send messages of more than %d bytes as protobuf",
-			json.size, JSON_MOST);
+			json.size, JSON_MAX);
 	UX_TRY(ux_profile_init(&a.before, err));
 	UX_TRY(ux_profile_init(&a.after, err));
 	UX_TRY(ux_otlp_json_read(&a.unnamed, json, UX_OTLP_ADDRESSES, &a.message, &a.before, err));

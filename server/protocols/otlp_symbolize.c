@@ -25,7 +25,7 @@ static void otlp_work_free(struct otlp_work **w)
 {
 	if (!*w)
 		return;
-	if ((*w)->names.strings.fields.cap >= UX_SPARE_LEAST)
+	if ((*w)->names.strings.fields.cap >= UX_SPARE_MIN)
 		ux_spare_memory_give(otlp_spare_of((*w)->req), &(*w)->names.strings.fields);
 	ux_otlp_names_deinit(&(*w)->names);
 	ux_otlp_cached_deinit(&(*w)->cached);

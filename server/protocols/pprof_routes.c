@@ -67,9 +67,9 @@ static enum ux_code pprof_read_addresses(struct ux_request *req, struct ux_reque
 	while (left.size > 0) {
 		struct ux_bytes word = pprof_word_next(&left);
 		uint64_t pc = 0;
-		if (ret->size == UX_SYMBOLIZE_ADDRESSES_MOST)
+		if (ret->size == UX_SYMBOLIZE_ADDRESSES_MAX)
 			return ux_error_set(&req->err, UX_ELIMIT, "more than %d addresses",
-					    UX_SYMBOLIZE_ADDRESSES_MOST);
+					    UX_SYMBOLIZE_ADDRESSES_MAX);
 		if (!ux_hex_parse_u64(word, /* hex= */ true, &pc))
 			return ux_error_set(
 				&req->err, UX_EINVAL, "'%.*s' is not an address; expected 0x...",
@@ -108,7 +108,7 @@ enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *
 	struct ux_work work = ux_request_work(req);
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = m, .mode = UX_DEMANGLE_FULL, .work = &work, .brought = true};
-	uint32_t *frames = ux_arena_array(&req->arena, uint32_t, UX_RESOLVE_MOST);
+	uint32_t *frames = ux_arena_array(&req->arena, uint32_t, UX_RESOLVE_MAX);
 	if (!frames)
 		return ux_arena_fail(&req->arena, &req->err);
 	for (size_t i = 0, done = 0; i < pcs.size; i += done) {

@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 
 enum {
-	QUOTED = 400,             /* room for a quoted text from a client */
-	LINE_MOSTLY = 512,        /* room for nearly every line */
-	DECODED_MOST = 128 << 10, /* of a path: larger than the limit on headers */
+	QUOTED = 400,            /* room for a quoted text from a client */
+	LINE_MOSTLY = 512,       /* room for nearly every line */
+	DECODED_MAX = 128 << 10, /* of a path: larger than the limit on headers */
 };
 
 /* Writes the path without the token after a leading "/k/", and with every other token shortened. */
@@ -32,7 +32,7 @@ static void access_log_put_redacted(struct ux_bytes path, struct ux_out *out)
 /* The path is written as sent, unless an escape hides a token. */
 void ux_log_path(struct ux_bytes path, struct ux_out *out)
 {
-	UX_ARENA(arena, DECODED_MOST);
+	UX_ARENA(arena, DECODED_MAX);
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	struct ux_bytes decoded;
 	bool escaped = path.size > 0 && memchr(path.data, '%', path.size);

@@ -69,7 +69,7 @@ void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out)
 		      "Bytes of cached copies of the bucket's files.", copies.bytes);
 	ux_metric_one(out, "unhex_blob_copy_limit_bytes", "gauge",
 		      "Maximum bytes of cached copies: the setting blob-cache; 0: no limit.",
-		      copies.bytes_most);
+		      copies.bytes_max);
 	ux_metric_one(out, "unhex_blob_copy_hits_total", "counter",
 		      "Opened files with a cached copy.", copies.hits);
 	ux_metric_one(out, "unhex_blob_copy_misses_total", "counter",

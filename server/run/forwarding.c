@@ -18,7 +18,7 @@ static struct ux_forward_options forwarding_options(const struct ux_settings *se
 	return (struct ux_forward_options){
 		.url = settings->otlp_forward,
 		.header_file = settings->otlp_forward_headers,
-		.bytes_most = settings->otlp_queue_bytes,
+		.bytes_max = settings->otlp_queue_bytes,
 		.connections = (unsigned)settings->otlp_forward_connections,
 		.log = forwarding_log,
 	};

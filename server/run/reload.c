@@ -42,14 +42,14 @@ static void reload_apply_limits(struct ux_running *r)
 {
 	const struct ux_http_limits next = ux_limits_of_settings(r->settings);
 	ux_http_limits_change(r->limits, &next);
-	atomic_store_explicit(&r->server->upload_most, next.upload_bytes, memory_order_relaxed);
-	atomic_store_explicit(&r->server->memory.most, next.memory_bytes, memory_order_relaxed);
+	atomic_store_explicit(&r->server->upload_max, next.upload_bytes, memory_order_relaxed);
+	atomic_store_explicit(&r->server->memory.max, next.memory_bytes, memory_order_relaxed);
 	ux_module_cache_limit(r->server->cache, next.memory_bytes);
 	atomic_store_explicit(&r->server->crawl_of_host, (unsigned)r->settings->crawl_host_jobs,
 			      memory_order_relaxed);
 	struct ux_index_packages *packages = &r->server->store->index->packages;
-	atomic_store_explicit(&packages->most, r->settings->crawl_packages, memory_order_relaxed);
-	atomic_store_explicit(&packages->repositories_most, r->settings->crawl_repositories,
+	atomic_store_explicit(&packages->max, r->settings->crawl_packages, memory_order_relaxed);
+	atomic_store_explicit(&packages->repositories_max, r->settings->crawl_repositories,
 			      memory_order_relaxed);
 }
 
@@ -77,7 +77,7 @@ void ux_settings_apply(struct ux_running *r)
 
 /* The changed keys, logged once all of them are in force. */
 struct changes {
-	const struct ux_setting *rows[UX_SETTINGS_MOST];
+	const struct ux_setting *rows[UX_SETTINGS_MAX];
 	size_t n;
 	bool upstreams;
 };
@@ -182,7 +182,7 @@ void ux_reload(struct ux_running *r)
 /* --- access ----------------------------------------------------------------------------------- */
 
 enum {
-	ORIGINS_MOST = 1 << 20 /* memory for all origins */
+	ORIGINS_MAX = 1 << 20 /* memory for all origins */
 };
 
 /* One set of access settings that is or was in force. */
@@ -252,7 +252,7 @@ enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *sett
 	ux_cleanup(access_guard) struct in_force *f = calloc(1, sizeof(*f));
 	if (!f)
 		return ux_error_nomem(err);
-	ux_arena_init(&f->arena, ORIGINS_MOST);
+	ux_arena_init(&f->arena, ORIGINS_MAX);
 	f->access = (struct ux_access){
 		.metrics = access_metrics_openness((enum ux_reading)settings->metrics),
 		.key_rate = {settings->rate_key, settings->rate_key_burst},

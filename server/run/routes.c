@@ -186,7 +186,7 @@ enum {
 	CRAWL_ARENA = 64 << 10, /* for causes of failures */
 };
 
-static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MOST, "each is counted");
+static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MAX, "each is counted");
 
 /*
  * The process answers and its threads make progress. A supervisor should restart it otherwise: no
@@ -340,7 +340,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	metrics_put_frame_caches(s, &req->out);
 	ux_metric_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
 		      "Maximum bytes of bodies and responses in memory: the setting memory.",
-		      atomic_load_explicit(&s->memory.most, memory_order_relaxed));
+		      atomic_load_explicit(&s->memory.max, memory_order_relaxed));
 	ux_upstreams_metrics(s, &req->out);
 	if (s->forwarder)
 		ux_forwarder_metrics(s->forwarder, &req->out);

@@ -35,21 +35,21 @@
 #include <unistd.h>
 
 enum {
-	DESCRIPTORS = 64,          /* file descriptors for the index, logs, the lock and folders */
-	DESCRIPTORS_THREAD = 4,    /* for each thread, besides its connections */
-	CONNECTIONS_LEAST = 16,    /* with fewer the server is of no use */
-	EXTRACT_WORKERS_LEAST = 2, /* so that a short job need not wait for a long one */
-	FINISHERS_LEAST = 2,       /* threads that hash and verify uploads */
-	FINISHERS_MOST = 16,
+	DESCRIPTORS = 64,        /* file descriptors for the index, logs, the lock and folders */
+	DESCRIPTORS_THREAD = 4,  /* for each thread, besides its connections */
+	CONNECTIONS_MIN = 16,    /* with fewer the server is of no use */
+	EXTRACT_WORKERS_MIN = 2, /* so that a short job need not wait for a long one */
+	FINISHERS_MIN = 2,       /* threads that hash and verify uploads */
+	FINISHERS_MAX = 16,
 	FINISHERS_SMALL = 8, /* more, that finish small ones and wait for the disk */
 	/*
 	 * for each worker that extracts: files, their duplicates, a socket; and four for each of
 	 * three results that are committed meanwhile
 	 */
 	DESCRIPTORS_WORKER = 16 + 3 * 4,
-	STOP_STEP_MS = 50,      /* between checks for a second signal */
-	MAPPED_LEAST = 2 << 20, /* bytes that are returned to the system when they are freed */
-	KEPT_MOST = 8 << 20,    /* freed bytes that malloc() keeps, for each of its arenas */
+	STOP_STEP_MS = 50,    /* between checks for a second signal */
+	MAPPED_MIN = 2 << 20, /* bytes that are returned to the system when they are freed */
+	KEPT_MAX = 8 << 20,   /* freed bytes that malloc() keeps, for each of its arenas */
 };
 
 static void serve_on_request_done(void *ctx, const struct ux_request *req,
@@ -90,9 +90,9 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.limits = ux_http_limits_default(limits),
 		.seed = serve_random_seed(),
 	};
-	s->upload_most = app.limits.upload_bytes;
+	s->upload_max = app.limits.upload_bytes;
 	s->crawl_of_host = UX_CRAWL_OF_HOST;
-	s->memory.most = app.limits.memory_bytes;
+	s->memory.max = app.limits.memory_bytes;
 	s->metrics.start = ux_clock_wall();
 	s->routes = ux_server_routes;
 	s->n_routes = ux_server_route_count;
@@ -150,7 +150,7 @@ static unsigned serve_extract_workers(const struct ux_settings *settings)
 {
 	if (settings->extract_workers != 0)
 		return (unsigned)settings->extract_workers;
-	return (unsigned)ux_max(sysconf(_SC_NPROCESSORS_ONLN), (long)EXTRACT_WORKERS_LEAST);
+	return (unsigned)ux_max(sysconf(_SC_NPROCESSORS_ONLN), (long)EXTRACT_WORKERS_MIN);
 }
 
 /*
@@ -164,26 +164,26 @@ static enum ux_code serve_limit_connections(struct ux_http_limits *l, unsigned w
 	/* threads serve connections, and as many run handlers */
 	const rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * 2 * (rlim_t)l->threads +
 			      DESCRIPTORS_WORKER * (rlim_t)workers;
-	const rlim_t least = others + 2 * ux_min((rlim_t)l->connections, (rlim_t)CONNECTIONS_LEAST);
+	const rlim_t min = others + 2 * ux_min((rlim_t)l->connections, (rlim_t)CONNECTIONS_MIN);
 	struct rlimit r = {0};
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
 		return UX_OK;
 	r.rlim_cur = r.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &r) != 0 && getrlimit(RLIMIT_NOFILE, &r) != 0)
 		return UX_OK;
-	if (r.rlim_cur < least)
+	if (r.rlim_cur < min)
 		return ux_error_set(err, UX_EUNAVAILABLE,
 				    "the limit of open files is %" PRIu64
 				    "; the server needs %" PRIu64 " (ulimit -n, LimitNOFILE=)",
-				    (uint64_t)r.rlim_cur, (uint64_t)least);
-	rlim_t most = (r.rlim_cur - others) / 2;
-	if (most < l->connections) {
+				    (uint64_t)r.rlim_cur, (uint64_t)min);
+	rlim_t max = (r.rlim_cur - others) / 2;
+	if (max < l->connections) {
 		ux_log_line("warning", "limit",
 			    "connections=%" PRIu64 " instead_of=%u open_files=%" PRIu64
 			    " needed=%" PRIu64,
-			    (uint64_t)most, l->connections, (uint64_t)r.rlim_cur,
+			    (uint64_t)max, l->connections, (uint64_t)r.rlim_cur,
 			    (uint64_t)(others + 2 * (rlim_t)l->connections));
-		l->connections = (unsigned)most;
+		l->connections = (unsigned)max;
 	}
 	return UX_OK;
 }
@@ -223,7 +223,7 @@ static enum ux_code serve_open_extractor(struct ux_server *s, const struct ux_se
 static enum ux_code serve_open_finisher(struct ux_server *s, struct ux_error *err)
 {
 	long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2;
-	threads = ux_min(ux_max(threads, (long)FINISHERS_LEAST), (long)FINISHERS_MOST);
+	threads = ux_min(ux_max(threads, (long)FINISHERS_MIN), (long)FINISHERS_MAX);
 	return ux_finisher_open(&s->finisher, (unsigned)threads, FINISHERS_SMALL, ux_finish_upload,
 				s, err);
 }
@@ -394,8 +394,8 @@ static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd
  */
 static void serve_tune_malloc(void)
 {
-	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
-	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 }
 
 /* The folder has all that is served, so a store of the server's own has no place beside it. */

@@ -64,7 +64,7 @@ static void served_close_fd(int *fd)
 		close(*fd);
 }
 
-static enum ux_code served_map(const struct ux_served_folder *f, const char *name, uint64_t most,
+static enum ux_code served_map(const struct ux_served_folder *f, const char *name, uint64_t max,
 			       struct ux_mapping *ret, struct ux_error *err)
 {
 	ux_cleanup(served_close_fd) int fd =
@@ -72,16 +72,16 @@ static enum ux_code served_map(const struct ux_served_folder *f, const char *nam
 	if (fd < 0)
 		return ux_error_os(err, errno, "serve-from: cannot open %s", name);
 	UX_TRY(ux_file_map_fd(fd, ret, err));
-	return ret->bytes.size <= most
+	return ret->bytes.size <= max
 		       ? UX_OK
 		       : ux_error_set(err, UX_ELIMIT, "serve-from: %s exceeds %" PRIu64 " bytes",
-				      name, most);
+				      name, max);
 }
 
 static enum ux_code served_take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
-	if (bytes.size > UX_MANIFEST_SIZE_MOST - out->size)
+	if (bytes.size > UX_MANIFEST_SIZE_MAX - out->size)
 		return ux_error_set(err, UX_ELIMIT, "serve-from: the manifest is too large");
 	ux_out_put(out, bytes.data, bytes.size);
 	return ux_out_status(out, err);
@@ -107,7 +107,7 @@ static enum ux_code served_verify(const struct ux_served_folder *f, struct ux_by
 	if (!key)
 		return UX_OK;
 	UX_TRY(served_read_key(key, &public_key, err));
-	UX_TRY(served_map(f, UX_MANIFEST_SIGNATURE, UX_MINISIGN_FILE_MOST, &signature, err));
+	UX_TRY(served_map(f, UX_MANIFEST_SIGNATURE, UX_MINISIGN_FILE_MAX, &signature, err));
 	return ux_minisign_verify(&public_key, manifest, signature.bytes, err);
 }
 
@@ -143,7 +143,7 @@ static enum ux_code served_read(struct ux_served_folder *f, const char *path, co
 	f->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->dir < 0)
 		return ux_error_os(err, errno, "serve-from: cannot open %.100s", path);
-	UX_TRY(served_map(f, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MOST, &text, err));
+	UX_TRY(served_map(f, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MAX, &text, err));
 	UX_TRY(served_verify(f, text.bytes, key, err));
 	UX_TRY(ux_manifest_read(text.bytes, &f->manifest, err));
 	return ux_entries_by_hash_make(&f->manifest, &f->by_hash, err);
@@ -163,13 +163,13 @@ static enum ux_code served_make_scratch(struct ux_served_folder *f, struct ux_er
 	return code;
 }
 
-static bool served_path(void *ctx, const struct ux_blob_hash *hash, char path[UX_BLOBS_PATH_MOST])
+static bool served_path(void *ctx, const struct ux_blob_hash *hash, char path[UX_BLOBS_PATH_MAX])
 {
 	const struct ux_served_folder *f = ctx;
 	size_t i = ux_entries_by_hash_find(&f->by_hash, hash->bytes);
 	if (i == f->by_hash.n)
 		return false;
-	(void)snprintf(path, UX_BLOBS_PATH_MOST, "%s", f->by_hash.items[i]->path);
+	(void)snprintf(path, UX_BLOBS_PATH_MAX, "%s", f->by_hash.items[i]->path);
 	return true;
 }
 

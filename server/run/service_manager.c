@@ -12,7 +12,7 @@
 
 enum {
 	FIRST_PASSED = 3, /* SD_LISTEN_FDS_START */
-	MESSAGE_MOST = 512,
+	MESSAGE_MAX = 512,
 	MICROSECONDS = 1000000,
 	CALLS_PER_TIMEOUT = 2, /* as sd_watchdog_enabled(3) advises */
 };
@@ -55,7 +55,7 @@ void ux_service_notify(const char *fmt, ...)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un un;
-	char text[MESSAGE_MOST];
+	char text[MESSAGE_MAX];
 	va_list args;
 	socklen_t size = path ? service_address(path, &un) : 0;
 	if (size == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The frame cache of a module: its life, and its table of addresses. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 #include "table_memory.h"
 
@@ -17,7 +17,7 @@ void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l
 		return NULL;
 	if (place == first) { /* of a new piece, which has as many items */
 		void *items =
-			m->bytes + first * size <= m->most ? ux_table_alloc(first * size) : NULL;
+			m->bytes + first * size <= m->max ? ux_table_alloc(first * size) : NULL;
 		if (!items)
 			return NULL;
 		l->origins[piece] = (uintptr_t)items - first * size;
@@ -30,10 +30,10 @@ void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l
 void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align)
 {
 	size_t before = m->arena.used;
-	if (m->bytes + size > m->most)
+	if (m->bytes + size > m->max)
 		return NULL;
 	/* the next block of the arena may be larger than what is left for the cache */
-	m->arena.budget = m->arena.used + (m->most - m->bytes);
+	m->arena.budget = m->arena.used + (m->max - m->bytes);
 	void *memory = ux_arena_alloc(&m->arena, size, align);
 	frame_cache_charge(m, m->arena.used - before);
 	return memory;
@@ -45,7 +45,7 @@ bool frame_cache_lengthen(struct ux_frame_cache *m, void **table, size_t *cap, s
 	size_t n = ux_max(want, 2 * *cap);
 	if (want <= *cap)
 		return true;
-	if (m->bytes + (n - *cap) * size > m->most)
+	if (m->bytes + (n - *cap) * size > m->max)
 		return false;
 	char *more = reallocarray(*table, n, size);
 	if (!more)
@@ -78,15 +78,15 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&m->lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
-	ux_frame_cache_limit(m, UX_FRAME_CACHE_MOST);
-	ux_arena_init(&m->arena, UX_FRAME_CACHE_MOST); /* frame_cache_memory() sets its budget */
+	ux_frame_cache_limit(m, UX_FRAME_CACHE_MAX);
+	ux_arena_init(&m->arena, UX_FRAME_CACHE_MAX); /* frame_cache_memory() sets its budget */
 	frame_cache_charge(m, sizeof(*m));
 	return m;
 }
 
-void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most)
+void ux_frame_cache_limit(struct ux_frame_cache *m, size_t max)
 {
-	m->most = most;
+	m->max = max;
 }
 
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m)
@@ -253,7 +253,7 @@ void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t size, 
 {
 	*ret_cap = cap ? 2 * cap : FIRST_SLOTS;
 	size_t bytes = *ret_cap * size;
-	if (m->bytes + bytes - cap * size > m->most)
+	if (m->bytes + bytes - cap * size > m->max)
 		return NULL;
 	void *table = ux_table_alloc(bytes);
 	if (table)
@@ -303,7 +303,7 @@ static bool frame_cache_add_far(struct ux_frame_cache *m, uint64_t pc, uint64_t 
 {
 	bool fresh = false;
 	size_t cap = m->far_offsets.cap;
-	if (m->bytes + cap * sizeof(*m->far_offsets.entries) > m->most)
+	if (m->bytes + cap * sizeof(*m->far_offsets.entries) > m->max)
 		return false;
 	uint64_t *at = cached_offsets_insert(&m->far_offsets, pc, &fresh);
 	frame_cache_charge(m, (m->far_offsets.cap - cap) * sizeof(*m->far_offsets.entries));

@@ -26,14 +26,14 @@
 struct ux_frame_cache;
 
 enum {
-	UX_FRAME_CACHE_MOST = 24 << 20, /* default size limit of one cache in bytes */
+	UX_FRAME_CACHE_MAX = 24 << 20, /* default size limit of one cache in bytes */
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
 	/*
 	 * Longest text: names of functions, demangled, and the two parts of a path. A longer one is
 	 * cut and ends with UX_TEXT_CUT. Files may have one name as long as the file in 257
 	 * frames of each address.
 	 */
-	UX_FRAME_TEXT_MOST = 8192,
+	UX_FRAME_TEXT_MAX = 8192,
 	/* Addresses whose memory is prefetched together, so that it is waited for once. */
 	UX_FRAME_CACHE_GROUP = 32,
 };
@@ -49,7 +49,7 @@ struct ux_cached_text {
 	uint16_t size, linkage_size;
 	bool plain; /* printable ASCII without quotes and backslashes, which JSON need not escape */
 };
-static_assert(2 * UX_FRAME_TEXT_MOST + 1 <= UINT16_MAX, "a path has two texts and a slash");
+static_assert(2 * UX_FRAME_TEXT_MAX + 1 <= UINT16_MAX, "a path has two texts and a slash");
 
 struct ux_cached_file {
 	uint32_t dir, base; /* numbers of texts */
@@ -112,11 +112,11 @@ struct ux_cached_line {
 struct ux_cached_stack {
 	uint32_t n;
 	uint32_t unused;
-	struct ux_cached_line lines[]; /* so many can be read in any case: UX_CACHED_LINES_LEAST */
+	struct ux_cached_line lines[]; /* so many can be read in any case: UX_CACHED_LINES_MIN */
 };
 
 enum {
-	UX_CACHED_LINES_LEAST = 3, /* most addresses have no more frames */
+	UX_CACHED_LINES_MIN = 3, /* most addresses have no more frames */
 };
 
 /* all: the total size of all caches, to which this one adds its size. NULL when memory is short. */
@@ -125,7 +125,7 @@ struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
 void ux_frame_cache_unref(struct ux_frame_cache *m);
 
 /* Sets the size limit, while no other thread knows the cache. */
-void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most);
+void ux_frame_cache_limit(struct ux_frame_cache *m, size_t max);
 
 /* The memory that the cache uses. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
@@ -307,9 +307,9 @@ ux_inline void ux_cached_text_prefetch(const struct ux_cached_text *t)
 {
 	enum {
 		LINE = 64, /* bytes that are prefetched at once */
-		MOST = 512,
+		MAX = 512,
 	};
-	for (size_t at = 0; at < t->size && at < MOST; at += LINE)
+	for (size_t at = 0; at < t->size && at < MAX; at += LINE)
 		__builtin_prefetch(t->data + at);
 }
 
@@ -331,7 +331,7 @@ struct ux_frame_text {
 struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_t frame);
 
 /* Prefetches what ux_frame_cache_json() reads for n frames, at most UX_FRAME_CACHE_GROUP. */
-void ux_frame_cache_expect_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n);
+void ux_frame_cache_prefetch_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n);
 
 /* Appends the JSON array of a frame (0: none) and the frames that it is inlined into. */
 void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out);

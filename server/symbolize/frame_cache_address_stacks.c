@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of a frame cache by their addresses. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 #include "table_memory.h"
 
@@ -50,7 +50,7 @@ static bool frame_cache_reserve_stack_slot(struct ux_frame_cache *m)
 	size_t n = m->stack_slots_cap, cap = 0;
 	if (m->n_stack_slots < n / FREE_PART)
 		return true;
-	if (2 * n * sizeof(*old) > m->most / SLOTS_PART)
+	if (2 * n * sizeof(*old) > m->max / SLOTS_PART)
 		return false;
 	struct stack_slot *table = frame_cache_table_grow(m, n, sizeof(*table), &cap);
 	if (!table)

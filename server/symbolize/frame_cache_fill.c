@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fills a frame cache with all functions of the best candidate of its module. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 #include "clock.h"
 #include "gsym_pieces.h"
@@ -8,15 +8,15 @@
 #include "table_memory.h"
 
 enum {
-	FILL_WORK_SHARE = 2,   /* of the cache's limit, what one function may take meanwhile */
-	FILL_KEPT = 64 << 10,  /* of which so much is kept for the next one */
-	FILL_SLOTS_LEAST = 64, /* of the table of frames */
+	FILL_WORK_SHARE = 2,  /* of the cache's limit, what one function may take meanwhile */
+	FILL_KEPT = 64 << 10, /* of which so much is kept for the next one */
+	FILL_SLOTS_MIN = 64,  /* of the table of frames */
 	/*
 	 * Processor time after which filling is given up: real files take 10 to 20 ns for each
 	 * byte. Names and calls may be made to take much more.
 	 */
 	FILL_NS_EACH = 200,
-	FILL_NS_LEAST = 200 * UX_CLOCK_NS_IN_MS,
+	FILL_NS_MIN = 200 * UX_CLOCK_NS_IN_MS,
 	FILL_NAMES_EACH = 64, /* names between two looks at the clock */
 };
 
@@ -73,7 +73,7 @@ static bool frame_fill_use_slots(struct frame_fill *f, size_t cap)
 static bool frame_fill_reserve(struct frame_fill *f, size_t more)
 {
 	const uint32_t last = frame_fill_last_frame(f);
-	size_t cap = FILL_SLOTS_LEAST;
+	size_t cap = FILL_SLOTS_MIN;
 	while (cap / 2 < last - f->first + 1 + more)
 		cap *= 2;
 	if (cap <= f->slots_cap)
@@ -117,8 +117,8 @@ static const struct ux_gsym_call *frame_fill_read_calls(struct frame_fill *f,
 		if (!ux_gsym_pieces_call(f->g, p, i, &calls[i]) ||
 		    (calls[i].inlined && calls[i].caller >= i))
 			return NULL;
-		cached_numbers_expect(&f->m->text_numbers,
-				      cached_text_key(calls[i].function, true));
+		cached_numbers_prefetch(&f->m->text_numbers,
+					cached_text_key(calls[i].function, true));
 		__builtin_prefetch(calls[i].function);
 	}
 	return calls;
@@ -248,7 +248,7 @@ static bool frame_fill_is_over(struct frame_fill *f)
 static bool frame_fill_is_full(const struct frame_fill *f)
 {
 	const size_t entry = sizeof(struct ux_frame_map_entry) + sizeof(uint32_t);
-	return f->draft.entries.size > (f->m->most - ux_min(f->m->bytes, f->m->most)) / entry;
+	return f->draft.entries.size > (f->m->max - ux_min(f->m->bytes, f->m->max)) / entry;
 }
 
 /* Makes the map of all that was filled. */
@@ -258,7 +258,7 @@ static enum ux_code frame_fill_map(struct frame_fill *f)
 	const size_t bytes = ux_frame_map_bytes(&f->draft);
 	if (f->draft.functions.size == 0)
 		return UX_ENOTFOUND;
-	if (m->bytes + bytes > m->most)
+	if (m->bytes + bytes > m->max)
 		return UX_ELIMIT;
 	m->map = ux_frame_map_create(&f->draft);
 	if (!m->map)
@@ -274,11 +274,11 @@ enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym 
 		.m = m,
 		.g = g,
 		.stop = stop,
-		.end = ux_clock_read(CLOCK_THREAD_CPUTIME_ID) + FILL_NS_LEAST +
+		.end = ux_clock_read(CLOCK_THREAD_CPUTIME_ID) + FILL_NS_MIN +
 		       (int64_t)g->file.size * FILL_NS_EACH};
 	if (g->n_functions == 0)
 		return UX_ENOTFOUND;
-	ux_arena_init(&f.work, FILL_KEPT + m->most / FILL_WORK_SHARE);
+	ux_arena_init(&f.work, FILL_KEPT + m->max / FILL_WORK_SHARE);
 	uint8_t *kept = ux_arena_alloc(&f.work, FILL_KEPT, _Alignof(max_align_t));
 	if (!kept)
 		return UX_ENOMEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames, texts and files of a frame cache, each of which it has once. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 #include "demangle.h"
 #include "table_memory.h"
@@ -109,7 +109,7 @@ static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text
 	if (m->name.failed || ux_bytes_eq(made, *text)) /* the linkage name is used as it is */
 		return true;
 	*text = made;
-	return made.size > UX_FRAME_TEXT_MOST || frame_cache_copy(m, text, UX_STR(""));
+	return made.size > UX_FRAME_TEXT_MAX || frame_cache_copy(m, text, UX_STR(""));
 }
 
 uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
@@ -117,7 +117,7 @@ uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_number
 {
 	bool fresh = false;
 	size_t cap = map->cap;
-	if (m->bytes + cap * sizeof(*map->entries) > m->most && map->size >= cap - cap / 4)
+	if (m->bytes + cap * sizeof(*map->entries) > m->max && map->size >= cap - cap / 4)
 		return NULL;
 	uint32_t *at = cached_numbers_insert(map, key, &fresh);
 	frame_cache_charge(m, (map->cap - cap) * sizeof(*map->entries));
@@ -134,12 +134,12 @@ bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool funct
 	if (!number)
 		return false;
 	if (*number == 0) {
-		struct ux_bytes text = ux_bytes(s, strnlen(s, UX_FRAME_TEXT_MOST + 1));
+		struct ux_bytes text = ux_bytes(s, strnlen(s, UX_FRAME_TEXT_MAX + 1));
 		const struct ux_bytes linkage =
-			ux_bytes(s, ux_min(text.size, (size_t)UX_FRAME_TEXT_MOST));
+			ux_bytes(s, ux_min(text.size, (size_t)UX_FRAME_TEXT_MAX));
 		if (function && m->mode != UX_DEMANGLE_NONE && !frame_cache_demangle(m, &text))
 			return false;
-		if (ux_text_cut(&text, UX_FRAME_TEXT_MOST) &&
+		if (ux_text_cut(&text, UX_FRAME_TEXT_MAX) &&
 		    !frame_cache_copy(m, &text, UX_STR(UX_TEXT_CUT)))
 			return false;
 		struct ux_cached_text *t =

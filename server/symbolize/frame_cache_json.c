@@ -41,11 +41,11 @@ static uint8_t *json_put_long_line(uint8_t *p, uint32_t line)
 static uint8_t *json_put_line(uint8_t *p, uint32_t line)
 {
 	enum {
-		SHORT_MOST = 9999, /* greatest number of four digits */
+		SHORT_MAX = 9999, /* greatest number of four digits */
 	};
 	static const char key[] = "\",\"line\":";
 	const size_t key_size = sizeof(key) - 1;
-	if (ux_unlikely(line > SHORT_MOST))
+	if (ux_unlikely(line > SHORT_MAX))
 		return json_put_long_line(json_put_bytes(p, key, key_size), line);
 	const size_t zeros = (size_t)(line < 1000) + (line < 100) + (line < 10);
 	uint8_t *digits = p + key_size - zeros;
@@ -88,8 +88,8 @@ static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 		json_put_escaped(f, function, t.dir, t.base, out);
 		return;
 	}
-	size_t most = AROUND + (size_t)function.size + path.size;
-	uint8_t *start = ux_out_room(out, most);
+	size_t max = AROUND + (size_t)function.size + path.size;
+	uint8_t *start = ux_out_room(out, max);
 	if (!start)
 		return;
 	uint8_t *p = PUT(start, "{\"function\":\"");
@@ -103,10 +103,10 @@ static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 	if (f->up != 0)
 		p = PUT(p, ",\"inlined\":true");
 	*p++ = '}';
-	out->size -= most - (size_t)(p - start);
+	out->size -= max - (size_t)(p - start);
 }
 
-void ux_frame_cache_expect_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
+void ux_frame_cache_prefetch_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
 {
 	uint32_t at[UX_FRAME_CACHE_GROUP];
 	/* texts of a level, whose bytes are prefetched when the frames of the next one were read */

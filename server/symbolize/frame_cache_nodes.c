@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a frame cache has learned of the best candidate of its module: nodes of the index, and
  * files. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 #include "gsym_reader.h"
 
 enum {
-	NODES = 512,          /* nodes of one page */
-	LINE = 64,            /* alignment of pages: a line of the processor's cache */
-	FILES_MOST = 1 << 20, /* most files of the best candidate that are learned */
-	NODES_MOST = 1 << 26, /* the same for nodes */
+	NODES = 512,         /* nodes of one page */
+	LINE = 64,           /* alignment of pages: a line of the processor's cache */
+	FILES_MAX = 1 << 20, /* most files of the best candidate that are learned */
+	NODES_MAX = 1 << 26, /* the same for nodes */
 };
 
 /* The slot of a node, whose page is made when it is missing; NULL: there is no room. */
 static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint32_t node)
 {
 	size_t page = node / NODES, bytes = NODES * sizeof(struct cached_node);
-	if (node >= NODES_MOST || !frame_cache_lengthen(m, (void **)&m->nodes, &m->nodes_cap,
-							page + 1, sizeof(*m->nodes)))
+	if (node >= NODES_MAX || !frame_cache_lengthen(m, (void **)&m->nodes, &m->nodes_cap,
+						       page + 1, sizeof(*m->nodes)))
 		return NULL;
 	if (!m->nodes[page]) {
 		m->nodes[page] = frame_cache_memory(m, bytes, LINE);
@@ -38,8 +38,8 @@ uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *
 		return 0;
 	if (!frame_cache_file_number(m, &f, &number))
 		return 0;
-	if (file < FILES_MOST && frame_cache_lengthen(m, (void **)&m->files, &m->files_cap,
-						      (size_t)file + 1, sizeof(*m->files)))
+	if (file < FILES_MAX && frame_cache_lengthen(m, (void **)&m->files, &m->files_cap,
+						     (size_t)file + 1, sizeof(*m->files)))
 		m->files[file] = number + 1;
 	return number + 1;
 }
@@ -55,8 +55,8 @@ ux_inline struct cached_node *frame_cache_find_node(const struct ux_frame_cache 
 #define NODE_LISTED UINT32_MAX
 
 enum {
-	LEARN_MOST = 512, /* nodes that are learned together, unless one place needs more */
-	LEARN_ROOM = LEARN_MOST + UX_FRAMES_MOST,
+	LEARN_MAX = 512, /* nodes that are learned together, unless one place needs more */
+	LEARN_ROOM = LEARN_MAX + UX_FRAMES_MAX,
 };
 
 /* A node that is to be learned. */
@@ -78,7 +78,7 @@ struct listed_node {
 struct node_list {
 	size_t n;
 	struct listed_node nodes[LEARN_ROOM];
-	uint32_t levels[UX_FRAMES_MOST]; /* first node of each level: an index plus 1 */
+	uint32_t levels[UX_FRAMES_MAX]; /* first node of each level: an index plus 1 */
 	size_t n_levels;
 	uint32_t level_of[LEARN_ROOM];
 };
@@ -90,15 +90,15 @@ struct node_list {
 static void node_list_add(struct node_list *l, struct ux_frame_cache *m,
 			  const struct ux_gsym_place *place)
 {
-	uint32_t nodes[UX_FRAMES_MOST], at = place->node;
+	uint32_t nodes[UX_FRAMES_MAX], at = place->node;
 	size_t n = 0;
 	for (bool inlined = true; inlined; n++) {
 		const struct cached_node *slot = frame_cache_node_slot(m, at);
-		if (!slot || (slot->up == 0 && n == UX_FRAMES_MOST))
+		if (!slot || (slot->up == 0 && n == UX_FRAMES_MAX))
 			return;
 		if (slot->up != 0)
 			break;
-		ux_gsym_place_expect_call(place, at);
+		ux_gsym_place_prefetch_call(place, at);
 		nodes[n] = at;
 		inlined = ux_gsym_place_caller(place, at, &at);
 	}
@@ -125,7 +125,7 @@ static size_t node_list_read(struct node_list *l, const struct ux_frame_cache *m
 		if (!node->good)
 			continue;
 		read++;
-		cached_numbers_expect(&m->text_numbers, cached_text_key(call->function, true));
+		cached_numbers_prefetch(&m->text_numbers, cached_text_key(call->function, true));
 		__builtin_prefetch(call->function);
 		uint32_t level = 0;
 		if (call->inlined) {
@@ -181,11 +181,11 @@ static void node_list_learn(struct node_list *l, struct ux_frame_cache *m, size_
 		node->good = caller->up != 0;
 		node->frame.function = caller->function;
 		node->frame.up = caller->up - 1;
-		frame_cache_expect_slot(m, &node->frame);
+		frame_cache_prefetch_slot(m, &node->frame);
 	}
 	for (uint32_t i = l->levels[level]; i != 0; i = l->nodes[i - 1].next)
 		if (l->nodes[i - 1].good && l->nodes[i - 1].call.inlined)
-			frame_cache_expect_equal(m, &l->nodes[i - 1].frame);
+			frame_cache_prefetch_equal(m, &l->nodes[i - 1].frame);
 	for (uint32_t i = l->levels[level]; i != 0; i = l->nodes[i - 1].next) {
 		struct listed_node *node = &l->nodes[i - 1];
 		struct cached_node made = {.function = node->function};
@@ -237,7 +237,7 @@ static void frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gs
 						.file = file - 1,
 						.line = place->line,
 						.up = node->up - 1};
-	frame_cache_expect_slot(m, &a->frames[i]);
+	frame_cache_prefetch_slot(m, &a->frames[i]);
 }
 
 /* Adds addresses whose nodes are learned, as far as that was possible. */
@@ -249,12 +249,12 @@ static void frame_cache_add_group(struct ux_frame_cache *m, const struct ux_gsym
 	a.places = places;
 	a.n = n;
 	for (size_t i = 0; i < n; i++) {
-		frame_cache_expect_address(m, pcs[i]);
+		frame_cache_prefetch_address(m, pcs[i]);
 		frame_cache_place_frame(m, g, &a, i);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (a.good[i])
-			frame_cache_expect_equal(m, &a.frames[i]);
+			frame_cache_prefetch_equal(m, &a.frames[i]);
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = UX_FRAME_UNKNOWN;
 		if (a.good[i] && frame_cache_reserve_address(m) &&
@@ -278,7 +278,7 @@ size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym 
 		if (places[i].cut)
 			node_list_add(&list, m, &places[i]);
 		i++;
-		if (i < n && list.n < LEARN_MOST)
+		if (i < n && list.n < LEARN_MAX)
 			continue;
 		read += node_list_finish(&list, m, g);
 		for (; added < i; added = ux_min(i, added + UX_FRAME_CACHE_GROUP))

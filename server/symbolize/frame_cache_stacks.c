@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of a frame cache: the frames of an address as one piece of memory. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 enum {
 	STACKS_AHEAD = 16,   /* slots of stacks that are prefetched ahead */
@@ -11,7 +11,7 @@ enum {
 	STACK_ALIGN = 32,
 };
 static_assert(sizeof(struct ux_cached_stack) +
-			      UX_CACHED_LINES_LEAST * sizeof(struct ux_cached_line) ==
+			      UX_CACHED_LINES_MIN * sizeof(struct ux_cached_line) ==
 		      STACK_ALIGN,
 	      "");
 
@@ -90,7 +90,7 @@ static bool frame_cache_function_number(struct ux_frame_cache *m, const struct u
 /* A stack of n lines, which are to be set. NULL: there is no room. */
 static struct ux_cached_stack *frame_cache_new_stack(struct ux_frame_cache *m, uint32_t n)
 {
-	const size_t lines = ux_max(n, (uint32_t)UX_CACHED_LINES_LEAST);
+	const size_t lines = ux_max(n, (uint32_t)UX_CACHED_LINES_MIN);
 	struct ux_cached_stack *s = NULL;
 	const size_t size = sizeof(*s) + lines * sizeof(*s->lines);
 	s = frame_cache_memory(m, size, STACK_ALIGN);
@@ -146,7 +146,7 @@ static const struct ux_cached_stack *frame_cache_make_stack(struct ux_frame_cach
 {
 	uint32_t outer = frame, n = 1;
 	const struct ux_cached_frame *f = ux_cached_frame(m, frame);
-	for (; f->up != 0 && n < UX_FRAMES_MOST; n++)
+	for (; f->up != 0 && n < UX_FRAMES_MAX; n++)
 		f = ux_cached_frame(m, outer = f->up);
 	const uint32_t function = frame_cache_frame_function(m, outer, f);
 	if (function == 0)
@@ -176,7 +176,7 @@ static bool frame_cache_make_empty_stack(struct ux_frame_cache *m)
 }
 
 /* Prefetches where the function of a frame is. */
-ux_inline void frame_cache_expect_function(const struct ux_frame_cache *m, uint32_t frame)
+ux_inline void frame_cache_prefetch_function(const struct ux_frame_cache *m, uint32_t frame)
 {
 	const struct stacks_page *page = frame_cache_stacks_page(m, frame);
 	if (page)
@@ -193,15 +193,15 @@ ux_inline bool frame_cache_knows_function(const struct ux_frame_cache *m, uint32
  * Prefetches what the stacks of n frames are made of, level by level: memory that one of them needs
  * is waited for while that of the others is.
  */
-static void frame_cache_expect_stacks(const struct ux_frame_cache *m, const uint32_t *frames,
-				      size_t n)
+static void frame_cache_prefetch_stacks(const struct ux_frame_cache *m, const uint32_t *frames,
+					size_t n)
 {
 	uint32_t at[STACKS_GROUP];
 	size_t left = n;
 	for (size_t i = 0; i < n; i++) {
 		at[i] = frames[i];
 		ux_frame_cache_prefetch(m, at[i]);
-		frame_cache_expect_function(m, at[i]);
+		frame_cache_prefetch_function(m, at[i]);
 	}
 	for (unsigned level = 0; left > 0 && level < LEVELS_EXPECTED; level++) {
 		size_t next = 0;
@@ -210,11 +210,11 @@ static void frame_cache_expect_stacks(const struct ux_frame_cache *m, const uint
 				continue;
 			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
 			if (!frame_cache_knows_function(m, at[i]))
-				cached_numbers_expect(&m->function_numbers,
-						      (uint64_t)f->function << 32 | f->file);
+				cached_numbers_prefetch(&m->function_numbers,
+							(uint64_t)f->function << 32 | f->file);
 			at[next++] = f->up;
 			ux_frame_cache_prefetch(m, f->up);
-			frame_cache_expect_function(m, f->up);
+			frame_cache_prefetch_function(m, f->up);
 		}
 		left = next;
 	}
@@ -230,7 +230,7 @@ static size_t frame_cache_make_group(struct ux_frame_cache *m, const uint32_t *f
 		missing[n_missing] = frames[i];
 		n_missing += !ret[i];
 	}
-	frame_cache_expect_stacks(m, missing, n_missing);
+	frame_cache_prefetch_stacks(m, missing, n_missing);
 	for (size_t i = 0; i < n; i++) {
 		if (ret[i])
 			continue;

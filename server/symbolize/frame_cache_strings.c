@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strings of a frame cache: names and paths as fields of a message's table of strings. */
-#include "frame_cache_inside.h"
+#include "frame_cache_internal.h"
 
 enum {
 	/* Memory of strings comes in pieces, so that those of one stack are beside each other. */
@@ -9,10 +9,10 @@ enum {
 
 /* Bytes for a field, and behind them as many as readers may copy too much. NULL: there is no room.
  */
-static uint8_t *frame_cache_string_room(struct ux_frame_cache *m, size_t most)
+static uint8_t *frame_cache_string_room(struct ux_frame_cache *m, size_t max)
 {
-	if ((size_t)(m->strings_end - m->strings_at) < most) {
-		const size_t size = ux_max((size_t)STRING_PIECE, most);
+	if ((size_t)(m->strings_end - m->strings_at) < max) {
+		const size_t size = ux_max((size_t)STRING_PIECE, max);
 		uint8_t *piece = frame_cache_memory(m, size + UX_CACHED_STRING_BEHIND, 1);
 		if (!piece)
 			return NULL;
@@ -27,7 +27,7 @@ static uint8_t *frame_cache_string_room(struct ux_frame_cache *m, size_t most)
 static bool frame_cache_make_string(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
 				    struct ux_cached_string *ret)
 {
-	uint8_t *start = frame_cache_string_room(m, 1 + UX_ULEB_MOST + text.size);
+	uint8_t *start = frame_cache_string_room(m, 1 + UX_ULEB_MAX + text.size);
 	if (!start)
 		return false;
 	*start = UX_CACHED_STRING_TAG;

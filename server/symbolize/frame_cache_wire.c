@@ -5,17 +5,17 @@
 #include "table_memory.h"
 
 enum {
-	AHEAD = 12,            /* items that are prefetched ahead */
-	BASE_MOST = INT32_MAX, /* from there on a map is cleared, so that its elements fit */
+	AHEAD = 12,           /* items that are prefetched ahead */
+	BASE_MAX = INT32_MAX, /* from there on a map is cleared, so that its elements fit */
 	/* most new frames of a group of addresses, and room behind them */
-	NEW_MOST = UX_FRAME_CACHE_GROUP * (UX_FRAMES_MOST + 1),
+	NEW_MAX = UX_FRAME_CACHE_GROUP * (UX_FRAMES_MAX + 1),
 };
 
 /* Forgets all; `most` is the greatest number of the reply so far. */
-static void frame_reply_map_clear(struct ux_frame_reply_map *map, uint32_t most)
+static void frame_reply_map_clear(struct ux_frame_reply_map *map, uint32_t max)
 {
-	if (most < BASE_MOST - map->base) {
-		map->base += most;
+	if (max < BASE_MAX - map->base) {
+		map->base += max;
 		return;
 	}
 	if (map->cap > 0)
@@ -48,7 +48,7 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w)
 enum {
 	/* Memory of all replies in the pool. A map of frames has 4 bytes for each frame of a cache:
 	 * 6 MB of one that was filled with the functions of a large program. */
-	POOLED_MOST = 32 << 20,
+	POOLED_MAX = 32 << 20,
 };
 
 /* The buffers of a reply. */
@@ -120,7 +120,7 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 	if (!w)
 		return;
 	frame_reply_set_quota(w, NULL);
-	if (w->reply.strings.cap >= UX_SPARE_LEAST)
+	if (w->reply.strings.cap >= UX_SPARE_MIN)
 		ux_spare_memory_give(all->spare, &w->reply.strings);
 	ux_frame_reply_reset(w);
 	ux_wire_reply_clear(&w->reply);
@@ -128,7 +128,7 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 	w->failed = false;
 	const size_t bytes = frame_reply_bytes_of(w);
 	pthread_mutex_lock(&all->lock);
-	bool kept = all->n < ux_countof(all->kept) && bytes <= POOLED_MOST - all->bytes;
+	bool kept = all->n < ux_countof(all->kept) && bytes <= POOLED_MAX - all->bytes;
 	if (kept) {
 		all->kept[all->n++] = w;
 		all->bytes += bytes;
@@ -220,18 +220,18 @@ static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_f
  */
 struct new_frames {
 	size_t n;
-	uint32_t frames[NEW_MOST];
-	uint8_t of[NEW_MOST];                     /* which address */
+	uint32_t frames[NEW_MAX];
+	uint8_t of[NEW_MAX];                      /* which address */
 	uint32_t known[UX_FRAME_CACHE_GROUP];     /* of each address: the number in the reply of the
 						     frame further out, or 0 */
 	uint16_t depth[UX_FRAME_CACHE_GROUP + 1]; /* and how many new frames it has */
-	uint16_t order[NEW_MOST];                 /* in which they are written */
+	uint16_t order[NEW_MAX];                  /* in which they are written */
 };
-static_assert(NEW_MOST <= UINT16_MAX && UX_FRAME_CACHE_GROUP <= UINT8_MAX, "indexes");
+static_assert(NEW_MAX <= UINT16_MAX && UX_FRAME_CACHE_GROUP <= UINT8_MAX, "indexes");
 
 /* Prefetches a frame and its slot. */
-ux_inline void frame_reply_expect(const struct ux_frame_reply *w, const struct ux_frame_cache *m,
-				  uint32_t frame)
+ux_inline void frame_reply_prefetch(const struct ux_frame_reply *w, const struct ux_frame_cache *m,
+				    uint32_t frame)
 {
 	__builtin_prefetch(ux_cached_frame(m, frame));
 	__builtin_prefetch(&w->frames.numbers[frame]);
@@ -262,7 +262,7 @@ ux_inline size_t frame_reply_find_level(struct new_frames *f, const struct ux_fr
 		const struct ux_cached_frame *frame = ux_cached_frame(m, found[i]);
 		/* there are no numbers yet when no text was replied */
 		ux_prefetch_at(w->texts.numbers, frame->function * sizeof(*w->texts.numbers));
-		frame_reply_expect(w, m, frame->up != 0 ? frame->up : found[i]);
+		frame_reply_prefetch(w, m, frame->up != 0 ? frame->up : found[i]);
 		level[i] = frame->up;
 		of[i] = found_of[i];
 	}
@@ -281,7 +281,7 @@ static void frame_reply_find_new(struct new_frames *f, const struct ux_frame_rep
 		of[i] = (uint8_t)i;
 		f->depth[i] = 0;
 		if (frames[i] != 0)
-			frame_reply_expect(w, m, frames[i]);
+			frame_reply_prefetch(w, m, frames[i]);
 	}
 	for (size_t left = n; left > 0; f->n += left)
 		left = frame_reply_find_level(f, w, m, level, of, left);
@@ -303,7 +303,7 @@ static uint8_t *frame_reply_reserve(struct ux_frame_reply *w, const struct new_f
 	enum {
 		TEXTS = 3, /* of each frame */
 	};
-	uint8_t *p = ux_out_room(&w->reply.frames, f->n * UX_WIRE_FRAME_MOST);
+	uint8_t *p = ux_out_room(&w->reply.frames, f->n * UX_WIRE_FRAME_MAX);
 	if (!p || !ux_frame_reply_texts_reserve(&w->later, w->later.size + TEXTS * f->n)) {
 		w->failed = true;
 		return NULL;
@@ -336,7 +336,7 @@ static void frame_reply_put_new(struct ux_frame_reply *w, const struct ux_frame_
 		}
 		up = number;
 	}
-	w->reply.frames.size -= f->n * UX_WIRE_FRAME_MOST - (size_t)(p - start);
+	w->reply.frames.size -= f->n * UX_WIRE_FRAME_MAX - (size_t)(p - start);
 }
 
 static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_frame_cache *m)
@@ -356,22 +356,22 @@ static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_fra
 /* Writes which frames are the innermost ones of n addresses. */
 static void frame_reply_put_addresses(struct ux_frame_reply *w, const uint32_t *frames, size_t n)
 {
-	uint8_t *start = ux_out_room(&w->reply.addresses, n * UX_ULEB_MOST), *p = start;
+	uint8_t *start = ux_out_room(&w->reply.addresses, n * UX_ULEB_MAX), *p = start;
 	if (!start)
 		return;
 	for (size_t i = 0; i < n; i++)
 		p = ux_uleb_put(p, frame_reply_map_get(&w->frames, frames[i]));
-	w->reply.addresses.size -= n * UX_ULEB_MOST - (size_t)(p - start);
+	w->reply.addresses.size -= n * UX_ULEB_MAX - (size_t)(p - start);
 }
 
 bool ux_frame_reply_add(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 			const uint32_t *frames, size_t n)
 {
 	struct new_frames f;
-	uint32_t most = 0;
+	uint32_t max = 0;
 	for (size_t i = 0; i < n; i++)
-		most = ux_max(most, frames[i]);
-	w->failed |= !frame_reply_map_cover(&w->frames, most);
+		max = ux_max(max, frames[i]);
+	w->failed |= !frame_reply_map_cover(&w->frames, max);
 	for (size_t i = 0; i < n && !w->failed; i += UX_FRAME_CACHE_GROUP) {
 		size_t some = ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP);
 		frame_reply_find_new(&f, w, m, frames + i, some);

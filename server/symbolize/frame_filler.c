@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 enum {
-	WAITING_MOST = 64, /* most modules that wait */
+	WAITING_MAX = 64, /* most modules that wait */
 };
 
 struct ux_frame_filler {
@@ -74,7 +74,7 @@ void ux_frame_filler_destroy(struct ux_frame_filler *f)
 static struct ux_work_queue *frame_filler_queue(struct ux_frame_filler *f)
 {
 	const struct ux_work_limits limits = {
-		.threads = 1, .share = 1, .waiting = WAITING_MOST, .all = WAITING_MOST};
+		.threads = 1, .share = 1, .waiting = WAITING_MAX, .all = WAITING_MAX};
 	if (!f->queue && ux_work_queue_open(&f->queue, &limits, NULL) != UX_OK)
 		return NULL;
 	return f->queue;

@@ -172,7 +172,7 @@ ux_inline size_t frame_map_search_end(const struct frame_map_search *s, size_t f
 	return ux_min(first + MAP_GROUP, s->n);
 }
 
-static void frame_map_expect_blocks(const struct frame_map_search *s, size_t first)
+static void frame_map_prefetch_blocks(const struct frame_map_search *s, size_t first)
 {
 	for (size_t i = first; i < frame_map_search_end(s, first); i++)
 		__builtin_prefetch(
@@ -206,9 +206,9 @@ size_t ux_frame_map_find(const struct ux_frame_map *map, const uint64_t *pcs, si
 	const struct frame_map_search s = {
 		.map = map, .pcs = pcs, .back = back, .ret = ret, .n = n};
 	size_t unknown = 0;
-	frame_map_expect_blocks(&s, 0);
+	frame_map_prefetch_blocks(&s, 0);
 	for (size_t i = 0; i < n + MAP_GROUP; i += MAP_GROUP) {
-		frame_map_expect_blocks(&s, i + MAP_GROUP);
+		frame_map_prefetch_blocks(&s, i + MAP_GROUP);
 		frame_map_find_marks(&s, i);
 		if (i > 0)
 			unknown += frame_map_find_frames(&s, i - MAP_GROUP);

@@ -8,7 +8,7 @@
 #include "text.h"
 
 enum {
-	WORD_LEAST = 2,
+	WORD_MIN = 2,
 	FUNCTION_COST = 16, /* work of reading a record, in bytes */
 	/* work of demangling a byte of a name: 16 times that of comparing it */
 	DEMANGLE_COST = 16,
@@ -127,7 +127,7 @@ static void function_query_find_word(struct ux_bytes text, struct ux_function_qu
 		while (i + n < text.size && function_word_byte(text.data[i + n]))
 			n++;
 		struct ux_bytes word = ux_bytes(text.data + i, n);
-		if (n >= WORD_LEAST && n > q->word_size && !ux_is_digit(word.data[0]) &&
+		if (n >= WORD_MIN && n > q->word_size && !ux_is_digit(word.data[0]) &&
 		    !function_word_is_made(word)) {
 			memcpy(q->word, word.data, n);
 			q->word[n] = '\0';
@@ -140,14 +140,14 @@ static void function_query_find_word(struct ux_bytes text, struct ux_function_qu
 enum ux_code ux_function_query_parse(struct ux_bytes text, struct ux_function_query *ret,
 				     struct ux_error *err)
 {
-	uint8_t lower[UX_FUNCTION_QUERY_MOST];
+	uint8_t lower[UX_FUNCTION_QUERY_MAX];
 	*ret = (struct ux_function_query){0};
 	text = ux_trim(text);
 	if (text.size > 2 && memcmp(text.data + text.size - 2, "()", 2) == 0)
 		text.size -= 2;
-	if (text.size > UX_FUNCTION_QUERY_MOST)
+	if (text.size > UX_FUNCTION_QUERY_MAX)
 		return ux_error_set(err, UX_ELIMIT, "search text exceeds %d bytes",
-				    UX_FUNCTION_QUERY_MOST);
+				    UX_FUNCTION_QUERY_MAX);
 	for (size_t i = 0; i < text.size; i++) {
 		lower[i] = function_fold(text.data[i]);
 		if (!ux_is_blank(lower[i]))
@@ -301,12 +301,12 @@ static enum ux_code functions_found_keep(struct ux_functions_found *found,
 	while (at > 0 && f->rank > found->best[at - 1].rank)
 		at--;
 	found->total++;
-	if (at == UX_FUNCTION_BEST_MOST)
+	if (at == UX_FUNCTION_BEST_MAX)
 		return UX_OK;
 	char *name = ux_arena_strndup(arena, f->name.data, f->name.size);
 	if (!name)
 		return ux_arena_fail(arena, err);
-	size_t n = ux_min(found->n, (size_t)UX_FUNCTION_BEST_MOST - 1);
+	size_t n = ux_min(found->n, (size_t)UX_FUNCTION_BEST_MAX - 1);
 	memmove(&found->best[at + 1], &found->best[at], (n - at) * sizeof(*f));
 	found->best[at] = *f;
 	found->best[at].name = ux_bytes(name, f->name.size);

@@ -13,21 +13,21 @@
 #include "server.h"
 
 enum {
-	UX_FUNCTION_QUERY_MOST = 256, /* bytes that are searched for */
-	UX_FUNCTION_BEST_MOST = 5,    /* functions of one module that a search over many keeps */
+	UX_FUNCTION_QUERY_MAX = 256, /* bytes that are searched for */
+	UX_FUNCTION_BEST_MAX = 5,    /* functions of one module that a search over many keeps */
 };
 
 /*
  * A part of a name. The case of ASCII letters and blanks are ignored, and so is "()" at its end.
  */
 struct ux_function_query {
-	char text[UX_FUNCTION_QUERY_MOST + 1]; /* in lower case, without blanks */
+	char text[UX_FUNCTION_QUERY_MAX + 1]; /* in lower case, without blanks */
 	size_t size;
 	/*
 	 * The longest identifier in it that mangled names contain literally: only names with it are
 	 * demangled. Empty: all are.
 	 */
-	char word[UX_FUNCTION_QUERY_MOST + 1];
+	char word[UX_FUNCTION_QUERY_MAX + 1];
 	size_t word_size;
 };
 
@@ -76,7 +76,7 @@ enum ux_code ux_function_scan_next(struct ux_function_scan *scan, struct ux_func
 struct ux_functions_found {
 	uint64_t total;
 	/* the best ones, by their rank, then by address; names are in the arena */
-	struct ux_function best[UX_FUNCTION_BEST_MOST];
+	struct ux_function best[UX_FUNCTION_BEST_MAX];
 	size_t n;
 };
 

@@ -15,8 +15,8 @@ enum {
 	 * bounds. An index is of use from a few thousand addresses on.
 	 */
 	MEMORY_SHARE = 4,
-	MEMORY_LEAST = 8 << 20,
-	MEMORY_MOST = 1 << 30,
+	MEMORY_MIN = 8 << 20,
+	MEMORY_MAX = 1 << 30,
 	SPARE_SHARE = 32, /* of the memory of all requests, what is kept for large answers */
 };
 
@@ -64,10 +64,10 @@ static void module_cache_evicted(void *ctx, void *value)
 }
 
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
-				    size_t most, struct ux_error *err)
+				    size_t max, struct ux_error *err)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_open_module *),
-					   .entries_most = ux_max(most, (size_t)1),
+					   .entries_max = ux_max(max, (size_t)1),
 					   .evict = module_cache_evicted};
 	struct ux_module_cache *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -83,7 +83,7 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	c->store = store;
 	c->replies.spare = &c->spare;
 	ux_spare_memory_init(&c->spare);
-	ux_module_cache_limit(c, (uint64_t)MEMORY_MOST * MEMORY_SHARE);
+	ux_module_cache_limit(c, (uint64_t)MEMORY_MAX * MEMORY_SHARE);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->replies.lock, NULL);
 	*ret = c;
@@ -92,9 +92,9 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 
 void ux_module_cache_limit(struct ux_module_cache *c, uint64_t memory)
 {
-	uint64_t most = ux_max(ux_min(memory / MEMORY_SHARE, (uint64_t)MEMORY_MOST),
-			       (uint64_t)MEMORY_LEAST);
-	atomic_store_explicit(&c->memory.most, (size_t)most, memory_order_relaxed);
+	uint64_t max =
+		ux_max(ux_min(memory / MEMORY_SHARE, (uint64_t)MEMORY_MAX), (uint64_t)MEMORY_MIN);
+	atomic_store_explicit(&c->memory.max, (size_t)max, memory_order_relaxed);
 	ux_spare_memory_limit(&c->spare, (size_t)(memory / SPARE_SHARE));
 }
 
@@ -144,9 +144,9 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
 	size_t all = ux_module_cache_bytes(c), gone = 0;
-	size_t most = ux_module_memory_share(&c->memory, 2);
+	size_t max = ux_module_memory_share(&c->memory, 2);
 	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
-	for (; m && all > gone + most; m = ux_cache_next(&c->modules, m))
+	for (; m && all > gone + max; m = ux_cache_next(&c->modules, m))
 		gone += ux_open_module_drop_frames(*m) + ux_open_module_drop_indexes(*m);
 }
 
@@ -270,12 +270,12 @@ static void module_cache_drop_parts(struct ux_module_cache *c)
 	if (!b->copies)
 		return;
 	b->copies(b, &copies);
-	if (copies.view_bytes_most == 0 || copies.view_bytes <= copies.view_bytes_most / 4 * 3)
+	if (copies.view_bytes_max == 0 || copies.view_bytes <= copies.view_bytes_max / 4 * 3)
 		return;
 	pthread_mutex_lock(&c->lock);
 	uint64_t bytes = copies.view_bytes;
 	struct ux_open_module **m = module_cache_oldest_in_parts(c);
-	while (m && bytes > copies.view_bytes_most / 2) {
+	while (m && bytes > copies.view_bytes_max / 2) {
 		bytes -= ux_min(bytes, ux_open_module_parts_bytes(*m));
 		ux_cache_remove(&c->modules, ux_cache_key(&c->modules, m));
 		m = module_cache_oldest_in_parts(c);

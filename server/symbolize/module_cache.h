@@ -12,7 +12,7 @@ struct ux_module_cache;
 
 /* Creates a cache of at most `most` open modules, which evicts the least recently used one. */
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
-				    size_t most, struct ux_error *err) ux_must;
+				    size_t max, struct ux_error *err) ux_must;
 
 /*
  * Sets the memory of all requests, of which frame caches and indexes of open modules may have a

@@ -82,7 +82,7 @@ static enum ux_code module_code_choose(struct ux_request *req, const char *id,
 		return ux_error_set(err, UX_ENOTFOUND, "the executable has no code at 0x%" PRIx64,
 				    wish->start);
 	c->range.size =
-		ux_min(c->range.size, (uint64_t)ux_min(code.size, (size_t)UX_MODULE_CODE_MOST));
+		ux_min(c->range.size, (uint64_t)ux_min(code.size, (size_t)UX_MODULE_CODE_MAX));
 	return UX_OK;
 }
 
@@ -98,7 +98,7 @@ enum ux_code ux_module_code_open(struct ux_request *req, const char *id,
 	UX_TRY(module_code_find(req, id, &c, err));
 	UX_TRY(ux_blobs_open(ux_server_of(req)->store->blobs, &c.blob, c.size, &files.elf, err));
 	UX_TRY(ux_file_map_fd(files.elf, &file, err));
-	UX_TRY(ux_elf_open_bounded(&elf, file.bytes, UX_ELF_TABLE_MOST, err));
+	UX_TRY(ux_elf_open_bounded(&elf, file.bytes, UX_ELF_TABLE_MAX, err));
 	UX_TRY(module_code_choose(req, id, wish, &elf, ret, err));
 	files.text = memfd_create("unhex-code", MFD_CLOEXEC);
 	if (files.text < 0)

@@ -9,7 +9,7 @@
 #include "sandbox.h"
 
 enum {
-	UX_MODULE_CODE_MOST = 256 << 10, /* bytes of code that are disassembled at once */
+	UX_MODULE_CODE_MAX = 256 << 10, /* bytes of code that are disassembled at once */
 };
 
 /* The code that is requested. */
@@ -23,7 +23,7 @@ struct ux_code_request {
 /* Zeroed = closed. */
 struct ux_module_code {
 	const char *arch, *syntax;
-	struct ux_code_range range; /* at most UX_MODULE_CODE_MOST bytes, all in the file */
+	struct ux_code_range range; /* at most UX_MODULE_CODE_MAX bytes, all in the file */
 	struct ux_mapping text;     /* records of ux_sandbox_disassemble() */
 	size_t next;                /* of ux_module_code_next() */
 };

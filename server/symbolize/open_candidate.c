@@ -22,12 +22,12 @@ static enum ux_code candidate_bring(void *ctx, struct ux_error *err)
 }
 
 enum ux_code ux_open_candidate_complete(struct ux_open_candidate *c, struct ux_blobs *blobs,
-					size_t index_most, struct ux_error *err)
+					size_t index_max, struct ux_error *err)
 {
 	UX_TRY(ux_blobs_map(blobs, &c->blob, c->size, &c->mapping, err));
 	enum ux_code code = ux_gsym_open(&c->whole, c->mapping.bytes, err);
 	if (code == UX_OK)
-		code = ux_gsym_index_open(&c->whole, index_most, err);
+		code = ux_gsym_index_open(&c->whole, index_max, err);
 	if (code == UX_OK)
 		candidate_set(c, &c->whole);
 	else
@@ -62,13 +62,13 @@ static enum ux_code candidate_open_parts(struct ux_open_candidate *c, struct ux_
 }
 
 enum ux_code ux_open_candidate_open(struct ux_open_candidate *c, struct ux_blobs *blobs,
-				    const struct ux_candidate *from, size_t index_most,
+				    const struct ux_candidate *from, size_t index_max,
 				    struct ux_error *err)
 {
 	*c = (struct ux_open_candidate){
 		.blob = from->blob, .size = from->size, .quality = from->quality};
 	enum ux_code opened = candidate_open_parts(c, blobs, err);
-	return opened == UX_EUNSUPPORTED ? ux_open_candidate_complete(c, blobs, index_most, err)
+	return opened == UX_EUNSUPPORTED ? ux_open_candidate_complete(c, blobs, index_max, err)
 					 : opened;
 }
 

@@ -25,17 +25,17 @@ struct ux_open_candidate {
 };
 
 /*
- * Opens a candidate, of a large file in a bucket in parts. index_most: as of ux_gsym_index_open().
+ * Opens a candidate, of a large file in a bucket in parts. index_max: as of ux_gsym_index_open().
  * UX_EUNAVAILABLE: the bucket cannot be reached. UX_ENOMEM. Other codes: it cannot be read.
  */
 enum ux_code ux_open_candidate_open(struct ux_open_candidate *c, struct ux_blobs *blobs,
-				    const struct ux_candidate *from, size_t index_most,
+				    const struct ux_candidate *from, size_t index_max,
 				    struct ux_error *err) ux_must;
 void ux_open_candidate_close(struct ux_open_candidate *c);
 
 /* Opens the whole file; one thread at a time. The same codes. */
 enum ux_code ux_open_candidate_complete(struct ux_open_candidate *c, struct ux_blobs *blobs,
-					size_t index_most, struct ux_error *err) ux_must;
+					size_t index_max, struct ux_error *err) ux_must;
 
 /* It has no functions from now on. The same thread as above. */
 void ux_open_candidate_set_damaged(struct ux_open_candidate *c);

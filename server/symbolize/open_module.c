@@ -12,7 +12,7 @@
 enum {
 	POOR_S = 60, /* between two searches for better symbols of one module */
 	/* different addresses that parts of a file are brought for; more need much of it */
-	PARTS_MOST = 1000,
+	PARTS_MAX = 1000,
 	/*
 	 * So many addresses at least have to be added to a frame cache before it is filled, and one
 	 * for so many bytes of the best candidate's file. Filling takes as long as some 100,000
@@ -20,7 +20,7 @@ enum {
 	 * addresses of a module more are likely to follow. Each time that there was no room, the
 	 * number is multiplied.
 	 */
-	FILL_LEAST = 2048,
+	FILL_MIN = 2048,
 	FILL_BYTES_EACH = 4096,
 	FILL_AGAIN = 8,
 	FILL_HALVES = 5,     /* a filled cache needs so many halves of the file's size or more */
@@ -37,7 +37,7 @@ enum fill_state {
 /* No memory order is needed for any of these: they only decide when a cache is filled. */
 struct module_fill {
 	atomic_size_t added; /* addresses, since the cache was empty */
-	atomic_size_t least; /* from so many on it is filled; 0: not known yet */
+	atomic_size_t min;   /* from so many on it is filled; 0: not known yet */
 	atomic_int state;
 };
 
@@ -56,7 +56,7 @@ struct ux_open_module {
 	bool had_parts; /* it has a view */
 	bool partial;   /* a candidate could not be had now, so the module is not kept open */
 	size_t n;
-	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
+	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MAX];
 	pthread_mutex_t lock;        /* guards the names of the candidates */
 	pthread_mutex_t whole_lock;  /* held while the candidates are opened as whole files */
 	pthread_mutex_t frames_lock; /* guards frames; held only briefly, never while waiting */
@@ -102,7 +102,7 @@ enum {
 
 size_t ux_module_memory_share(const struct ux_module_memory *memory, size_t share)
 {
-	return atomic_load_explicit(&memory->most, memory_order_relaxed) / share;
+	return atomic_load_explicit(&memory->max, memory_order_relaxed) / share;
 }
 
 /* Adds to the sum what the indexes have grown by since it was last called. */
@@ -164,9 +164,9 @@ void ux_open_module_unref(struct ux_open_module *m)
  */
 static void module_fill_reset(struct module_fill *f, bool no_room)
 {
-	const size_t least = atomic_load_explicit(&f->least, memory_order_relaxed);
-	if (no_room && least <= SIZE_MAX / FILL_AGAIN)
-		atomic_store_explicit(&f->least, least * FILL_AGAIN, memory_order_relaxed);
+	const size_t min = atomic_load_explicit(&f->min, memory_order_relaxed);
+	if (no_room && min <= SIZE_MAX / FILL_AGAIN)
+		atomic_store_explicit(&f->min, min * FILL_AGAIN, memory_order_relaxed);
 	atomic_store_explicit(&f->added, 0, memory_order_relaxed);
 	atomic_store_explicit(&f->state, FILL_NOT_YET, memory_order_relaxed);
 }
@@ -198,18 +198,18 @@ void ux_open_module_note_added(struct ux_open_module *m, enum ux_demangle_mode m
 {
 	struct module_fill *f = &m->fills[mode];
 	size_t added = n + atomic_fetch_add_explicit(&f->added, n, memory_order_relaxed);
-	size_t least = atomic_load_explicit(&f->least, memory_order_relaxed);
-	if (added < FILL_LEAST ||
+	size_t min = atomic_load_explicit(&f->min, memory_order_relaxed);
+	if (added < FILL_MIN ||
 	    atomic_load_explicit(&f->state, memory_order_relaxed) != FILL_NOT_YET ||
 	    atomic_load_explicit(&m->in_parts, memory_order_acquire))
 		return;
-	if (least == 0) {
-		least = ux_max(ux_open_module_gsym(m, 0)->file.size / FILL_BYTES_EACH,
-			       (size_t)FILL_LEAST);
-		atomic_store_explicit(&f->least, least, memory_order_relaxed);
+	if (min == 0) {
+		min = ux_max(ux_open_module_gsym(m, 0)->file.size / FILL_BYTES_EACH,
+			     (size_t)FILL_MIN);
+		atomic_store_explicit(&f->min, min, memory_order_relaxed);
 	}
 	int before = FILL_NOT_YET;
-	if (added < least ||
+	if (added < min ||
 	    !atomic_compare_exchange_strong_explicit(&f->state, &before, FILL_QUEUED,
 						     memory_order_relaxed, memory_order_relaxed))
 		return;
@@ -225,9 +225,9 @@ static size_t module_filled_limit(const struct ux_module_memory *memory)
 /* The memory that is left for a filled cache: others are not evicted for it. */
 static size_t module_fill_room(const struct ux_module_memory *memory)
 {
-	const size_t most = ux_module_memory_share(memory, 1),
+	const size_t max = ux_module_memory_share(memory, 1),
 		     used = atomic_load_explicit(&memory->bytes, memory_order_relaxed);
-	return ux_min(module_filled_limit(memory), most - ux_min(most, used));
+	return ux_min(module_filled_limit(memory), max - ux_min(max, used));
 }
 
 /* A filled cache of the module; NULL: it cannot be had now. */
@@ -354,11 +354,11 @@ enum ux_code ux_open_module_complete(struct ux_open_module *m, struct ux_error *
 /* Moves those of n addresses that the candidate has no name for to the front. */
 static size_t module_keep_unnamed(const struct ux_gsym *g, uint64_t *pcs, size_t n)
 {
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t left = 0;
 	for (size_t i = 0; i < n; i++) {
 		size_t depth = 0;
-		enum ux_code code = ux_gsym_lookup(g, pcs[i], frames, UX_FRAMES_MOST, &depth, NULL);
+		enum ux_code code = ux_gsym_lookup(g, pcs[i], frames, UX_FRAMES_MAX, &depth, NULL);
 		if (code != UX_OK || depth == 0 ||
 		    strcmp(frames[depth - 1].function, UX_NO_NAME) == 0)
 			pcs[left++] = pcs[i];
@@ -421,7 +421,7 @@ enum ux_code ux_open_module_bring(struct ux_open_module *m, const uint64_t *pcs,
 	for (size_t i = 0; i < n; i++)
 		left[i] = pcs[i] - back;
 	n = module_sort_pcs(left, n);
-	enum ux_code code = n > PARTS_MOST ? UX_ELIMIT : module_bring(m, left, n, err);
+	enum ux_code code = n > PARTS_MAX ? UX_ELIMIT : module_bring(m, left, n, err);
 	return code == UX_ELIMIT ? ux_open_module_complete(m, err) : code;
 }
 
@@ -461,12 +461,12 @@ static enum ux_code module_read_names(struct ux_open_module *m, struct ux_open_c
 	if (c->names.list)
 		return UX_OK;
 	const struct ux_gsym *g = ux_open_candidate_gsym(c);
-	uint64_t most = ux_gsym_names_most(g);
-	if (most > *budget)
+	uint64_t max = ux_gsym_names_max(g);
+	if (max > *budget)
 		return ux_error_set(
 			err, UX_ELIMIT,
 			"function names refer to too many large modules; request fewer");
-	*budget -= most;
+	*budget -= max;
 	enum ux_code code = ux_gsym_names_build(&c->names, g, work, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -481,11 +481,11 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 				 uint64_t *budget, struct ux_work *work, uint64_t *ret,
 				 struct ux_error *err)
 {
-	uint64_t starts[UX_GSYM_STARTS_MOST];
+	uint64_t starts[UX_GSYM_STARTS_MAX];
 	size_t n = 0;
 	bool more = false;
-	UX_TRY(ux_open_module_find_all(m, name, budget, work, starts, UX_GSYM_STARTS_MOST, &n,
-				       &more, err));
+	UX_TRY(ux_open_module_find_all(m, name, budget, work, starts, UX_GSYM_STARTS_MAX, &n, &more,
+				       err));
 	for (size_t i = 0; i < m->n; i++)
 		n = ux_gsym_starts_filter(ux_open_module_gsym(m, i), starts, n, size);
 	if (n == 0)
@@ -528,7 +528,7 @@ static enum ux_code module_open_candidates(struct ux_open_module *m, const struc
 					   const char *id, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	for (size_t i = 0; i < row->n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++) {
+	for (size_t i = 0; i < row->n_candidates && m->n < UX_MODULE_CANDIDATES_MAX; i++) {
 		struct ux_open_candidate *c = &m->candidates[m->n];
 		if (!candidate_is_ready(&row->candidates[i]))
 			continue;

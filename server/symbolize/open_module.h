@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 enum {
-	UX_MODULE_CANDIDATES_MOST = 8 /* candidates of one module that are opened, best first */
+	UX_MODULE_CANDIDATES_MAX = 8 /* candidates of one module that are opened, best first */
 };
 
 /*
@@ -129,7 +129,7 @@ bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
 struct ux_module_memory {
 	/* of the frame caches, indexes and lists of names of all modules, approximately */
 	atomic_size_t bytes;
-	atomic_size_t most;             /* above it, those of old modules are evicted */
+	atomic_size_t max;              /* above it, those of old modules are evicted */
 	struct ux_frame_filler *filler; /* of frame caches */
 };
 

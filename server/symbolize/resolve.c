@@ -23,7 +23,7 @@ struct misses {
 	uint64_t *todo_pcs;
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
-	size_t n_frames, most;
+	size_t n_frames, max;
 	/* where LOCKED addresses are in the index of the best candidate */
 	struct ux_gsym_place places[LOCKED];
 };
@@ -99,8 +99,8 @@ static bool misses_make_room(struct misses *m)
 	m->todo_pcs = calloc(lists, sizeof(*m->todo_pcs));
 	m->todo_spans = calloc(lists, sizeof(*m->todo_spans));
 	/* There must be room for the frames of at least one address, from all candidates. */
-	m->most = FRAMES * m->n + UX_MODULE_CANDIDATES_MOST * UX_FRAMES_MOST;
-	m->frames = malloc(m->most * sizeof(*m->frames));
+	m->max = FRAMES * m->n + UX_MODULE_CANDIDATES_MAX * UX_FRAMES_MAX;
+	m->frames = malloc(m->max * sizeof(*m->frames));
 	return m->spans && m->todo && m->todo_pcs && m->todo_spans && m->frames;
 }
 
@@ -112,11 +112,11 @@ static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t found = 0;
-		if (m->most - m->n_frames < UX_FRAMES_MOST)
+		if (m->max - m->n_frames < UX_FRAMES_MAX)
 			return UX_ELIMIT;
 		enum ux_code code =
 			ux_gsym_lookup_within(g, m->todo_pcs[i], work, m->frames + m->n_frames,
-					      UX_FRAMES_MOST, &found, NULL);
+					      UX_FRAMES_MAX, &found, NULL);
 		if (code == UX_EUNAVAILABLE)
 			return code;
 		if (code != UX_OK) /* there is no function, or its record is damaged */
@@ -134,7 +134,7 @@ static enum ux_code misses_look_up_batch(struct misses *m, const struct ux_gsym 
 				  .n = n,
 				  .work = work,
 				  .frames = m->frames + m->n_frames,
-				  .max = m->most - m->n_frames,
+				  .max = m->max - m->n_frames,
 				  .spans = m->todo_spans};
 	enum ux_code code = ux_gsym_batch(g, &b, NULL);
 	if (code == UX_ENOMEM || code == UX_ELIMIT || code == UX_EUNAVAILABLE)
@@ -352,7 +352,7 @@ static enum ux_code resolve_frames(struct ux_resolver *r, const uint64_t *pcs, s
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err)
 {
-	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
+	n = ux_min(n, (size_t)UX_RESOLVE_MAX);
 	*ret_done = 0;
 	UX_TRY(resolve_begin(r, n, err));
 	return r->cached_only ? resolve_cached(r, pcs, n, ret_frames, ret_done, err)
@@ -385,7 +385,7 @@ enum ux_code ux_resolve_stacks(struct ux_resolver *r, const uint64_t *pcs, size_
 			       struct ux_resolved_stacks *ret, struct ux_error *err)
 {
 	assert(r->back == 0 && !r->offsets && !r->cached_only);
-	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
+	n = ux_min(n, (size_t)UX_RESOLVE_MAX);
 	ret->n = 0;
 	UX_TRY(resolve_begin(r, n, err));
 	for (unsigned i = 0; i < TRIES && ret->n == 0; i++) {

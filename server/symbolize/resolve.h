@@ -11,7 +11,7 @@
 #include "request_work.h"
 
 enum {
-	UX_RESOLVE_MOST = 8192 /* addresses in one call */
+	UX_RESOLVE_MAX = 8192 /* addresses in one call */
 };
 
 /*
@@ -60,8 +60,8 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 /* Stacks of the first n of some addresses, in the resolver's cache. */
 struct ux_resolved_stacks {
 	size_t n;
-	const struct ux_cached_stack *stacks[UX_RESOLVE_MOST];
-	uint32_t frames[UX_RESOLVE_MOST]; /* of the function below */
+	const struct ux_cached_stack *stacks[UX_RESOLVE_MAX];
+	uint32_t frames[UX_RESOLVE_MAX]; /* of the function below */
 };
 
 /*

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 enum {
-	ITEMS_MOST = 512,
+	ITEMS_MAX = 512,
 };
 
 struct ux_row_cache {
@@ -46,7 +46,7 @@ static void row_cache_evict(void *ctx, void *value)
 struct ux_row_cache *ux_row_cache_create(void)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_row_cache_item *),
-					   .entries_most = ITEMS_MOST,
+					   .entries_max = ITEMS_MAX,
 					   .evict = row_cache_evict};
 	struct ux_row_cache *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -108,7 +108,7 @@ void ux_row_cache_clear(struct ux_row_cache *r)
 
 enum {
 	ROW_ARENA = 16 << 20, /* memory for one module's row */
-	KEY_MOST = 64 + UX_INDEX_ID_BYTES + 3,
+	KEY_MAX = 64 + UX_INDEX_ID_BYTES + 3,
 };
 
 /* First byte of a key: the type of the item. */
@@ -160,7 +160,7 @@ static enum ux_code row_cache_read_module(struct ux_store *s, const char *ns, co
 enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, const char *ns,
 				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
 {
-	char key[KEY_MOST];
+	char key[KEY_MAX];
 	uint64_t moment = 0;
 	int n = snprintf(key, sizeof(key), "%c%s/%s", module_mark, ns, id);
 	if (n < 0 || (size_t)n >= sizeof(key))
@@ -189,7 +189,7 @@ enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
 		*ret = ux_container_of(item, struct ux_small_file, item);
 		return UX_OK;
 	}
-	assert(size <= UX_SMALL_FILE_MOST);
+	assert(size <= UX_SMALL_FILE_MAX);
 	struct ux_small_file *f = calloc(1, sizeof(*f));
 	if (!f)
 		return ux_error_nomem(err);

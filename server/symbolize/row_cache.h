@@ -57,7 +57,7 @@ void ux_row_cache_clear(struct ux_row_cache *r);
 /* --- rows of modules, and small files --------------------------------------------------------- */
 
 enum {
-	UX_SMALL_FILE_MOST = 256 << 10 /* bytes of the largest file that is cached */
+	UX_SMALL_FILE_MAX = 256 << 10 /* bytes of the largest file that is cached */
 };
 
 /* A module's row, read from the index at most one second ago. */
@@ -82,7 +82,7 @@ enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, con
 				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
 	ux_must;
 
-/* Maps a blob of that size, at most UX_SMALL_FILE_MOST. Codes: those of ux_blobs_map(). */
+/* Maps a blob of that size, at most UX_SMALL_FILE_MAX. Codes: those of ux_blobs_map(). */
 enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
 			       const struct ux_blob_hash *hash, uint64_t size,
 			       struct ux_small_file **ret, struct ux_error *err) ux_must;

@@ -15,11 +15,11 @@ void ux_spare_memory_deinit(struct ux_spare_memory *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-void ux_spare_memory_limit(struct ux_spare_memory *s, size_t most)
+void ux_spare_memory_limit(struct ux_spare_memory *s, size_t max)
 {
 	pthread_mutex_lock(&s->lock);
-	s->most = most;
-	while (s->bytes > most) {
+	s->max = max;
+	while (s->bytes > max) {
 		s->bytes -= s->kept[--s->n].cap;
 		free(s->kept[s->n].data);
 	}
@@ -50,7 +50,7 @@ void ux_spare_memory_give(struct ux_spare_memory *s, struct ux_out *out)
 	size_t cap = out->cap, unused = 0;
 	uint8_t *data = ux_out_steal(out, &unused);
 	pthread_mutex_lock(&s->lock);
-	if (cap >= UX_SPARE_LEAST && cap <= s->most - s->bytes && s->n < UX_SPARE_BUFFERS) {
+	if (cap >= UX_SPARE_MIN && cap <= s->max - s->bytes && s->n < UX_SPARE_BUFFERS) {
 		s->kept[s->n].data = ux_take(&data);
 		s->kept[s->n++].cap = cap;
 		s->bytes += cap;

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 enum {
-	UX_SPARE_LEAST = 1 << 20,  /* bytes of a buffer that is kept; malloc() keeps smaller ones */
+	UX_SPARE_MIN = 1 << 20,    /* bytes of a buffer that is kept; malloc() keeps smaller ones */
 	UX_SPARE_BUFFERS = 8,      /* most buffers */
 	UX_SPARE_ADDRESSES = 1024, /* answers about fewer addresses are small */
 };
@@ -19,7 +19,7 @@ enum {
  */
 struct ux_spare_memory {
 	pthread_mutex_t lock; /* guards the fields below */
-	size_t most;          /* bytes that are kept */
+	size_t max;           /* bytes that are kept */
 	size_t bytes;
 	size_t n;
 	struct {
@@ -32,7 +32,7 @@ void ux_spare_memory_init(struct ux_spare_memory *s);
 void ux_spare_memory_deinit(struct ux_spare_memory *s);
 
 /* Sets how many bytes are kept from now on. */
-void ux_spare_memory_limit(struct ux_spare_memory *s, size_t most);
+void ux_spare_memory_limit(struct ux_spare_memory *s, size_t max);
 
 /* Gives a buffer without memory the largest one that is kept, if there is one and its quota allows.
  */
@@ -53,7 +53,7 @@ void ux_spare_memory_give(struct ux_spare_memory *s, struct ux_out *out);
 
 enum {
 	UX_ANSWER_WINDOW_SIZE = 16 << 10, /* it is moved when it has as much */
-	UX_ANSWER_WINDOW_LEAST = 1 << 20, /* an answer with less is written without one */
+	UX_ANSWER_WINDOW_MIN = 1 << 20,   /* an answer with less is written without one */
 };
 
 #ifdef __SSE2__
@@ -65,7 +65,7 @@ enum {
 /* Where to write what is appended to an answer: into the window, or into the answer itself. */
 ux_inline struct ux_out *ux_answer_window(struct ux_out *window, struct ux_out *to)
 {
-	return UX_ANSWER_WINDOW_EXISTS && to->size >= UX_ANSWER_WINDOW_LEAST ? window : to;
+	return UX_ANSWER_WINDOW_EXISTS && to->size >= UX_ANSWER_WINDOW_MIN ? window : to;
 }
 
 /* Moves what is in the window to the end of the answer. A failure of the window becomes `to`'s. */

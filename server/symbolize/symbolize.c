@@ -9,7 +9,7 @@
 
 enum {
 	RETRY_AFTER_S = 1, /* seconds, for pending modules */
-	QUICK_MOST = 128,  /* most addresses and modules of a request that is quick */
+	QUICK_MAX = 128,   /* most addresses and modules of a request that is quick */
 };
 
 /* State of one request. */
@@ -22,7 +22,7 @@ struct symbolize_work {
 	uint64_t end_ms;     /* the client's deadline, by the monotonic clock; 0: none */
 	uint64_t names_left; /* budget: functions that may still be read to find some by name */
 	size_t name;         /* index of the next entry of request->names */
-	uint32_t frames[UX_RESOLVE_MOST];
+	uint32_t frames[UX_RESOLVE_MAX];
 };
 
 static bool symbolize_is_over(const struct symbolize_work *w)
@@ -306,7 +306,7 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 /* Whether a request can be answered at once if its modules are open and its addresses cached. */
 static bool symbolize_is_small(const struct ux_symbolize_request *request)
 {
-	return request->pcs.size <= QUICK_MOST && request->modules.size <= QUICK_MOST &&
+	return request->pcs.size <= QUICK_MAX && request->modules.size <= QUICK_MAX &&
 	       request->names.size == 0 && request->timeout_ms == 0;
 }
 
@@ -326,7 +326,7 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *r
 		.ctx = ctx,
 		.work = ux_request_work(req),
 		.end_ms = request->timeout_ms ? (uint64_t)ux_clock_ms() + request->timeout_ms : 0,
-		.names_left = UX_SYMBOLIZE_NAMES_MOST};
+		.names_left = UX_SYMBOLIZE_NAMES_MAX};
 	if (request->timeout_ms != 0 && ux_server_of(req)->missing.fetch)
 		UX_TRY(symbolize_wait(w));
 	for (size_t i = 0; i < request->modules.size; i++) {

@@ -29,7 +29,7 @@ enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
 static enum ux_code request_too_many(size_t n, struct ux_error *err)
 {
 	return ux_error_set(err, UX_ELIMIT, "%zu addresses; the limit is %d", n,
-			    UX_SYMBOLIZE_ADDRESSES_MOST);
+			    UX_SYMBOLIZE_ADDRESSES_MAX);
 }
 
 static enum ux_code request_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
@@ -273,11 +273,11 @@ ux_inline bool reader_hex(struct reader *r, uint64_t *ret)
 {
 	enum {
 		DIGITS = 16,
-		LEAST = 5 /* bytes of "0x1" with its quotes */
+		MIN = 5 /* bytes of "0x1" with its quotes */
 	};
 	const uint8_t *p = r->pos, *end = r->end;
 	uint64_t v = 0;
-	if (end - p < LEAST || p[1] != '0' || p[2] != 'x')
+	if (end - p < MIN || p[1] != '0' || p[2] != 'x')
 		return false;
 	p += 3;
 	const uint8_t *first = p;
@@ -328,11 +328,11 @@ static bool reader_not_array(struct reader *r, const char *key, struct ux_error 
 }
 
 /* UX_ELIMIT when an array has more than `most` elements. */
-static bool reader_count(struct reader *r, const char *key, size_t n, size_t most, int rank)
+static bool reader_count(struct reader *r, const char *key, size_t n, size_t max, int rank)
 {
-	if (n > most && reader_reports(r, rank))
-		(void)!ux_json_in_array_size(key, n, most, &r->why);
-	return n <= most || reader_set_unusual(r);
+	if (n > max && reader_reports(r, rank))
+		(void)!ux_json_in_array_size(key, n, max, &r->why);
+	return n <= max || reader_set_unusual(r);
 }
 
 static bool reader_addresses(struct reader *r, int rank, bool *ret_there)
@@ -354,9 +354,9 @@ static bool reader_addresses(struct reader *r, int rank, bool *ret_there)
 		return true;
 	for (bool more = true; more; n++)
 		if (!reader_address(r, rank + RANK_ADDRESS) || !reader_next(r, ']', &more) ||
-		    (ux_unlikely(n == UX_SYMBOLIZE_ADDRESSES_MOST) && !reader_set_unusual(r)))
+		    (ux_unlikely(n == UX_SYMBOLIZE_ADDRESSES_MAX) && !reader_set_unusual(r)))
 			return false;
-	return reader_count(r, "addresses", n, UX_SYMBOLIZE_ADDRESSES_MOST, rank + RANK_ADDRESSES);
+	return reader_count(r, "addresses", n, UX_SYMBOLIZE_ADDRESSES_MAX, rank + RANK_ADDRESSES);
 }
 
 /* Reads "id"; *ret_there stays false when it is not a string. */
@@ -432,10 +432,10 @@ static bool reader_modules(struct reader *r, bool *ret_there)
 	if (reader_skip(r, ']'))
 		return true;
 	for (bool more = true; more; n++)
-		if ((n == UX_SYMBOLIZE_MODULES_MOST && !reader_set_unusual(r)) ||
+		if ((n == UX_SYMBOLIZE_MODULES_MAX && !reader_set_unusual(r)) ||
 		    !reader_module(r, n) || !reader_next(r, ']', &more))
 			return false;
-	return reader_count(r, "modules", n, UX_SYMBOLIZE_MODULES_MOST, RANK_MODULES_COUNT);
+	return reader_count(r, "modules", n, UX_SYMBOLIZE_MODULES_MAX, RANK_MODULES_COUNT);
 }
 
 enum member {
@@ -582,8 +582,8 @@ enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, str
 	bool read = reader_document(&r);
 	if (ux_unlikely(!read || r.unusual || r.rank != RANK_NONE))
 		UX_TRY(reader_check(&r, read, err));
-	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MOST ? request_too_many(a->pcs.size, err)
-							 : UX_OK;
+	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MAX ? request_too_many(a->pcs.size, err)
+							: UX_OK;
 }
 
 /* --- list in a query -------------------------------------------------------------------------- */
@@ -612,10 +612,10 @@ static enum ux_code request_add_compact(struct ux_symbolize_request *a,
 {
 	char text[UX_ID_TEXT];
 	struct ux_requested_module module = {.first = a->pcs.size, .n = m->n};
-	if (a->modules.size == UX_SYMBOLIZE_MODULES_MOST)
+	if (a->modules.size == UX_SYMBOLIZE_MODULES_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more than %d modules",
-				    UX_SYMBOLIZE_MODULES_MOST);
-	if (m->n > UX_SYMBOLIZE_ADDRESSES_MOST || a->pcs.size + m->n > UX_SYMBOLIZE_ADDRESSES_MOST)
+				    UX_SYMBOLIZE_MODULES_MAX);
+	if (m->n > UX_SYMBOLIZE_ADDRESSES_MAX || a->pcs.size + m->n > UX_SYMBOLIZE_ADDRESSES_MAX)
 		return request_too_many(a->pcs.size + m->n, err);
 	ux_id_format(&m->id, text);
 	module.canonical = ux_arena_strndup(arena, text, strlen(text));

@@ -51,7 +51,7 @@ static enum ux_code json_form_put_group(struct json_form *f, const struct ux_res
 					const uint32_t *frames, size_t n)
 {
 	struct ux_out *out = ux_answer_window(&f->window, f->frames);
-	ux_frame_cache_expect_json(r->cache, frames, n);
+	ux_frame_cache_prefetch_json(r->cache, frames, n);
 	for (size_t i = 0; i < n; i++) {
 		if (f->any)
 			ux_out_u8(out, ',');
@@ -96,7 +96,7 @@ static void json_form_end(void *ctx, const struct ux_module_answer *a)
 static void symbolize_keep_memory(void *ctx)
 {
 	struct ux_request *req = ctx;
-	if (req->out.cap >= UX_SPARE_LEAST)
+	if (req->out.cap >= UX_SPARE_MIN)
 		ux_spare_memory_give(ux_module_cache_spare(ux_server_of(req)->cache), &req->out);
 }
 
@@ -186,7 +186,7 @@ static enum ux_code compact_form_finish(struct compact_form *f, struct ux_respon
 	struct ux_out *out = &f->req->out, *strings = &f->wire->reply.strings;
 	struct ux_bytes reply = ux_wire_reply_finish(&f->wire->reply);
 	UX_TRY(ux_out_status(strings, &f->req->err));
-	if (strings->cap < UX_SPARE_LEAST) {
+	if (strings->cap < UX_SPARE_MIN) {
 		ux_out_put(out, reply.data, reply.size);
 		return ux_response_out(f->req, res, UX_WIRE_TYPE);
 	}

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	ARENA_MOST = 16 << 20,
+	ARENA_MAX = 16 << 20,
 	LEASE_SPARE_S = 120, /* added to the child's time limit */
 	RETRY_S = 60,        /* before the second attempt; doubles for each further one */
 	/*
@@ -284,7 +284,7 @@ static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 {
 	struct ux_settled *s = &w->settled;
 	const struct ux_sandbox_found *f = &w->found;
-	const char **ids = ux_arena_array(&w->arena, const char *, UX_ID_SET_MOST);
+	const char **ids = ux_arena_array(&w->arena, const char *, UX_ID_SET_MAX);
 	if (!ids)
 		return ux_arena_fail(&w->arena, err);
 	for (size_t i = 0; i < f->ids.size; i++) {
@@ -550,7 +550,7 @@ static void extract_retry(struct work *w, const struct ux_error *why)
 						      extract_now(w) + RETRY_S, text, NULL));
 		return;
 	}
-	if (w->job.attempts < UX_EXTRACTOR_ATTEMPTS_MOST) {
+	if (w->job.attempts < UX_EXTRACTOR_ATTEMPTS_MAX) {
 		extract_note_end(w, ix->jobs.retry(ix, w->job.number, w->x->owner,
 						   extract_next_try(w), text, NULL));
 		return;
@@ -610,7 +610,7 @@ static void extract_set_aside(struct work *w)
 		(void)ux_error_set(
 			&why, UX_ELIMIT,
 			"%d attempts to extract it were interrupted; the last one: %.200s",
-			UX_EXTRACTOR_ATTEMPTS_MOST, w->job.reason);
+			UX_EXTRACTOR_ATTEMPTS_MAX, w->job.reason);
 	}
 	extract_retry(w, &why);
 	extract_job_report(w, &why, UX_ELIMIT);
@@ -676,13 +676,13 @@ bool ux_extract_job_step(const struct ux_extract_env *x)
 	 * supplementary file cannot be used.
 	 */
 	int64_t lease = 8 * (int64_t)limits->seconds + LEASE_SPARE_S;
-	ux_arena_init(&w.arena, ARENA_MOST);
+	ux_arena_init(&w.arena, ARENA_MAX);
 	if (extract_job_take(&w, lease) != UX_OK)
 		return false;
 	w.limits.forks = x->forks;
 	w.quick = !w.job.slow && limits->seconds > QUICK_S;
 	w.limits.seconds = w.quick ? QUICK_S : limits->seconds;
-	if (w.job.attempts > UX_EXTRACTOR_ATTEMPTS_MOST)
+	if (w.job.attempts > UX_EXTRACTOR_ATTEMPTS_MAX)
 		extract_set_aside(&w);
 	else
 		extract_job_run(&w);

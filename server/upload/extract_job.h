@@ -39,7 +39,7 @@ struct ux_extract_env {
 bool ux_extract_job_step(const struct ux_extract_env *env);
 
 enum {
-	UX_SPLIT_PACK_MOST = 1 << 30 /* total size of the split files */
+	UX_SPLIT_PACK_MAX = 1 << 30 /* total size of the split files */
 };
 
 /* True when the module has ready split files, or when `more` is a split file in any state. */
@@ -47,7 +47,7 @@ bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *mor
 
 /*
  * Writes them into the empty file fd as an ar(5) archive, newest first, since the first of two
- * files for the same unit is used. UX_ELIMIT: their size exceeds UX_SPLIT_PACK_MOST. Also the codes
+ * files for the same unit is used. UX_ELIMIT: their size exceeds UX_SPLIT_PACK_MAX. Also the codes
  * of ux_blobs_open().
  */
 enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module *m,
@@ -55,7 +55,7 @@ enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module 
 	ux_must;
 
 /* Total size of the files in one bundle of sources. */
-#define UX_SOURCES_BYTES_MOST ((uint64_t)1 << 30)
+#define UX_SOURCES_BYTES_MAX ((uint64_t)1 << 30)
 
 /*
  * Unpacks a candidate of kind sources in a confined child (sandbox.h) and adds its files to the

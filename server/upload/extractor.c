@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	IDLE_MOST_S = 60, /* longest time between two checks of the queue */
+	IDLE_MAX_S = 60, /* longest time between two checks of the queue */
 	/* of each worker: one takes a job and reads files, the others wait for the disk or their
 	 * turn
 	 */
@@ -127,8 +127,8 @@ static int64_t extractor_idle_seconds(struct ux_extractor *x)
 {
 	struct ux_index *ix = x->store->index;
 	ux_time due = INT64_MAX, now = ux_store_now(x->store);
-	if (ix->jobs.next_due(ix, UX_JOB_EXTRACT, &due, NULL) != UX_OK || due > now + IDLE_MOST_S)
-		return IDLE_MOST_S;
+	if (ix->jobs.next_due(ix, UX_JOB_EXTRACT, &due, NULL) != UX_OK || due > now + IDLE_MAX_S)
+		return IDLE_MAX_S;
 	return ux_max(due - now, (int64_t)1);
 }
 

@@ -13,7 +13,7 @@ enum {
 	 * tried again.
 	 */
 	UX_EXTRACTOR_PARSER = 1,
-	UX_EXTRACTOR_ATTEMPTS_MOST = 5 /* for failures that were not caused by the input */
+	UX_EXTRACTOR_ATTEMPTS_MAX = 5 /* for failures that were not caused by the input */
 };
 
 /* The result for a candidate, for the log. */

@@ -8,7 +8,7 @@
 #include "upload_check.h"
 
 enum {
-	ARENA_MOST = 16 << 20 /* rows of the upload */
+	ARENA_MAX = 16 << 20 /* rows of the upload */
 };
 
 /* State of one finish. It holds the part, so no other finish of this upload runs. */
@@ -126,7 +126,7 @@ void ux_finish_upload(void *ctx, const struct ux_finish_request *what,
 {
 	ux_cleanup(finish_deinit) struct finish f = {.server = ctx, .what = what, .out = ret};
 	*ret = (struct ux_finish_outcome){.err = UX_ERROR_INIT};
-	ux_arena_init(&f.arena, ARENA_MOST);
+	ux_arena_init(&f.arena, ARENA_MAX);
 	f.clock = ux_stage_begin(&f.server->store->stages);
 	if (what->queued_ns != 0) {
 		f.clock.begun_ns = what->queued_ns;

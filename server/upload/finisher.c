@@ -29,10 +29,10 @@ struct ux_finisher {
 	pthread_cond_t changed;
 	struct entry *entries; /* the newest first */
 	size_t n_entries;
-	unsigned threads_most; /* that may finish uploads that are not small */
-	unsigned n_others;     /* uploads that are being finished and are not small, */
-	unsigned n_large;      /* and of these the large ones */
-	char *last_ns;         /* namespace of the last one that was begun; NULL: none */
+	unsigned threads_max; /* that may finish uploads that are not small */
+	unsigned n_others;    /* uploads that are being finished and are not small, */
+	unsigned n_large;     /* and of these the large ones */
+	char *last_ns;        /* namespace of the last one that was begun; NULL: none */
 	bool stopping;
 	pthread_t *threads;
 	unsigned n_threads; /* that were started */
@@ -84,9 +84,9 @@ static bool finisher_may(const struct ux_finisher *f, uint64_t size)
 {
 	if (size <= UX_FINISH_SMALL)
 		return true;
-	if (f->n_others >= f->threads_most)
+	if (f->n_others >= f->threads_max)
 		return false;
-	return size <= LARGE || f->n_large == 0 || f->n_large + 1 < f->threads_most;
+	return size <= LARGE || f->n_large == 0 || f->n_large + 1 < f->threads_max;
 }
 
 /* The entry whose turn it is; NULL: none. */
@@ -168,7 +168,7 @@ enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, unsign
 	f->ctx = ctx;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	f->threads_most = threads;
+	f->threads_max = threads;
 	f->threads = calloc(all, sizeof(*f->threads));
 	enum ux_code code = f->threads ? UX_OK : ux_error_nomem(err);
 	while (code == UX_OK && f->n_threads < all) {
@@ -218,7 +218,7 @@ static struct entry *finisher_add(struct ux_finisher *f, const struct ux_finish_
 	struct entry *e = finisher_find(f, what->uid);
 	if (e)
 		return e;
-	if (f->n_entries == UX_FINISH_QUEUE_MOST || !(e = entry_make(what)))
+	if (f->n_entries == UX_FINISH_QUEUE_MAX || !(e = entry_make(what)))
 		return NULL;
 	e->next = f->entries;
 	f->entries = e;

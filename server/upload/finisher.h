@@ -34,8 +34,8 @@ typedef void ux_finish_fn(void *ctx, const struct ux_finish_request *what,
 ux_finish_fn ux_finish_upload;
 
 enum {
-	UX_FINISH_QUEUE_MOST = 10000, /* uploads that wait */
-	UX_FINISH_SMALL = 1 << 20,    /* bytes of an upload that mostly waits for the disk */
+	UX_FINISH_QUEUE_MAX = 10000, /* uploads that wait */
+	UX_FINISH_SMALL = 1 << 20,   /* bytes of an upload that mostly waits for the disk */
 };
 
 /*

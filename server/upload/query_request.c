@@ -6,7 +6,7 @@
 #include "json_in.h"
 
 enum {
-	QUALITY_BYTES_MOST = 32,
+	QUALITY_BYTES_MAX = 32,
 };
 
 /* --- plain requests --------------------------------------------------------------------------- */
@@ -22,12 +22,12 @@ static bool query_read_text(struct ux_cur *c, struct ux_bytes *ret)
 }
 
 /* Passes an array of strings. */
-static bool query_pass_texts(struct ux_cur *c, size_t most, size_t *ret_n)
+static bool query_pass_texts(struct ux_cur *c, size_t max, size_t *ret_n)
 {
 	struct ux_bytes text;
 	size_t n = 0;
 	while (ux_json_read_element(c, &n))
-		if (n > most || !query_read_text(c, &text))
+		if (n > max || !query_read_text(c, &text))
 			return false;
 	*ret_n = n;
 	return !c->failed;
@@ -48,11 +48,11 @@ static bool query_read_module(struct ux_cur *c, struct query_module *ret)
 	while (ux_json_read_member(c, &n, &key)) {
 		if (ux_json_text_eq(key, "ids") && ret->n_ids == 0) {
 			ret->ids = *c;
-			if (!query_pass_texts(c, UX_INDEX_IDS_MOST, &ret->n_ids))
+			if (!query_pass_texts(c, UX_INDEX_IDS_MAX, &ret->n_ids))
 				return false;
 		} else if (ux_json_text_eq(key, "quality") && !ret->quality.data) {
 			if (!query_read_text(c, &ret->quality) ||
-			    ret->quality.size > QUALITY_BYTES_MOST)
+			    ret->quality.size > QUALITY_BYTES_MAX)
 				return false;
 		} else {
 			return false;
@@ -66,7 +66,7 @@ static bool query_pass_modules(struct ux_cur *c, size_t *ret_n)
 	struct query_module unused;
 	size_t n = 0;
 	while (ux_json_read_element(c, &n))
-		if (n > UX_QUERY_MOST || ux_json_peek(c) != UX_JSON_OBJECT ||
+		if (n > UX_QUERY_MAX || ux_json_peek(c) != UX_JSON_OBJECT ||
 		    !query_read_module(c, &unused))
 			return false;
 	*ret_n = n;
@@ -89,7 +89,7 @@ static bool query_read_plain(struct ux_query_request *q, struct ux_bytes body)
 			list = true;
 			q->next = c;
 			if (!(q->modules ? query_pass_modules(&c, &q->left)
-					 : query_pass_texts(&c, UX_QUERY_MOST, &q->left)))
+					 : query_pass_texts(&c, UX_QUERY_MAX, &q->left)))
 				return false;
 		} else {
 			return false;
@@ -120,8 +120,8 @@ enum ux_code ux_query_request_parse_tree(struct ux_query_request *q, struct ux_b
 	*q = (struct ux_query_request){0};
 	UX_TRY(ux_json_in_parse(body, &q->doc, err));
 	UX_TRY(ux_json_in_bool(q->doc, "force", &q->force, err));
-	UX_TRY(ux_json_in_array(q->doc, "ids", UX_QUERY_MOST, &ids, err));
-	UX_TRY(ux_json_in_array(q->doc, "modules", UX_QUERY_MOST, &modules, err));
+	UX_TRY(ux_json_in_array(q->doc, "ids", UX_QUERY_MAX, &ids, err));
+	UX_TRY(ux_json_in_array(q->doc, "modules", UX_QUERY_MAX, &modules, err));
 	if (!ids == !modules)
 		return ux_error_set(err, UX_EINVAL, "expected either \"ids\" or \"modules\"");
 	UX_TRY(query_check_types(ids, "ids", JSON_STRING, "strings", err));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-	LEFT_LEAST = 2, /* components of a file that begins in the middle of a name */
+	LEFT_MIN = 2, /* components of a file that begins in the middle of a name */
 };
 
 static const char *tree_base(const char *path)
@@ -133,5 +133,5 @@ bool ux_source_tree_find(const struct ux_source_tree *t, const char *given, bool
 		}
 	}
 	*ret = found;
-	return as_good == 1 && (best.name_ends || (best.file_ends && best.common >= LEFT_LEAST));
+	return as_good == 1 && (best.name_ends || (best.file_ends && best.common >= LEFT_MIN));
 }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-	ARENA_MOST = 256 << 20, /* memory for paths and rows of UX_SOURCE_PACK_FILES_MOST files */
-	BLOCKS = UX_SOURCE_PACK_TABLE_MOST + (1 << 20) /* size of a pack without its contents */
+	ARENA_MAX = 256 << 20, /* memory for paths and rows of UX_SOURCE_PACK_FILES_MAX files */
+	BLOCKS = UX_SOURCE_PACK_TABLE_MAX + (1 << 20) /* size of a pack without its contents */
 };
 
 static enum ux_code sources_unpack(struct ux_store *s, const struct ux_candidate *c,
@@ -21,7 +21,7 @@ static enum ux_code sources_unpack(struct ux_store *s, const struct ux_candidate
 				   int scratch, struct ux_error *err)
 {
 	int archive = -1;
-	limits.output = UX_SOURCES_BYTES_MOST + BLOCKS;
+	limits.output = UX_SOURCES_BYTES_MAX + BLOCKS;
 	UX_TRY(ux_blobs_open(s->blobs, &c->blob, c->size, &archive, err));
 	enum ux_code code = ux_sandbox_unpack(archive, scratch, &limits, program, err);
 	close(archive);
@@ -76,7 +76,7 @@ static enum ux_code naming_add_gsym(struct source_naming *n, struct ux_bytes fil
 		return UX_OK;
 	for (uint32_t i = 1; i < g.n_files; i++) {
 		const char *dir = NULL, *base = NULL;
-		if (n->rows.size >= UX_SOURCES_MOST)
+		if (n->rows.size >= UX_SOURCES_MAX)
 			break;
 		if (!ux_gsym_file(&g, i, &dir, &base))
 			continue;
@@ -126,7 +126,7 @@ enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
 			      struct ux_sandbox_limits limits, const char *program, int scratch,
 			      struct ux_error *err)
 {
-	UX_ARENA(arena, ARENA_MOST);
+	UX_ARENA(arena, ARENA_MAX);
 	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
 	struct ux_packed_source *files = NULL;
 	char root[UX_DEBIAN_SOURCE_NAME];

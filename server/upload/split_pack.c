@@ -28,7 +28,7 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	int blob = -1;
 	if (c->size > *left)
 		return ux_error_set(err, UX_ELIMIT, "files of split units exceed %d bytes",
-				    (int)UX_SPLIT_PACK_MOST);
+				    (int)UX_SPLIT_PACK_MAX);
 	*left -= c->size;
 	UX_TRY(ux_blobs_open(blobs, &c->blob, c->size, &blob, err));
 	enum ux_code code = ux_file_map_fd(blob, &file, err);
@@ -54,7 +54,7 @@ static const struct ux_candidate *split_pack_newest(const struct ux_module *m,
 enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module *m,
 				 const struct ux_candidate *more, int fd, struct ux_error *err)
 {
-	uint64_t left = UX_SPLIT_PACK_MOST;
+	uint64_t left = UX_SPLIT_PACK_MAX;
 	const struct ux_candidate *c;
 	UX_TRY(ux_ar_write_begin(fd, err));
 	for (int64_t below = INT64_MAX; (c = split_pack_newest(m, more, below)); below = c->number)

@@ -8,12 +8,12 @@
 #include "text.h"
 #include "id.h"
 
-/* A GSYM of version 1 stores at most UX_GSYM_UUID_MOST bytes of a longer ID. */
+/* A GSYM of version 1 stores at most UX_GSYM_UUID_MAX bytes of a longer ID. */
 static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 {
 	struct ux_bytes id_bytes = ux_bytes(id->bytes, id->size);
 	return ux_bytes_eq(id_bytes, uuid) ||
-	       (uuid.size == UX_GSYM_UUID_MOST && ux_bytes_starts(id_bytes, uuid));
+	       (uuid.size == UX_GSYM_UUID_MAX && ux_bytes_starts(id_bytes, uuid));
 }
 
 /* A Go build ID is never in a GSYM, and a File ID does not contradict a build ID. */
@@ -33,10 +33,10 @@ static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, siz
 	}
 	if (!other)
 		return UX_OK;
-	char text[2 * UX_GSYM_UUID_MOST + 1]; /* limited by the room in an error message */
-	ux_hex_encode(ux_bytes(uuid.data, ux_min(uuid.size, (size_t)UX_GSYM_UUID_MOST)), text);
+	char text[2 * UX_GSYM_UUID_MAX + 1]; /* limited by the room in an error message */
+	ux_hex_encode(ux_bytes(uuid.data, ux_min(uuid.size, (size_t)UX_GSYM_UUID_MAX)), text);
 	return ux_error_set(err, UX_ECONFLICT, "the GSYM belongs to %s%s, not to %.80s", text,
-			    uuid.size > UX_GSYM_UUID_MOST ? "..." : "", other);
+			    uuid.size > UX_GSYM_UUID_MAX ? "..." : "", other);
 }
 
 static enum ux_quality upload_rank(const struct ux_counts *c, enum ux_quality claim)

@@ -170,14 +170,14 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 
 static enum ux_code announce_read_size(struct ux_request *req, const json_t *doc, uint64_t *ret)
 {
-	uint64_t most = ux_server_of(req)->upload_most;
+	uint64_t max = ux_server_of(req)->upload_max;
 	UX_TRY(ux_json_in_u64(doc, "size", ret, &req->err));
 	if (*ret == 0)
 		return ux_error_set(&req->err, UX_EINVAL, "\"size\" is missing or 0");
-	if (*ret > most)
+	if (*ret > max)
 		return ux_error_set(&req->err, UX_ELIMIT,
 				    "\"size\" is %" PRIu64 "; the limit is %" PRIu64 " bytes", *ret,
-				    most);
+				    max);
 	return UX_OK;
 }
 

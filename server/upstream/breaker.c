@@ -38,8 +38,8 @@ void ux_breaker_failed(struct ux_breaker *b, int64_t now, int64_t at_least)
 	if (!probe && b->failures < UX_BREAKER_FAILURES && at_least == 0)
 		return;
 	b->open_ms = b->open_ms == 0 ? UX_BREAKER_OPEN_MS
-				     : ux_min(b->open_ms * 2, (int64_t)UX_BREAKER_OPEN_MOST);
-	b->until = now + ux_min(ux_max(b->open_ms, at_least), (int64_t)UX_BREAKER_OPEN_MOST);
+				     : ux_min(b->open_ms * 2, (int64_t)UX_BREAKER_OPEN_MAX);
+	b->until = now + ux_min(ux_max(b->open_ms, at_least), (int64_t)UX_BREAKER_OPEN_MAX);
 	b->state = UX_BREAKER_OPEN;
 }
 

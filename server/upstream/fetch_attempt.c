@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request of a fetch to one upstream: sends it, stores what it received, records the answer. */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "clock.h"
 
 enum {
 	ARENA = 1 << 20,
-	MAGIC = 4,       /* bytes by which a format is recognized */
-	LATER_MOST_S = 5 /* longest Retry-After of another unhex server that is honoured */
+	MAGIC = 4,      /* bytes by which a format is recognized */
+	LATER_MAX_S = 5 /* longest Retry-After of another unhex server that is honoured */
 };
 
 /* State of one request, used by one thread. */
@@ -102,7 +102,7 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 {
 	struct ux_upstream_limits limits = q->f->options.limits;
 	if (q->item.artifact == UX_ARTIFACT_SOURCE && q->up->kind != UX_UPSTREAM_PACKAGES)
-		limits.bytes = ux_min(limits.bytes, (uint64_t)UX_FETCH_SOURCE_MOST);
+		limits.bytes = ux_min(limits.bytes, (uint64_t)UX_FETCH_SOURCE_MAX);
 	const struct ux_upstream_request request = {
 		.up = q->up,
 		.paths = &q->places.paths,
@@ -228,7 +228,7 @@ static void attempt_log(const struct attempt *q)
 
 static bool attempt_is_final(const struct attempt *q)
 {
-	return !q->answer.cancelled && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MOST);
+	return !q->answer.cancelled && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MAX);
 }
 
 static void attempt_run(struct attempt *q)
@@ -294,11 +294,11 @@ static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const
 		atomic_compare_exchange_strong(&fetch->winner, &expected, -1);
 	if (q->answer.cancelled) {
 		item->state = UX_ITEM_WAITS;
-	} else if (q->answer.later && item->laters < UX_FETCH_LATER_MOST) {
+	} else if (q->answer.later && item->laters < UX_FETCH_LATER_MAX) {
 		item->state = UX_ITEM_WAITS;
 		item->laters++;
 		item->not_before =
-			now + 1000 * (int64_t)ux_min(q->answer.retry_s, (unsigned)LATER_MOST_S);
+			now + 1000 * (int64_t)ux_min(q->answer.retry_s, (unsigned)LATER_MAX_S);
 	} else if (!found) { /* no longer than the answer is valid */
 		fetch->quiet_s = ux_min(fetch->quiet_s,
 					q->ours ? (int64_t)1 : q->row.expires - q->row.queried);

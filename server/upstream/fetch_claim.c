@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims of fetches: of several servers with one index, one queries the upstreams. */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "text.h"
 

@@ -3,7 +3,7 @@
  * A mirror of a distribution as an upstream: the index knows which package has the file with a
  * build ID, and of the package that came, this file and the one that dwz made for it are kept.
  */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "upstreams.h"
 #include "route.h"
@@ -72,7 +72,7 @@ static enum ux_code places_of_packages(const struct ux_fetch *fetch, struct ux_s
 		UX_TRY(ix->packages.holding(ix, fetch->ns,
 					    ux_bytes(fetch->parsed.bytes, fetch->parsed.size),
 					    LOOKED_AT, arena, &jobs, err));
-	for (size_t i = 0; i < jobs.n && ret->paths.n < UX_UPSTREAM_PATHS_MOST; i++) {
+	for (size_t i = 0; i < jobs.n && ret->paths.n < UX_UPSTREAM_PATHS_MAX; i++) {
 		enum ux_code code = UX_OK;
 		if (!package_has_artifact(&jobs.items[i], artifact))
 			continue;
@@ -184,7 +184,7 @@ static bool package_wants(void *ctx, const struct ux_id *id)
 	const struct package_arrival *a = ctx;
 	const struct ux_fetched_package *p = a->from;
 	return ux_id_eq(id, &p->fetch->parsed) ||
-	       (a->kept.n < UX_FETCH_BESIDE_MOST &&
+	       (a->kept.n < UX_FETCH_BESIDE_MAX &&
 		ux_fetcher_wants(a->f, p->fetch, p->artifact, id));
 }
 
@@ -207,7 +207,7 @@ static enum ux_code package_on_member(void *ctx, const struct ux_package_member 
 	}
 	ux_id_format(&m->id, id);
 	enum ux_code code = member_keep(a, id, m, &why);
-	if (code == UX_OK && a->kept.n < UX_FETCH_BESIDE_MOST)
+	if (code == UX_OK && a->kept.n < UX_FETCH_BESIDE_MAX)
 		a->kept.beside[a->kept.n++] = m->id;
 	if (code == UX_OK || why.os_errno == 0)
 		return UX_OK;

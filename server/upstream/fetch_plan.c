@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Planning of a fetch: which upstreams get which requests, in which order. */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "path_canonical.h"
 
@@ -117,9 +117,8 @@ const struct ux_fetched *ux_fetch_answer_valid(const struct ux_fetched_list *ans
 		const struct ux_fetched *a = &answers->answers[i];
 		if (strcmp(a->artifact, artifact) != 0 || strcmp(a->upstream, upstream) != 0)
 			continue;
-		ux_time most =
-			ux_max(ux_fetch_expires(times, a->outcome, now), now + times->absent);
-		return a->expires > now && a->expires <= most ? a : NULL;
+		ux_time max = ux_max(ux_fetch_expires(times, a->outcome, now), now + times->absent);
+		return a->expires > now && a->expires <= max ? a : NULL;
 	}
 	return NULL;
 }
@@ -149,12 +148,12 @@ void ux_fetch_key(const char *ns, const char *id, unsigned want, const char *pat
 /* Indexes of the upstreams that the namespace selects, in the order of its list. */
 static enum ux_code plan_order(const struct ux_fetch *fetch, struct ux_store *store,
 			       const struct ux_upstream *upstreams, size_t n,
-			       struct ux_arena *arena, size_t order[UX_UPSTREAMS_MOST], size_t *ret,
+			       struct ux_arena *arena, size_t order[UX_UPSTREAMS_MAX], size_t *ret,
 			       struct ux_error *err)
 {
 	struct ux_index *ix = store->index;
 	struct ux_namespace ns = {.upstreams = "*"};
-	size_t ranks[UX_UPSTREAMS_MOST] = {0}, count = 0;
+	size_t ranks[UX_UPSTREAMS_MAX] = {0}, count = 0;
 	enum ux_code code = ix->namespaces.find(ix, fetch->ns, arena, &ns, err);
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return code;
@@ -256,14 +255,14 @@ enum ux_code ux_fetch_plan(struct ux_fetch *fetch, struct ux_store *store,
 	struct ux_index *ix = store->index;
 	ux_cleanup(planning_deinit) struct preparing p = {
 		.fetch = fetch, .store = store, .times = times, .now = ux_store_now(store)};
-	size_t order[UX_UPSTREAMS_MOST], count = 0;
+	size_t order[UX_UPSTREAMS_MAX], count = 0;
 	ux_arena_init(&p.arena, ARENA);
 	UX_TRY(plan_order(fetch, store, upstreams, n, &p.arena, order, &count, err));
 	UX_TRY(ix->fetched.list(ix, fetch->ns, fetch->id, NULL, &p.arena, &p.answers, err));
 	enum ux_code code = ix->modules.find(ix, fetch->ns, fetch->id, &p.arena, &p.module, NULL);
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return ux_error_set(err, code, "the index cannot be read");
-	fetch->quiet_s = UX_FETCH_NEGATIVE_MOST_MS / 1000;
+	fetch->quiet_s = UX_FETCH_NEGATIVE_MAX_MS / 1000;
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (size_t k = 0; k < count; k++)
 			UX_TRY(plan_add_round(&p, &upstreams[order[k]], order[k], round, err));

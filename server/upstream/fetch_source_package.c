@@ -3,7 +3,7 @@
  * A source package of Debian's, which is several files: they are received one behind the other into
  * one archive, which is unpacked as an uploaded bundle of sources is.
  */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "request_values.h"
 #include "tar_header.h"
@@ -14,7 +14,7 @@
 
 enum {
 	ARENA = 256 << 10,
-	FILES_MOST = 1 + 16, /* the .dsc, and as many files as a package may have beside it */
+	FILES_MAX = 1 + 16, /* the .dsc, and as many files as a package may have beside it */
 };
 
 /* A file of a package. */
@@ -143,7 +143,7 @@ static bool source_package_file(const json_t *o, struct ux_arena *arena, struct 
 
 /* The .dsc, which tells what the others are, and these. */
 static enum ux_code source_package_files(const struct ux_package_row *row, struct ux_arena *arena,
-					 struct source_file files[FILES_MOST], size_t *ret_n,
+					 struct source_file files[FILES_MAX], size_t *ret_n,
 					 struct ux_error *err)
 {
 	ux_cleanup(json_decrefp) json_t *list =
@@ -155,7 +155,7 @@ static enum ux_code source_package_files(const struct ux_package_row *row, struc
 					.size = row->size};
 	if (!files[0].name)
 		return ux_arena_fail(arena, err);
-	if (n == 0 || n + 1 > FILES_MOST || row->size == 0)
+	if (n == 0 || n + 1 > FILES_MAX || row->size == 0)
 		return ux_error_set(err, UX_EINVAL, "the source package %.80s has %zu archives",
 				    row->name, n);
 	for (size_t i = 0; i < n; i++)
@@ -173,22 +173,22 @@ bool ux_fetch_is_source_package(const struct ux_package_job *package)
 }
 
 /* The sum of sizes is checked first: what would be too large is not begun. */
-static enum ux_code source_package_check(const struct source_file *files, size_t n, uint64_t most,
+static enum ux_code source_package_check(const struct source_file *files, size_t n, uint64_t max,
 					 struct ux_error *err)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < n; i++)
-		sum += ux_min(files[i].size, UINT64_MAX / FILES_MOST);
-	return sum <= most ? UX_OK
-			   : ux_error_set(err, UX_ELIMIT,
-					  "the source package exceeds %" PRIu64 " bytes", most);
+		sum += ux_min(files[i].size, UINT64_MAX / FILES_MAX);
+	return sum <= max ? UX_OK
+			  : ux_error_set(err, UX_ELIMIT,
+					 "the source package exceeds %" PRIu64 " bytes", max);
 }
 
 void ux_fetch_source_package(const struct ux_upstream_request *with,
 			     const struct ux_package_job *package, struct ux_upstream_answer *ret)
 {
 	UX_ARENA(arena, ARENA);
-	struct source_file files[FILES_MOST];
+	struct source_file files[FILES_MAX];
 	struct ux_error why = UX_ERROR_INIT;
 	const char *name = package->package.name;
 	size_t n = 0;

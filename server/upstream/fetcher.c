@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of fetches: which request goes out next, and who waits for the result. */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "clock.h"
 #include "text.h"
@@ -272,7 +272,7 @@ static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch
 	struct ux_fetch *fetch = fetcher_find(f, key);
 	if (!fetch && fetcher_is_remembered(f, key))
 		return UX_FETCHING_NONE;
-	if (!fetch && f->n_fetches == UX_FETCHES_MOST) {
+	if (!fetch && f->n_fetches == UX_FETCHES_MAX) {
 		f->refused++;
 		return UX_FETCHING_BUSY;
 	}
@@ -371,9 +371,9 @@ void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refu
 
 enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, struct ux_error *err)
 {
-	if (n > UX_UPSTREAMS_MOST)
+	if (n > UX_UPSTREAMS_MAX)
 		return ux_error_set(err, UX_EINVAL, "%zu upstreams; expected at most %d", n,
-				    UX_UPSTREAMS_MOST);
+				    UX_UPSTREAMS_MAX);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(upstreams[i].name, upstreams[k].name) == 0)
@@ -398,7 +398,7 @@ static enum ux_code fetcher_copy_options(struct ux_fetcher *f, const struct ux_f
 		f->options.times = times;
 	struct ux_upstream_limits *l = &f->options.limits;
 	l->bytes = l->bytes ? l->bytes : UINT64_C(4) << 30;
-	l->most_ms = l->most_ms ? l->most_ms : UX_UPSTREAM_MOST_MS;
+	l->most_ms = l->most_ms ? l->most_ms : UX_UPSTREAM_MAX_MS;
 	l->silence_ms = l->silence_ms ? l->silence_ms : UX_UPSTREAM_SILENCE_MS;
 	return UX_OK;
 }
@@ -441,7 +441,7 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 		return ux_error_nomem(err);
 	f->store = store;
 	fetcher_init_locks(f);
-	const struct ux_cache_opts negative = {.entries_most = UX_FETCH_NEGATIVE_MOST,
+	const struct ux_cache_opts negative = {.entries_max = UX_FETCH_NEGATIVE_MAX,
 					       .key_size = UX_FETCH_KEY_SIZE};
 	enum ux_code code = ux_cache_init(&f->negative, &negative)
 				    ? fetcher_copy_options(f, options, err)

@@ -18,7 +18,7 @@ enum {
 	UX_BREAKER_FAILURES = 3, /* failures in a row that open the breaker */
 	/* first open period in ms; it doubles after each failed probe */
 	UX_BREAKER_OPEN_MS = 5000,
-	UX_BREAKER_OPEN_MOST = 300000, /* longest open period in ms */
+	UX_BREAKER_OPEN_MAX = 300000, /* longest open period in ms */
 };
 
 enum ux_breaker_state {
@@ -68,13 +68,13 @@ const char *ux_breaker_state_name(enum ux_breaker_state state);
 #define UX_HOPS_HEADER "X-Unhex-Via"
 
 enum {
-	UX_HOPS_MOST = 8,     /* servers that one request may pass through */
+	UX_HOPS_MAX = 8,      /* servers that one request may pass through */
 	UX_SERVER_ID = 16 + 1 /* hex digits that identify a running server, and a NUL */
 };
 
 /* IDs of the servers that a request has passed through, oldest first. */
 struct ux_hops {
-	char via[UX_HOPS_MOST][UX_SERVER_ID];
+	char via[UX_HOPS_MAX][UX_SERVER_ID];
 	unsigned n;
 	unsigned forwarded; /* number of hops in X-Forwarded-For */
 };
@@ -115,9 +115,9 @@ enum {
 	UX_UPSTREAM_CONNECT_MS = 2000,
 	/* longest time without a byte; checked once a second, so it is noticed within 5 s */
 	UX_UPSTREAM_SILENCE_MS = 3000,
-	UX_UPSTREAM_MOST_MS = 600000, /* longest transfer of one file */
-	UX_UPSTREAM_SLOW = 4096,      /* lowest accepted rate in bytes a second, */
-	UX_UPSTREAM_SLOW_S = 4,       /* averaged over this many seconds */
+	UX_UPSTREAM_MAX_MS = 600000, /* longest transfer of one file */
+	UX_UPSTREAM_SLOW = 4096,     /* lowest accepted rate in bytes a second, */
+	UX_UPSTREAM_SLOW_S = 4,      /* averaged over this many seconds */
 	UX_UPSTREAM_REDIRECTS = 4,
 };
 
@@ -168,10 +168,10 @@ enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
 /* --- fetches ---------------------------------------------------------------------------------- */
 
 enum {
-	UX_FETCH_SOURCE_MOST = 64 << 20, /* size limit of a source file, as in a bundle */
-	UX_FETCHES_MOST = 1024,          /* fetches that are queued or running */
-	UX_FETCHERS = 16,                /* concurrent requests, */
-	UX_FETCHERS_UPSTREAM = 6,        /* and of those, requests to one upstream */
+	UX_FETCH_SOURCE_MAX = 64 << 20, /* size limit of a source file, as in a bundle */
+	UX_FETCHES_MAX = 1024,          /* fetches that are queued or running */
+	UX_FETCHERS = 16,               /* concurrent requests, */
+	UX_FETCHERS_UPSTREAM = 6,       /* and of those, requests to one upstream */
 	/* time that an upstream has before the next one is queried as well */
 	UX_FETCH_HEAD_START_MS = 800
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a package that belong to a build ID: read as a stream, by confined children. */
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 
 #include "file.h"
 #include "sandbox_stream.h"
@@ -19,7 +19,7 @@ enum {
 	FACTS_SECONDS = 60,
 };
 
-#define UNPACKED_MOST (UINT64_C(64) << 30) /* bytes of all files of a package */
+#define UNPACKED_MAX (UINT64_C(64) << 30) /* bytes of all files of a package */
 
 /* State of one search. */
 struct member_search {
@@ -70,7 +70,7 @@ static void search_end(struct member_search *s)
 static bool member_is_another(const struct member_search *s, const char *name)
 {
 	static const char folder[] = "/.build-id/";
-	char digits[2 * UX_ID_BYTES_MOST + 1];
+	char digits[2 * UX_ID_BYTES_MAX + 1];
 	struct ux_id id = {.type = UX_ID_GNU};
 	const char *at = strstr(name, folder);
 	size_t n = 0, size = 0;
@@ -148,7 +148,7 @@ enum ux_code ux_package_members_find(struct ux_bytes package,
 	UX_TRY(ux_file_temporary(&s.scratch, err));
 	UX_TRY(ux_fork_server_start(&s.forks, NULL, err));
 	const struct ux_sandbox_limits limits = {.memory = UNPACK_MEMORY,
-						 .output = UNPACKED_MOST,
+						 .output = UNPACKED_MAX,
 						 .seconds = UNPACK_SECONDS,
 						 .forks = s.forks};
 	UX_TRY(ux_sandbox_stream_start(&s.stream, &limits, UX_BYTES_NONE, NULL, err));

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-	HEAD_BYTES = 512,       /* of a page, in which its kind is recognized */
-	MODULE_MOST = 64 << 20, /* memory for the rows of one module */
+	HEAD_BYTES = 512,      /* of a page, in which its kind is recognized */
+	MODULE_MAX = 64 << 20, /* memory for the rows of one module */
 };
 
 /* The ending of a path, without the dot; "" when it has none. */
@@ -77,7 +77,7 @@ static bool source_is_wide(struct ux_bytes bytes)
 /* Opens the module's file with debug information; -1: the store has none. */
 static int source_open_debug(struct ux_store *s, const struct ux_arrived *a)
 {
-	UX_ARENA(arena, MODULE_MOST);
+	UX_ARENA(arena, MODULE_MAX);
 	struct ux_module m;
 	int fd = -1;
 	if (s->index->modules.find(s->index, a->ns, a->id, &arena, &m, NULL) != UX_OK)
@@ -113,9 +113,9 @@ static enum ux_code source_check_hash(struct ux_store *s, const struct ux_arrive
 enum ux_code ux_upstream_source_check(void *ctx, const struct ux_arrived *a, struct ux_error *err)
 {
 	struct ux_server *s = ctx;
-	if (a->bytes.size > UX_FETCH_SOURCE_MOST)
+	if (a->bytes.size > UX_FETCH_SOURCE_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the source file that it sent exceeds %d bytes",
-				    UX_FETCH_SOURCE_MOST);
+				    UX_FETCH_SOURCE_MAX);
 	if (!source_is_wide(a->bytes) && memchr(a->bytes.data, 0, a->bytes.size))
 		return ux_error_set(err, UX_ECORRUPT, "the source file that it sent is not text");
 	if (!source_may_be_page(a->source) && source_is_page(a->bytes))

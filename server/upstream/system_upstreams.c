@@ -50,9 +50,9 @@ static void system_append_files(struct ux_out *out)
 struct system_list {
 	struct ux_settings *settings;
 	struct ux_setting_list given; /* as configured */
-	const char *items[UX_SETTING_WORDS_MOST];
+	const char *items[UX_SETTING_WORDS_MAX];
 	size_t n;
-	const char *added[UX_UPSTREAMS_MOST]; /* the items that the system names */
+	const char *added[UX_UPSTREAMS_MAX]; /* the items that the system names */
 	size_t n_added;
 };
 
@@ -73,7 +73,7 @@ static enum ux_code system_add_word(struct system_list *l, const char *word, str
 	struct ux_upstream up;
 	char text[sizeof(up.url)];
 	int n = snprintf(text, sizeof(text), "debuginfod+%s,private", word);
-	if (n >= (int)sizeof(text) || l->n >= UX_UPSTREAMS_MOST || strchr(word, ',') ||
+	if (n >= (int)sizeof(text) || l->n >= UX_UPSTREAMS_MAX || strchr(word, ',') ||
 	    ux_upstream_parse(&up, text, NULL) != UX_OK ||
 	    system_is_among(&up, l->given.items, l->given.n) ||
 	    system_is_among(&up, l->items, l->n))

@@ -189,7 +189,7 @@ static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *ar
 	char *kept = ux_arena_strndup(arena, text, (size_t)n);
 	if (!kept)
 		return ux_arena_fail(arena, err);
-	assert(ret->n < UX_UPSTREAM_PATHS_MOST);
+	assert(ret->n < UX_UPSTREAM_PATHS_MAX);
 	ret->paths[ret->n++] = kept;
 	return UX_OK;
 }
@@ -259,7 +259,7 @@ enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux
 				   struct ux_arena *arena, struct ux_upstream_paths *ret,
 				   struct ux_error *err)
 {
-	char hex[2 * UX_ID_BYTES_MOST + 1] = "";
+	char hex[2 * UX_ID_BYTES_MAX + 1] = "";
 	*ret = (struct ux_upstream_paths){0};
 	if (up->kind == UX_UPSTREAM_UNHEX && artifact == UX_ARTIFACT_GSYM)
 		return paths_unhex(id, arena, ret, err);

@@ -21,7 +21,7 @@ enum ux_upstream_kind {
 };
 
 enum {
-	UX_UPSTREAMS_MOST = 16,
+	UX_UPSTREAMS_MAX = 16,
 	UX_UPSTREAM_NAME = 63 + 1,
 	UX_UPSTREAM_TOKEN = 1024
 };
@@ -70,12 +70,12 @@ enum ux_artifact {
 const char *ux_artifact_name(enum ux_artifact artifact);
 
 enum {
-	UX_UPSTREAM_PATHS_MOST = 3
+	UX_UPSTREAM_PATHS_MAX = 3
 };
 
 /* Paths of an artifact in an upstream, to be appended to its URL, in the order to try them. */
 struct ux_upstream_paths {
-	char *paths[UX_UPSTREAM_PATHS_MOST];
+	char *paths[UX_UPSTREAM_PATHS_MAX];
 	size_t n; /* 0: this upstream cannot have the artifact */
 };
 

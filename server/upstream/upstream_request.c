@@ -93,7 +93,7 @@ static void request_http(const struct ux_upstream_request *request, const char *
 		.slow_s = UX_UPSTREAM_SLOW_S,
 		.cancelled = request->cancelled,
 		.cancelled_ctx = request->ctx,
-		.answer_most = (size_t)ux_min(request->limits->bytes, (uint64_t)SIZE_MAX),
+		.answer_max = (size_t)ux_min(request->limits->bytes, (uint64_t)SIZE_MAX),
 		.redirects = UX_UPSTREAM_REDIRECTS,
 		.sink = request_on_bytes,
 		.sink_ctx = &flow,
@@ -201,7 +201,7 @@ static bool hops_read_via(struct ux_bytes list, const char *own, struct ux_hops 
 {
 	struct ux_bytes one;
 	while (hops_next(&list, &one)) {
-		if (!hops_is_server_id(one) || ret->n == UX_HOPS_MOST - 1 ||
+		if (!hops_is_server_id(one) || ret->n == UX_HOPS_MAX - 1 ||
 		    ux_bytes_eq(one, ux_bytes_cstr(own)))
 			return false;
 		memcpy(ret->via[ret->n++], one.data, one.size);
@@ -218,9 +218,9 @@ bool ux_hops_read(const struct ux_hops_lines *lines, const char *own, struct ux_
 {
 	struct ux_bytes list = lines->forwarded, one;
 	*ret = (struct ux_hops){0};
-	while (ret->forwarded < UX_HOPS_MOST && hops_next(&list, &one))
+	while (ret->forwarded < UX_HOPS_MAX && hops_next(&list, &one))
 		ret->forwarded++;
-	return ret->forwarded < UX_HOPS_MOST && hops_read_via(lines->via, own, ret) &&
+	return ret->forwarded < UX_HOPS_MAX && hops_read_via(lines->via, own, ret) &&
 	       !hops_contain(lines->agent, own);
 }
 

@@ -219,7 +219,7 @@ static void upstream_metric_outcomes(struct ux_out *out, const struct ux_upstrea
 
 void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 {
-	struct ux_upstream_status all[UX_UPSTREAMS_MOST];
+	struct ux_upstream_status all[UX_UPSTREAMS_MAX];
 	struct ux_fetcher *f = s->fetcher;
 	size_t n = f ? ux_fetcher_count(f) : 0;
 	uint64_t load = 0, refused = 0;

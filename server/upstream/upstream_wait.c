@@ -7,7 +7,7 @@
 
 enum {
 	POLL_MS = 500,     /* between two progress checks */
-	THREADS_MOST = 2,  /* threads that may block at a time for requests that cannot be parked */
+	THREADS_MAX = 2,   /* threads that may block at a time for requests that cannot be parked */
 	RETRY_AFTER_S = 1, /* sent to another unhex server */
 };
 
@@ -190,7 +190,7 @@ enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_mo
 						 .want = module->poor ? UX_FETCH_BETTER
 								      : UX_FETCH_SYMBOLS};
 	module->retry_after_s = RETRY_AFTER_S;
-	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MOST;
+	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MAX;
 	enum ux_missing_status got =
 		module->wait_ms > 0 && may
 			? fetch_and_sleep(s, &request, module->wait_ms)

@@ -251,8 +251,8 @@ static void upstreams_on_evicted(void *ctx, const struct ux_retained_one *one)
 static enum ux_code upstreams_make_room(void *ctx, const struct ux_arrived *a, struct ux_error *err)
 {
 	struct ux_server *s = ctx;
-	uint64_t most = atomic_load_explicit(&s->upstream_kept, memory_order_relaxed);
-	return ux_store_make_room(s->store, a->ns, most, a->bytes.size, upstreams_on_evicted, s,
+	uint64_t max = atomic_load_explicit(&s->upstream_kept, memory_order_relaxed);
+	return ux_store_make_room(s->store, a->ns, max, a->bytes.size, upstreams_on_evicted, s,
 				  err);
 }
 

@@ -14,8 +14,8 @@ from hostile_gsym import KINDS
 from http_api import Api
 from live import wait_for
 
-SIMPLE_SECONDS_MOST = 0.5  # of a simple request beside the costliest ones
-LEFT_SECONDS_MOST = 1.0  # until the threads of disconnected clients are free
+SIMPLE_SECONDS_MAX = 0.5  # of a simple request beside the costliest ones
+LEFT_SECONDS_MAX = 1.0  # until the threads of disconnected clients are free
 NAME = "gnu:" + bytes(range(20)).hex()
 LINES = "gnu:" + "77" * 20
 
@@ -89,7 +89,7 @@ def test_another_client_is_answered_at_once_beside_sixteen_costly_connections(se
         for t in threads:
             t.join(60)
     print(slowest)
-    assert max(slowest.values()) <= SIMPLE_SECONDS_MOST, slowest
+    assert max(slowest.values()) <= SIMPLE_SECONDS_MAX, slowest
 
 
 def test_cached_addresses_do_not_wait_behind_costly_requests_of_the_same_client(server, hostile):
@@ -114,7 +114,7 @@ def test_cached_addresses_do_not_wait_behind_costly_requests_of_the_same_client(
         for t in threads:
             t.join(60)
     print(sorted(took))
-    assert sorted(took)[len(took) // 2] <= SIMPLE_SECONDS_MOST, took
+    assert sorted(took)[len(took) // 2] <= SIMPLE_SECONDS_MAX, took
 
 
 def running(server):
@@ -135,7 +135,7 @@ def test_a_client_that_disconnects_frees_its_thread_within_a_second(server, host
     before = time.monotonic()
     wait_for(lambda: sum(running(server).values()) == 0, 20)
     took = time.monotonic() - before
-    assert took <= LEFT_SECONDS_MOST, took
+    assert took <= LEFT_SECONDS_MAX, took
 
 
 def test_a_request_over_its_work_budget_is_refused(server, watched, hostile):

@@ -7,7 +7,7 @@ import pytest
 from http_api import Api
 from pprof_message import Builder
 
-ANSWER_MOST = 64 << 20  # bytes of one answer
+ANSWER_MAX = 64 << 20  # bytes of one answer
 
 
 def varint(n):
@@ -116,4 +116,4 @@ def test_a_hostile_profile_costs_no_route_more_than_its_bounds(server, watched, 
             size = sum(map(len, iter(lambda: answer.read(1 << 20), b"")))
         print(f"    {answer.status}, {size} bytes of {path}")
         assert answer.status in (200, 413, 503), (path, answer.status)
-        assert size <= ANSWER_MOST, (path, size)
+        assert size <= ANSWER_MAX, (path, size)

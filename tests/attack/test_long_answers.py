@@ -13,8 +13,8 @@ from tool import UNHEX
 
 NAME = "gnu:" + bytes(range(20)).hex()
 CUT = "...[cut]"
-TEXT_MOST = 8192  # bytes of a name in an answer of the server
-PRINTED_MOST = 64 << 10  # bytes of a name that the command prints
+TEXT_MAX = 8192  # bytes of a name in an answer of the server
+PRINTED_MAX = 64 << 10  # bytes of a name that the command prints
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def deep(server):
 
 
 def assert_cut(name):
-    assert len(name) == TEXT_MOST and name.endswith(CUT) and set(name[:-len(CUT)]) == {"n"}
+    assert len(name) == TEXT_MAX and name.endswith(CUT) and set(name[:-len(CUT)]) == {"n"}
 
 
 def test_long_names_are_cut_with_a_mark_in_every_form(deep):
@@ -47,7 +47,7 @@ def test_long_names_are_cut_with_a_mark_in_every_form(deep):
     assert_cut(deep.connection.getresponse().read().decode().split("\t")[1].rstrip())
     deep.connection.request("POST", "/symbolize", f"id={NAME}&text={BASE:#x}")
     page = deep.connection.getresponse().read().decode()
-    assert "n" + CUT in page and "n" * TEXT_MOST not in page
+    assert "n" + CUT in page and "n" * TEXT_MAX not in page
 
 
 def test_an_answer_over_its_bound_says_so(deep):
@@ -76,7 +76,7 @@ def test_the_command_prints_cut_names_in_little_memory(tmp_path, how):
     status, kilobytes = map(int, measured.stderr.split())
     text = (tmp_path / "out").read_text()
     assert status == 0
-    assert text.count(CUT) == 255 and "n" * PRINTED_MOST not in text
+    assert text.count(CUT) == 255 and "n" * PRINTED_MAX not in text
     assert kilobytes << 10 < 128 << 20
     if how == ("--json",):
         assert len(json.loads(text)["frames"]) == 255

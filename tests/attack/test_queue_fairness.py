@@ -10,7 +10,7 @@ from http_api import Api
 from live import wait_for
 from tool import UNHEX, build_id, compile_c
 
-WAIT_MOST = 30  # seconds for the only file of a namespace, while another one's files wait
+WAIT_MAX = 30  # seconds for the only file of a namespace, while another one's files wait
 FILES = 400     # of the busy namespace
 
 
@@ -77,7 +77,7 @@ def test_one_namespace_does_not_wait_for_another(server, watched, large, tmp_pat
     began = time.monotonic()
     uid = send(quiet, data, name)
     finish(quiet, uid)
-    wait_for(lambda: quiet("GET", f"/v1/uploads/{uid}")[1]["state"] == "done", seconds=WAIT_MOST)
+    wait_for(lambda: quiet("GET", f"/v1/uploads/{uid}")[1]["state"] == "done", seconds=WAIT_MAX)
     took, left = time.monotonic() - began, pending(busy, uids)
     print(f"ready in {took:.1f} s, before {left} files of another namespace")
     assert left >= 4, "the other namespace had too little to do"

@@ -7,7 +7,7 @@ from http_api import Api
 from live import wait_for
 
 SECTIONS = 1 << 20  # 64 bytes each in the file; a reader takes more for each in memory
-GROWTH_MOST = 48 << 20  # bytes of memory for all requests together
+GROWTH_MAX = 48 << 20  # bytes of memory for all requests together
 AT_ONCE = 4
 
 
@@ -65,4 +65,4 @@ def test_a_table_of_sections_takes_no_memory_of_the_server(server, watched):
         status, doc, _ = api("POST", "/asm/v1", {"name": "x", "codeId": build_id.hex(), "debugName": "x",
                                                  "startAddress": "0x0", "size": "0x10"})
     assert status < 500, doc
-    assert max(grown, watched.peak - before) <= GROWTH_MOST
+    assert max(grown, watched.peak - before) <= GROWTH_MAX

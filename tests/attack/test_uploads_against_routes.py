@@ -10,7 +10,7 @@ from hostile_gsym import IMAGE, KINDS
 from http_api import Api
 from tool import ROOT
 
-ANSWER_MOST = 64 << 20  # bytes of one answer
+ANSWER_MAX = 64 << 20  # bytes of one answer
 
 
 def debug_id(name):
@@ -107,4 +107,4 @@ def test_a_hostile_upload_costs_no_route_more_than_its_bounds(server, watched, k
             size = sum(map(len, iter(lambda: answer.read(1 << 20), b"")))
         print(f"    {answer.status}, {size} bytes")
         assert answer.status < 500, (route, answer.status)
-        assert size <= max(ANSWER_MOST, 2 * len(data)), (route, size)
+        assert size <= max(ANSWER_MAX, 2 * len(data)), (route, size)

@@ -10,9 +10,9 @@ from hostile_gsym import BASE, Writer, line_table, uleb
 from http_api import Api
 
 SIZE = 100 << 20  # bytes of the part that is costly
-GROWTH_MOST = 64 << 20  # bytes of memory for all verifications together
+GROWTH_MAX = 64 << 20  # bytes of memory for all verifications together
 CHUNK = 8 << 20
-LATENCY_MOST = 2.0  # seconds for another client's upload meanwhile
+LATENCY_MAX = 2.0  # seconds for another client's upload meanwhile
 
 
 def flat_calls(size, name, file=1):
@@ -95,9 +95,9 @@ def test_verification_takes_no_memory_of_the_server(server, watched, kind):
     for f in finishes:
         status, doc, _ = f.result()
         assert status == 200 or doc["error"]["code"] == "better_there", doc
-    assert grown <= GROWTH_MOST
-    assert slowest <= LATENCY_MOST
-    assert watched.slowest <= LATENCY_MOST and not watched.lost
+    assert grown <= GROWTH_MAX
+    assert slowest <= LATENCY_MAX
+    assert watched.slowest <= LATENCY_MAX and not watched.lost
 
 
 def test_a_finish_goes_on_without_its_client(server):

@@ -6,9 +6,9 @@ import threading
 import time
 import urllib.request
 
-HEALTH_SECONDS_MOST = 2.0  # a probe gives up after that
-CPU_SECONDS_MOST = 4.0  # of one request
-GROWTH_MOST = 256 << 20  # bytes of resident memory above what the server had before the request
+HEALTH_SECONDS_MAX = 2.0  # a probe gives up after that
+CPU_SECONDS_MAX = 4.0  # of one request
+GROWTH_MAX = 256 << 20  # bytes of resident memory above what the server had before the request
 
 
 class Watched:
@@ -69,7 +69,7 @@ class Watched:
             sampler.join()
 
     @contextlib.contextmanager
-    def request(self, what, cpu_most=CPU_SECONDS_MOST):
+    def request(self, what, cpu_most=CPU_SECONDS_MAX):
         """Bounds what happens inside; cpu_most: in seconds of processor time."""
         cpu, memory = self.cpu(), self.anonymous()
         with self.watch_memory():
@@ -78,6 +78,6 @@ class Watched:
         print(f"{what}: {spent:.2f} s of processor time, {grown >> 20} MiB, /healthz within {self.slowest:.2f} s")
         assert self.server.process.poll() is None, f"{what}: the server ended"
         assert not self.lost, f"{what}: {self.lost} probes of /healthz were not answered"
-        assert self.slowest <= HEALTH_SECONDS_MOST, f"{what}: /healthz took {self.slowest:.1f} s"
+        assert self.slowest <= HEALTH_SECONDS_MAX, f"{what}: /healthz took {self.slowest:.1f} s"
         assert spent <= cpu_most, f"{what}: {spent:.1f} s of processor time"
-        assert grown <= GROWTH_MOST, f"{what}: {grown >> 20} MiB of memory"
+        assert grown <= GROWTH_MAX, f"{what}: {grown >> 20} MiB of memory"

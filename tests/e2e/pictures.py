@@ -5,8 +5,8 @@ import struct
 
 from tool import ROOT
 
-BYTES_MOST = 100_000
-HEIGHT_MOST = 1100  # of a picture; the rest of a longer page is not in it
+BYTES_MAX = 100_000
+HEIGHT_MAX = 1100  # of a picture; the rest of a longer page is not in it
 
 
 def size(webp):
@@ -21,7 +21,7 @@ def size(webp):
 def picture(page, name, folder, document):
     """The page looks as in docs/images/NAME.webp, as far as names and times, which differ, permit to say."""
     taken = folder / f"{name}.webp"
-    page.screenshot(taken, most=HEIGHT_MOST)
+    page.screenshot(taken, most=HEIGHT_MAX)
     kept = ROOT / f"docs/images/{name}.webp"
     if os.environ.get("UNHEX_PICTURES") == "write":
         kept.parent.mkdir(exist_ok=True)
@@ -29,5 +29,5 @@ def picture(page, name, folder, document):
     (wide, high), (kept_wide, kept_high) = size(taken.read_bytes()), size(kept.read_bytes())
     # A page that looks otherwise has another height.
     assert wide == kept_wide and abs(high - kept_high) < 300, (high, kept_high)
-    assert kept.stat().st_size < BYTES_MOST, kept.stat().st_size
+    assert kept.stat().st_size < BYTES_MAX, kept.stat().st_size
     assert f"images/{name}.webp" in (ROOT / document).read_text()

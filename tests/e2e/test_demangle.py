@@ -11,7 +11,7 @@ from tool import UNHEX
 TOOL = pathlib.Path(UNHEX).resolve().parents[1] / "bench/demangle"
 LIBRARIES = ["libLLVM*.so*", "libclang-cpp.so*", "libstdc++.so.6", "libboost_*.so*", "libicu*.so*",
              "libgtest*.so*", "libgmpxx.so*", "libapt-pkg.so*"]
-NAMES_MOST = 60_000
+NAMES_MAX = 60_000
 
 # Patterns of names whose text is another than that of binutils 2.40, and why ours is meant.
 NOT_AS_GNU = [
@@ -42,7 +42,7 @@ def names_of(patterns):
                                       text=True).stdout
                 names.update(re.findall(r"^\S+ \S (_Z[^@\s]+)", text, re.M))
     every = sorted(names)
-    return every[::max(1, len(every) // NAMES_MOST)]
+    return every[::max(1, len(every) // NAMES_MAX)]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def library_names(patterns, mark):
             text = subprocess.run(["nm", "-D", path], capture_output=True, text=True).stdout
             names.update(re.findall(rf"^\S* +\S ({mark}[^@\s]+)", text, re.M))
     every = sorted(names)
-    return every[::max(1, len(every) // NAMES_MOST)]
+    return every[::max(1, len(every) // NAMES_MAX)]
 
 
 def test_no_name_that_another_tool_reads_is_left(names):

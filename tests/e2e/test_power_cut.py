@@ -213,7 +213,7 @@ def test_a_sync_that_is_left_out_is_noticed(recorded, what):
 
 # For an upload and its extraction: the log of the index once; and of each of the two blobs its bytes, the folder that it
 # is moved from, and the three that it is moved to, two of which are new to the store.
-SYNCS_MOST = 12
+SYNCS_MAX = 12
 
 
 def test_an_upload_waits_for_the_disk_a_few_times(tmp_path, prog):
@@ -235,4 +235,4 @@ def test_an_upload_waits_for_the_disk_a_few_times(tmp_path, prog):
     assert server.stop() == 0
     syncs = sum(1 for at, op, *_ in record.entries() if op == SYNC and began < at <= ended)
     print(f"{syncs / count} syncs an upload")
-    assert syncs <= SYNCS_MOST * count
+    assert syncs <= SYNCS_MAX * count

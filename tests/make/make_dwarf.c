@@ -66,7 +66,7 @@ void make_abbrev_add(struct make_dwarf *m, uint64_t code, uint64_t tag, bool chi
 	if (m->table_ended)
 		m->n_abbrevs = 0;
 	m->table_ended = false;
-	need(m->n_abbrevs < MAKE_ABBREVS_MOST && n <= MAKE_ATTRS_MOST);
+	need(m->n_abbrevs < MAKE_ABBREVS_MAX && n <= MAKE_ATTRS_MAX);
 	struct make_abbrev *abbrev = &m->abbrevs[m->n_abbrevs++];
 	*abbrev = (struct make_abbrev){.code = code, .n_attrs = n};
 	memcpy(abbrev->attrs, attrs, n * sizeof(*attrs));

@@ -8,8 +8,8 @@
 #include "out.h"
 
 enum {
-	MAKE_ATTRS_MOST = 32,    /* of one abbreviation, to be remembered */
-	MAKE_ABBREVS_MOST = 160, /* of one table, to be remembered */
+	MAKE_ATTRS_MAX = 32,    /* of one abbreviation, to be remembered */
+	MAKE_ABBREVS_MAX = 160, /* of one table, to be remembered */
 };
 
 struct make_attr {
@@ -20,7 +20,7 @@ struct make_attr {
 
 struct make_abbrev {
 	uint64_t code;
-	struct make_attr attrs[MAKE_ATTRS_MOST];
+	struct make_attr attrs[MAKE_ATTRS_MAX];
 	size_t n_attrs;
 };
 
@@ -54,14 +54,14 @@ struct make_dwarf {
 	struct ux_out out[UX_DWARF_SECTION_COUNT];
 	bool big; /* byte order */
 	/* the abbreviation table being used */
-	struct make_abbrev abbrevs[MAKE_ABBREVS_MOST];
+	struct make_abbrev abbrevs[MAKE_ABBREVS_MAX];
 	size_t n_abbrevs;
 	bool table_ended; /* the next abbreviation begins another */
 	/* the unit being made */
 	struct make_unit unit;
-	size_t unit_off;                  /* of its header */
-	size_t unit_length_at;            /* where its length goes */
-	size_t value_at[MAKE_ATTRS_MOST]; /* of the last DIE: where each value stands */
+	size_t unit_off;                 /* of its header */
+	size_t unit_length_at;           /* where its length goes */
+	size_t value_at[MAKE_ATTRS_MAX]; /* of the last DIE: where each value stands */
 	/* the tables being made */
 	struct make_lines lines;
 	size_t lines_length_at;

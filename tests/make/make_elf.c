@@ -59,10 +59,10 @@ void make_zlib(struct ux_out *out, struct ux_bytes content)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(9);
 	need(c);
-	size_t most = libdeflate_zlib_compress_bound(c, content.size);
-	uint8_t *p = malloc(most);
+	size_t max = libdeflate_zlib_compress_bound(c, content.size);
+	uint8_t *p = malloc(max);
 	need(p);
-	size_t n = libdeflate_zlib_compress(c, content.data, content.size, p, most);
+	size_t n = libdeflate_zlib_compress(c, content.data, content.size, p, max);
 	need(n > 0);
 	ux_out_put(out, p, n);
 	free(p);
@@ -71,10 +71,10 @@ void make_zlib(struct ux_out *out, struct ux_bytes content)
 
 void make_zstd(struct ux_out *out, struct ux_bytes content)
 {
-	size_t most = ZSTD_compressBound(content.size);
-	uint8_t *p = malloc(most);
+	size_t max = ZSTD_compressBound(content.size);
+	uint8_t *p = malloc(max);
 	need(p);
-	size_t n = ZSTD_compress(p, most, content.data, content.size, 19);
+	size_t n = ZSTD_compress(p, max, content.data, content.size, 19);
 	need(!ZSTD_isError(n));
 	ux_out_put(out, p, n);
 	free(p);

@@ -131,11 +131,11 @@ void make_xz(struct ux_out *out, struct ux_bytes content, uint32_t dictionary)
 	options.dict_size = dictionary;
 	lzma_filter filters[] = {{.id = LZMA_FILTER_LZMA2, .options = &options},
 				 {.id = LZMA_VLI_UNKNOWN}};
-	size_t most = lzma_stream_buffer_bound(content.size), n = 0;
-	uint8_t *p = malloc(most);
+	size_t max = lzma_stream_buffer_bound(content.size), n = 0;
+	uint8_t *p = malloc(max);
 	need(p);
 	need(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, content.data, content.size,
-				       p, &n, most) == LZMA_OK);
+				       p, &n, max) == LZMA_OK);
 	ux_out_put(out, p, n);
 	free(p);
 }

@@ -4,7 +4,7 @@
 
 enum {
 	SPLIT_BY = 0x2000,
-	FUNCTIONS_MOST = 64,
+	FUNCTIONS_MAX = 64,
 	WRAPPER = 22,
 	RECORD_SIZE = 160, /* any record has room in it */
 };
@@ -164,8 +164,8 @@ static uint32_t put_tree(const struct make_go *m, struct ux_out *out, struct ux_
 /* The parts of the table before they are put together. */
 struct parts {
 	struct ux_out names, units, files, programs, functions, trees;
-	uint32_t name[FUNCTIONS_MOST], file[FUNCTIONS_MOST], line[FUNCTIONS_MOST];
-	uint32_t call[FUNCTIONS_MOST], tree[FUNCTIONS_MOST];
+	uint32_t name[FUNCTIONS_MAX], file[FUNCTIONS_MAX], line[FUNCTIONS_MAX];
+	uint32_t call[FUNCTIONS_MAX], tree[FUNCTIONS_MAX];
 	uint32_t n_files;
 };
 
@@ -466,7 +466,7 @@ void make_go_finish(struct make_go *m)
 {
 	static const int last[] = {15, 17, 19, 27};
 	ux_cleanup(parts_deinit) struct parts p = {0};
-	if (m->n_functions > FUNCTIONS_MOST)
+	if (m->n_functions > FUNCTIONS_MAX)
 		abort();
 	m->minor = m->minor ? m->minor : last[m->layout];
 	m->quantum = m->quantum ? m->quantum : 1;

@@ -100,12 +100,12 @@ const uint8_t make_gsym_example2[MAKE_GSYM_EXAMPLE2_SIZE] = {
 };
 
 enum {
-	FUNCTIONS_MOST = 12,
-	ROWS_MOST = 40,
-	NODES_MOST = 60, /* of a function */
-	RANGES_MOST = 4, /* of a node */
-	MERGED_MOST = 3, /* with a function */
-	CHILDREN_MOST = 3,
+	FUNCTIONS_MAX = 12,
+	ROWS_MAX = 40,
+	NODES_MAX = 60, /* of a function */
+	RANGES_MAX = 4, /* of a node */
+	MERGED_MAX = 3, /* with a function */
+	CHILDREN_MAX = 3,
 	STRINGS = 8
 };
 
@@ -125,10 +125,10 @@ static uint32_t draw(struct source *s, unsigned bytes)
 }
 
 /* 0 to most. */
-static uint32_t draw_most(struct source *s, uint32_t most)
+static uint32_t draw_max(struct source *s, uint32_t max)
 {
-	unsigned bytes = most > UINT16_MAX ? 4 : most > UINT8_MAX ? 2 : 1;
-	return most == UINT32_MAX ? draw(s, bytes) : draw(s, bytes) % (most + 1);
+	unsigned bytes = max > UINT16_MAX ? 4 : max > UINT8_MAX ? 2 : 1;
+	return max == UINT32_MAX ? draw(s, bytes) : draw(s, bytes) % (max + 1);
 }
 
 static const char strings[] = "\0main\0/src\0a.c\0b.h\0_ZN1aC2Ev\0inlined\0x";
@@ -136,12 +136,12 @@ static const uint32_t string_at[STRINGS] = {1, 6, 11, 15, 19, 29, 37, 2};
 
 static uint32_t draw_name(struct source *s)
 {
-	return string_at[draw_most(s, STRINGS - 1)];
+	return string_at[draw_max(s, STRINGS - 1)];
 }
 
 static uint32_t draw_line(struct source *s, uint32_t line)
 {
-	switch (draw_most(s, 7)) {
+	switch (draw_max(s, 7)) {
 	case 0:
 		return draw(s, 4);
 	case 1:
@@ -151,23 +151,23 @@ static uint32_t draw_line(struct source *s, uint32_t line)
 	case 3:
 		return 0;
 	default:
-		return line + draw_most(s, 12) - 4;
+		return line + draw_max(s, 12) - 4;
 	}
 }
 
 static bool draw_rows(struct make_gsym *m, struct source *s, struct ux_gsym_function *f)
 {
-	struct ux_gsym_row *rows = ux_arena_array(m->arena, struct ux_gsym_row, ROWS_MOST);
+	struct ux_gsym_row *rows = ux_arena_array(m->arena, struct ux_gsym_row, ROWS_MAX);
 	if (!rows)
 		return false;
-	uint32_t most = draw_most(s, ROWS_MOST), file = 1, line = 100;
-	uint64_t off = draw_most(s, 3) == 0 ? draw(s, 1) : 0;
-	for (f->n_rows = 0; f->n_rows < most && off < f->size; f->n_rows++) {
-		if (draw_most(s, 4) == 0)
-			file = draw_most(s, (uint32_t)m->n_files - 1);
+	uint32_t max = draw_max(s, ROWS_MAX), file = 1, line = 100;
+	uint64_t off = draw_max(s, 3) == 0 ? draw(s, 1) : 0;
+	for (f->n_rows = 0; f->n_rows < max && off < f->size; f->n_rows++) {
+		if (draw_max(s, 4) == 0)
+			file = draw_max(s, (uint32_t)m->n_files - 1);
 		line = draw_line(s, line);
 		rows[f->n_rows] = (struct ux_gsym_row){(uint32_t)off, line, file};
-		off += 1 + (uint64_t)draw(s, draw_most(s, 9) == 0 ? 2 : 1) / 8;
+		off += 1 + (uint64_t)draw(s, draw_max(s, 9) == 0 ? 2 : 1) / 8;
 	}
 	f->rows = rows;
 	return true;
@@ -186,11 +186,11 @@ static void draw_ranges(struct source *s, struct tree *t, const struct ux_gsym_r
 			uint32_t n_parent, struct ux_code_inline *node)
 {
 	node->range_first = t->n_ranges;
-	for (uint32_t i = 0; i < n_parent && node->range_count < RANGES_MOST; i++) {
+	for (uint32_t i = 0; i < n_parent && node->range_count < RANGES_MAX; i++) {
 		uint64_t at = parent[i].lo;
-		while (at < parent[i].hi && node->range_count < RANGES_MOST && draw_most(s, 3)) {
-			uint32_t lo = (uint32_t)at + draw_most(s, parent[i].hi - (uint32_t)at - 1);
-			uint32_t hi = lo + 1 + draw_most(s, parent[i].hi - lo - 1);
+		while (at < parent[i].hi && node->range_count < RANGES_MAX && draw_max(s, 3)) {
+			uint32_t lo = (uint32_t)at + draw_max(s, parent[i].hi - (uint32_t)at - 1);
+			uint32_t hi = lo + 1 + draw_max(s, parent[i].hi - lo - 1);
 			t->ranges[t->n_ranges++] = (struct ux_gsym_range){lo, hi};
 			node->range_count++;
 			at = (uint64_t)hi + 1;
@@ -201,10 +201,10 @@ static void draw_ranges(struct source *s, struct tree *t, const struct ux_gsym_r
 static void draw_calls(struct make_gsym *m, struct source *s, struct tree *t, uint32_t depth,
 		       const struct ux_gsym_range *parent, uint32_t n_parent)
 {
-	uint32_t children = draw_most(s, CHILDREN_MOST);
-	for (uint32_t i = 0; i < children && t->n_nodes < NODES_MOST; i++) {
+	uint32_t children = draw_max(s, CHILDREN_MAX);
+	for (uint32_t i = 0; i < children && t->n_nodes < NODES_MAX; i++) {
 		struct ux_code_inline node = {.depth = depth, .name = draw_name(s)};
-		node.call_file = draw_most(s, (uint32_t)m->n_files - 1);
+		node.call_file = draw_max(s, (uint32_t)m->n_files - 1);
 		node.call_line = draw_line(s, 10);
 		draw_ranges(s, t, parent, n_parent, &node);
 		if (node.range_count == 0)
@@ -217,8 +217,8 @@ static void draw_calls(struct make_gsym *m, struct source *s, struct tree *t, ui
 static bool draw_inlines(struct make_gsym *m, struct source *s, struct ux_gsym_function *f)
 {
 	struct tree t = {0};
-	t.nodes = ux_arena_array(m->arena, struct ux_code_inline, NODES_MOST);
-	t.ranges = ux_arena_array(m->arena, struct ux_gsym_range, NODES_MOST * RANGES_MOST);
+	t.nodes = ux_arena_array(m->arena, struct ux_code_inline, NODES_MAX);
+	t.ranges = ux_arena_array(m->arena, struct ux_gsym_range, NODES_MAX * RANGES_MAX);
 	if (!t.nodes || !t.ranges)
 		return false;
 	const struct ux_gsym_range whole = {0, f->size};
@@ -233,13 +233,13 @@ static bool draw_function(struct make_gsym *m, struct source *s, uint64_t start)
 {
 	struct ux_gsym_function *f = &m->functions[m->n_functions++];
 	*f = (struct ux_gsym_function){.start = start, .name = draw_name(s)};
-	f->size = 1 + draw(s, draw_most(s, 7) == 0 ? 3 : draw_most(s, 1) + 1);
-	return draw_rows(m, s, f) && (draw_most(s, 1) == 0 || draw_inlines(m, s, f));
+	f->size = 1 + draw(s, draw_max(s, 7) == 0 ? 3 : draw_max(s, 1) + 1);
+	return draw_rows(m, s, f) && (draw_max(s, 1) == 0 || draw_inlines(m, s, f));
 }
 
 static bool draw_files(struct make_gsym *m, struct source *s)
 {
-	m->n_files = 2 + draw_most(s, 3);
+	m->n_files = 2 + draw_max(s, 3);
 	m->files = ux_arena_array(m->arena, struct ux_gsym_file_entry, m->n_files);
 	if (!m->files)
 		return false;
@@ -254,14 +254,14 @@ static bool draw_merged(struct make_gsym *m, struct source *s)
 {
 	for (size_t i = 0; i < m->n_functions && s->left.size > 0; i++) {
 		struct ux_gsym_function *f = &m->functions[i];
-		uint32_t *names = ux_arena_array(m->arena, uint32_t, MERGED_MOST);
+		uint32_t *names = ux_arena_array(m->arena, uint32_t, MERGED_MAX);
 		if (!names)
 			return false;
-		f->n_merged = draw_most(s, MERGED_MOST);
+		f->n_merged = draw_max(s, MERGED_MAX);
 		for (size_t k = 0; k < f->n_merged; k++)
 			names[k] = draw_name(s);
 		f->merged = names;
-		if (draw_most(s, 3) == 0)
+		if (draw_max(s, 3) == 0)
 			f->before = (uint32_t)ux_min(f->start, (uint64_t)draw(s, 2));
 	}
 	return true;
@@ -269,17 +269,17 @@ static bool draw_merged(struct make_gsym *m, struct source *s)
 
 enum ux_code make_gsym_draw(struct make_gsym *m, struct ux_arena *arena, struct ux_bytes input)
 {
-	static const uint8_t uuid[UX_GSYM_UUID_MOST] = {0x93, 0xac, 0x61};
+	static const uint8_t uuid[UX_GSYM_UUID_MAX] = {0x93, 0xac, 0x61};
 	struct source s = {input};
-	uint32_t n = 1 + draw_most(&s, FUNCTIONS_MOST - 1);
-	*m = (struct make_gsym){.arena = arena, .swap = draw_most(&s, 1) != 0};
-	m->uuid = ux_bytes(uuid, draw_most(&s, UX_GSYM_UUID_MOST));
+	uint32_t n = 1 + draw_max(&s, FUNCTIONS_MAX - 1);
+	*m = (struct make_gsym){.arena = arena, .swap = draw_max(&s, 1) != 0};
+	m->uuid = ux_bytes(uuid, draw_max(&s, UX_GSYM_UUID_MAX));
 	m->strings = ux_bytes(strings, sizeof(strings));
 	m->functions = ux_arena_array(arena, struct ux_gsym_function, n);
 	if (!m->functions || !draw_files(m, &s))
 		return ux_arena_fail(arena, NULL);
 	/* Gaps of up to 1, 2, 3 or 5 bytes' worth make the address table 1 to 8 wide. */
-	unsigned gap_bytes = draw_most(&s, 3);
+	unsigned gap_bytes = draw_max(&s, 3);
 	uint64_t start = m->base = (uint64_t)draw(&s, 2) << 12;
 	for (uint32_t i = 0; i < n; i++) {
 		start += (uint64_t)draw(&s, gap_bytes) << (gap_bytes == 3 ? 16 : 0);

@@ -105,6 +105,6 @@ void make_profile_sample(struct ux_profile *p, const char *stack, uint32_t threa
 		made(ux_profile_push(p, number, make_location(p, stack, n), &number, NULL));
 		stack += n + (stack[n] == ';');
 	}
-	int64_t values[UX_PROFILE_VALUES_MOST] = {first, second};
+	int64_t values[UX_PROFILE_VALUES_MAX] = {first, second};
 	made(ux_profile_add_sample(p, thread, number, 0, values, NULL));
 }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 enum {
-	STACK_MOST = 1 << 20,
+	STACK_MAX = 1 << 20,
 	MODULES = 512,
 };
 
@@ -95,17 +95,17 @@ static bool read_registers(pid_t tid, struct ux_unwind_thread *t)
 
 static enum ux_code print_stack(struct stopped *s, struct ux_unwind_thread *t, struct ux_error *err)
 {
-	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST];
+	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX];
 	static const char *const ends[] = {"complete", "short", "lost", "limit"};
 	struct ux_read text = {0}, stack = {0};
 	struct ux_unwinder unwinder = {0};
 	enum ux_unwind_end end = UX_UNWIND_COMPLETE;
 	size_t n = 0, i = 0;
-	UX_TRY(ux_proc_read(s->proc.dir, "maps", UX_PROC_MAPS_MOST, &text, err));
+	UX_TRY(ux_proc_read(s->proc.dir, "maps", UX_PROC_MAPS_MAX, &text, err));
 	UX_TRY(ux_proc_maps_parse(text.bytes, &s->maps, err));
 	if (!ux_proc_maps_find(&s->maps, t->stack, &i))
 		return ux_error_set(err, UX_ENOTFOUND, "the stack is not mapped");
-	uint64_t top = ux_min(s->maps.list.data[i].end, t->stack + STACK_MOST);
+	uint64_t top = ux_min(s->maps.list.data[i].end, t->stack + STACK_MAX);
 	UX_TRY(ux_proc_read_memory(&s->proc, t->stack, top, &stack, err));
 	t->bytes = stack.bytes;
 	UX_TRY(ux_unwind(&unwinder, t, stopped_find, s, frames, &n, &end, err));

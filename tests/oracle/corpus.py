@@ -7,7 +7,7 @@ from elfread import Elf
 from targets import Target, build_id
 
 ROOT = Path(__file__).resolve().parent.parent.parent / "corpus"
-LEAST_DEBUG = 150_000  # bytes: smaller debug files have a handful of functions
+MIN_DEBUG = 150_000  # bytes: smaller debug files have a handful of functions
 MODULES = 40           # kernel modules, the largest
 
 
@@ -38,7 +38,7 @@ def _of_package(package, executables):
     """Targets of one debug package; with their executables, where those were fetched too."""
     for size, path in _debug_files(package):
         identity = path.parent.name + path.stem
-        if size < LEAST_DEBUG or not Elf(path).has_lines:
+        if size < MIN_DEBUG or not Elf(path).has_lines:
             continue
         name = f"{_short(package)} {identity[:6]}"
         if identity in executables:

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-	MOST = 64
+	MAX = 64
 };
 
 struct entry {
@@ -20,8 +20,8 @@ struct entry {
 
 struct blobs_mem {
 	struct ux_blobs base;
-	struct entry blobs[MOST];
-	struct entry parts[MOST];
+	struct entry blobs[MAX];
+	struct entry parts[MAX];
 	unsigned fail_in;
 };
 
@@ -44,7 +44,7 @@ static enum ux_code fault(struct blobs_mem *m, struct ux_error *err)
 
 static struct entry *find(struct entry *entries, const char *name)
 {
-	for (size_t i = 0; i < MOST; i++)
+	for (size_t i = 0; i < MAX; i++)
 		if (strcmp(entries[i].name, name) == 0)
 			return &entries[i];
 	return NULL;
@@ -207,7 +207,7 @@ static enum ux_code blob_remove(struct ux_blobs *b, const struct ux_blob_hash *h
 static enum ux_code each(struct entry *entries, ux_blobs_each_fn *fn, void *ctx,
 			 struct ux_error *err)
 {
-	for (size_t i = 0; i < MOST; i++)
+	for (size_t i = 0; i < MAX; i++)
 		if (entries[i].name[0] != '\0')
 			UX_TRY(fn(ctx, entries[i].name, entries[i].age_s, err));
 	return UX_OK;
@@ -227,7 +227,7 @@ static enum ux_code each_part(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ct
 
 static void mem_close(struct ux_blobs *b)
 {
-	for (size_t i = 0; i < MOST; i++) {
+	for (size_t i = 0; i < MAX; i++) {
 		drop(&mem_of(b)->blobs[i]);
 		drop(&mem_of(b)->parts[i]);
 	}
@@ -254,7 +254,7 @@ void blobs_mem_fail(struct ux_blobs *b, unsigned nth)
 size_t blobs_mem_count(const struct ux_blobs *b)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < MOST; i++)
+	for (size_t i = 0; i < MAX; i++)
 		n += mem_of(b)->blobs[i].name[0] != '\0';
 	return n;
 }

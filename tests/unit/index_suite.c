@@ -410,12 +410,12 @@ static bool index_offer(const struct ux_module *m, enum ux_quality *ret)
 	return any;
 }
 
-void index_offers_agree(struct ux_index *ix, const char *ns, size_t least)
+void index_offers_agree(struct ux_index *ix, const char *ns, size_t min)
 {
 	UX_ARENA(arena, 8 << 20);
 	struct ux_module_list all;
 	assert_int_equal(ix->modules.list(ix, ns, 0, 10000, &arena, &all, NULL), UX_OK);
-	assert_in_range(all.n, least, 9999);
+	assert_in_range(all.n, min, 9999);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct ux_module *m = &all.modules[i];
 		struct ux_known known;

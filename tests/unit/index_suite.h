@@ -14,7 +14,7 @@ void index_conforms(struct ux_index *ix);
 
 /* A query says of each module of the namespace, of which there are at least so many, what its
  * candidates say. */
-void index_offers_agree(struct ux_index *ix, const char *ns, size_t least);
+void index_offers_agree(struct ux_index *ix, const char *ns, size_t min);
 
 /* Its parts. */
 void index_modules_conform(struct ux_index *ix);

@@ -384,7 +384,7 @@ static void modules_are_searched_newest_first_with_their_total(struct ux_index *
 	assert_string_equal(some.modules[0].ids[0], "gnu:91");
 	some = newest(ix, &arena, (struct ux_module_search){.base = "reader"}, &total);
 	assert_true(some.n == 1 && total == 1);
-	some = newest(ix, &arena, (struct ux_module_search){.least = UX_QUALITY_LINES}, &total);
+	some = newest(ix, &arena, (struct ux_module_search){.min = UX_QUALITY_LINES}, &total);
 	assert_true(some.n == 2 && total == 2);
 	some = newest(ix, &arena, (struct ux_module_search){.since = 2001}, &total);
 	assert_true(some.n == 2 && total == 2);

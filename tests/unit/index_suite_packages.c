@@ -53,11 +53,11 @@ static void announce_keys(struct ux_index *ix, const char *ns, const char *repos
 }
 
 static struct ux_package_jobs take_as(struct ux_index *ix, const char *ns, const char *worker,
-				      size_t most, unsigned of_host, ux_time now,
+				      size_t max, unsigned of_host, ux_time now,
 				      struct ux_arena *arena, ux_time *ret_next)
 {
 	const struct ux_package_take what = {
-		.worker = worker, .most = most, .lease_s = LEASE_S, .of_host = of_host};
+		.worker = worker, .max = max, .lease_s = LEASE_S, .of_host = of_host};
 	struct ux_package_jobs jobs = {0};
 	assert_int_equal(ix->packages.take(ix, ns, &what, now, arena, &jobs, ret_next, NULL),
 			 UX_OK);
@@ -65,13 +65,13 @@ static struct ux_package_jobs take_as(struct ux_index *ix, const char *ns, const
 }
 
 /* Leases as many as there are; the keys, in order. */
-static const char *take_keys(struct ux_index *ix, const char *ns, size_t most, unsigned of_host,
+static const char *take_keys(struct ux_index *ix, const char *ns, size_t max, unsigned of_host,
 			     ux_time now)
 {
 	static char keys[64];
 	ux_time next = 0;
 	UX_ARENA(arena, 1 << 20);
-	struct ux_package_jobs jobs = take_as(ix, ns, "w", most, of_host, now, &arena, &next);
+	struct ux_package_jobs jobs = take_as(ix, ns, "w", max, of_host, now, &arena, &next);
 	assert_true(jobs.n < sizeof(keys));
 	for (size_t i = 0; i < jobs.n; i++)
 		keys[i] = jobs.items[i].package.key[0];
@@ -171,7 +171,7 @@ static void repositories_are_chosen_by_a_pattern(struct ux_index *ix)
 	announce_keys(ix, "glob", "debian bookworm", "h", "b");
 	assert_int_equal(ux_glob_parse("debian b*", &glob, NULL), UX_OK);
 	const struct ux_package_take what = {
-		.worker = "w", .most = 9, .lease_s = LEASE_S, .of_host = 9, .glob = &glob};
+		.worker = "w", .max = 9, .lease_s = LEASE_S, .of_host = 9, .glob = &glob};
 	assert_int_equal(ix->packages.take(ix, "glob", &what, 1000, &arena, &jobs, &next, NULL),
 			 UX_OK);
 	assert_int_equal(jobs.n, 1);
@@ -265,7 +265,7 @@ static void work_counts_whose_lease_ended_meanwhile(struct ux_index *ix)
 	struct ux_package_jobs first = take_as(ix, "late", "w", 1, 1, 1000, &arena, &next);
 	assert_int_equal(ux_glob_parse("nothing", &none, NULL), UX_OK);
 	const struct ux_package_take what = {
-		.worker = "w", .most = 9, .lease_s = LEASE_S, .of_host = 9, .glob = &none};
+		.worker = "w", .max = 9, .lease_s = LEASE_S, .of_host = 9, .glob = &none};
 	assert_int_equal(ix->packages.take(ix, "late", &what, 5000, &arena, &jobs, &next, NULL),
 			 UX_OK);
 	assert_int_equal(status(ix, "late", 5000, &arena).states[UX_PACKAGE_FAILED].packages, 1);

@@ -33,7 +33,7 @@ static bool script_read(int fd, char *ret)
 	size_t n = 0;
 	bool continued = false;
 	for (;;) {
-		ssize_t got = recv(fd, ret + n, SCRIPT_REQUEST_MOST - 1 - n, 0);
+		ssize_t got = recv(fd, ret + n, SCRIPT_REQUEST_MAX - 1 - n, 0);
 		if (got <= 0)
 			return false;
 		n += (size_t)got;
@@ -92,7 +92,7 @@ void script_open_at(struct script *s, const struct script_step *steps, size_t n,
 	memset(s, 0, sizeof(*s));
 	s->steps = steps;
 	s->n_steps = n;
-	script_must(n > 0 && n <= SCRIPT_STEPS_MOST && pipe(s->stop) == 0);
+	script_must(n > 0 && n <= SCRIPT_STEPS_MAX && pipe(s->stop) == 0);
 	s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool bound = false;
 	for (unsigned port = first; port <= last && !bound; port++) {

@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 enum {
-	SCRIPT_STEPS_MOST = 16,
-	SCRIPT_REQUEST_MOST = 200 << 10,
+	SCRIPT_STEPS_MAX = 16,
+	SCRIPT_REQUEST_MAX = 200 << 10,
 };
 
 /* What the server does with one request. */
@@ -27,7 +27,7 @@ struct script {
 	size_t n_steps, n_done;
 	int listener;
 	uint16_t port;
-	char requests[SCRIPT_STEPS_MOST][SCRIPT_REQUEST_MOST];
+	char requests[SCRIPT_STEPS_MAX][SCRIPT_REQUEST_MAX];
 	int stop[2];
 	pthread_t thread;
 	char url[64];

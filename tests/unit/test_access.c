@@ -180,7 +180,7 @@ static void add_packages(struct world *w)
 	assert_int_equal(ix->packages.announce(ix, "theirs", secret, rows, ux_countof(rows), 1, now,
 					       &announced, NULL),
 			 UX_OK);
-	const struct ux_package_take take = {.worker = "w", .most = 1, .lease_s = 60, .of_host = 1};
+	const struct ux_package_take take = {.worker = "w", .max = 1, .lease_s = 60, .of_host = 1};
 	assert_int_equal(ix->packages.take(ix, "theirs", &take, now, &arena, &jobs, &next, NULL),
 			 UX_OK);
 	const struct ux_package_end end = {.lease = jobs.items[0].lease,

@@ -132,7 +132,7 @@ static void networks_have_what_begins_like_them(void **state)
 		assert_int_equal(ux_networks_add(&list, none[i], &err), UX_EINVAL);
 		assert_non_null(strstr(err.text, "expected"));
 	}
-	while (list.n < UX_NETWORKS_MOST)
+	while (list.n < UX_NETWORKS_MAX)
 		add(&list, "192.0.2.8");
 	assert_int_equal(ux_networks_add(&list, "192.0.2.9", NULL), UX_ELIMIT);
 }

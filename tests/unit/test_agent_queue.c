@@ -86,7 +86,7 @@ static void each_changed_bit_of_a_head_is_noticed(void **state)
 static void a_long_path_is_cut(void **state)
 {
 	(void)state;
-	static char long_path[2 * UX_AGENT_PATH_MOST];
+	static char long_path[2 * UX_AGENT_PATH_MAX];
 	struct ux_out out = {0};
 	struct ux_id id;
 	memset(long_path, 'a', sizeof(long_path) - 1);
@@ -95,7 +95,7 @@ static void a_long_path_is_cut(void **state)
 	assert_int_equal(ux_id_set_add(&m.ids, &id, NULL), UX_OK);
 	ux_agent_message_write_head(&out, &m);
 	assert_int_equal(ux_agent_message_parse(ux_out_bytes(&out), &read, NULL), UX_OK);
-	assert_int_equal(read.path.size, UX_AGENT_PATH_MOST);
+	assert_int_equal(read.path.size, UX_AGENT_PATH_MAX);
 	assert_int_equal(read.gsym.size, 0);
 	ux_out_deinit(&out);
 }

@@ -246,10 +246,10 @@ static void the_least_recently_used_answers_make_room(void **state)
 	(void)state;
 	struct ux_agent_state s;
 	open_state(&s, "http://one");
-	for (uint64_t i = 0; i < UX_AGENT_KNOWN_MOST; i++)
+	for (uint64_t i = 0; i < UX_AGENT_KNOWN_MAX; i++)
 		put_file(&s, i, UX_AGENT_THERE, NOW);
 	assert_int_equal(find_file(&s, 0, NOW), UX_AGENT_THERE);
-	put_file(&s, UX_AGENT_KNOWN_MOST, UX_AGENT_THERE, NOW);
+	put_file(&s, UX_AGENT_KNOWN_MAX, UX_AGENT_THERE, NOW);
 	assert_int_equal(find_file(&s, 0, NOW), UX_AGENT_THERE);
 	assert_int_equal(find_file(&s, 1, NOW), UX_AGENT_UNKNOWN);
 	ux_agent_state_close(&s);
@@ -294,13 +294,13 @@ static void a_number_is_known_to_the_next_process_with_its_time(void **state)
 {
 	(void)state;
 	struct ux_agent_state s, next;
-	const uint64_t most = (UINT64_C(1) << UX_AGENT_NUMBER_BITS) - 1;
+	const uint64_t max = (UINT64_C(1) << UX_AGENT_NUMBER_BITS) - 1;
 	uint64_t number = 1;
 	int64_t at = 1;
 	open_state(&s, "http://one");
 	ux_agent_state_put_number(&s, number_key(&s, "file", 1), 0, NOW);
-	ux_agent_state_put_number(&s, number_key(&s, "file", 2), most, NOW + 5);
-	ux_agent_state_put_number(&s, number_key(&s, "file", 3), most + 1, NOW);
+	ux_agent_state_put_number(&s, number_key(&s, "file", 2), max, NOW + 5);
+	ux_agent_state_put_number(&s, number_key(&s, "file", 3), max + 1, NOW);
 	put_file(&s, 4, UX_AGENT_THERE, NOW);
 	ux_agent_state_close(&s);
 	open_state(&next, "http://one");
@@ -310,7 +310,7 @@ static void a_number_is_known_to_the_next_process_with_its_time(void **state)
 	assert_int_equal(at, NOW);
 	assert_true(ux_agent_state_find_number(&next, number_key(&next, "file", 2), NOW + 60,
 					       &number, &at));
-	assert_true(number == most);
+	assert_true(number == max);
 	assert_int_equal(at, NOW + 5);
 	/* too great, of another kind, of another thing, no number, too old */
 	const struct ux_mapped_key file = file_number(4);

@@ -147,10 +147,10 @@ static void folded_functions_of_dwarf_are_kept(void **state)
 static void no_more_than_the_limit_are_kept_and_none_unless_requested(void **state)
 {
 	(void)state;
-	static char names[2 * UX_ALTERNATIVES_MOST][8];
+	static char names[2 * UX_ALTERNATIVES_MAX][8];
 	struct made m;
 	made_init(&m);
-	for (unsigned i = 0; i < 2 * UX_ALTERNATIVES_MOST; i++) {
+	for (unsigned i = 0; i < 2 * UX_ALTERNATIVES_MAX; i++) {
 		snprintf(names[i], sizeof(names[i]), "f%02u", i);
 		add_symbol(&m, names[i], 0x1100, 0x20, STB_GLOBAL);
 	}
@@ -160,7 +160,7 @@ static void no_more_than_the_limit_are_kept_and_none_unless_requested(void **sta
 	const char *one[1];
 	size_t n = 0;
 	assert_int_equal(ux_gsym_alternatives(&m.reader, 0x1100, one, 1, &n, NULL), UX_OK);
-	assert_int_equal(n, UX_ALTERNATIVES_MOST);
+	assert_int_equal(n, UX_ALTERNATIVES_MAX);
 	assert_string_equal(one[0], "f01");
 	made_deinit(&m);
 	made_init(&m);

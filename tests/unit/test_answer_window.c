@@ -24,8 +24,8 @@ static void an_answer_has_the_same_bytes_with_a_window_and_without(void **state)
 	(void)state;
 	for (size_t i = 0; i < 70; i++) {
 		ux_cleanup(ux_out_deinit) struct ux_out direct = {0}, large = {0};
-		size_t end = UX_ANSWER_WINDOW_LEAST + i * (i < 65 ? 1 : 4001);
-		size_t first = UX_ANSWER_WINDOW_LEAST + i % 64; /* any place in a line */
+		size_t end = UX_ANSWER_WINDOW_MIN + i * (i < 65 ? 1 : 4001);
+		size_t first = UX_ANSWER_WINDOW_MIN + i % 64; /* any place in a line */
 		memset(ux_out_room(&direct, first), 1, first);
 		memset(ux_out_room(&large, first), 1, first);
 		fill(&direct, end, true);
@@ -38,7 +38,7 @@ static void an_answer_has_the_same_bytes_with_a_window_and_without(void **state)
 static void a_small_answer_is_written_itself(void **state)
 {
 	(void)state;
-	struct ux_out window = {0}, to = {.size = UX_ANSWER_WINDOW_LEAST - 1};
+	struct ux_out window = {0}, to = {.size = UX_ANSWER_WINDOW_MIN - 1};
 	assert_ptr_equal(ux_answer_window(&window, &to), &to);
 	to.size++;
 	assert_ptr_equal(ux_answer_window(&window, &to), UX_ANSWER_WINDOW_EXISTS ? &window : &to);

@@ -18,10 +18,10 @@ static void put_gzip(struct ux_out *out, struct ux_bytes content)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
 	assert_non_null(c);
-	size_t most = libdeflate_gzip_compress_bound(c, content.size);
-	uint8_t *to = malloc(most);
+	size_t max = libdeflate_gzip_compress_bound(c, content.size);
+	uint8_t *to = malloc(max);
 	assert_non_null(to);
-	ux_out_put(out, to, libdeflate_gzip_compress(c, content.data, content.size, to, most));
+	ux_out_put(out, to, libdeflate_gzip_compress(c, content.data, content.size, to, max));
 	free(to);
 	libdeflate_free_compressor(c);
 }
@@ -110,7 +110,7 @@ static void a_control_segment_over_its_limit_is_refused_without_its_rest(void **
 	(void)state;
 	struct ux_error err;
 	struct apk a = make_apk(true, "datahash = " HASH "\n", ux_bytes_cstr("data"),
-				UX_APK_HEAD_MOST + 1000);
+				UX_APK_HEAD_MAX + 1000);
 	assert_int_equal(check(&a, ux_out_bytes(&a.file), 4096, &err), UX_ECORRUPT);
 	ux_out_deinit(&a.file);
 }

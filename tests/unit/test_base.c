@@ -487,7 +487,7 @@ static void every_code_point_is_utf8_and_back(void **state)
 {
 	(void)state;
 	for (uint32_t c = 1; c < 0x120000; c++) {
-		char text[UX_UTF8_MOST];
+		char text[UX_UTF8_MAX];
 		size_t n = ux_utf8_encode(c, text), expected = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
 		struct ux_bytes s = ux_bytes(text, n);
 		if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
@@ -761,13 +761,13 @@ static void sorting_by_start_is_sorting(void **state)
 {
 	(void)state;
 	enum {
-		MOST = 3000
+		MAX = 3000
 	};
 	static const uint64_t spreads[] = {1, 7, 1 << 20, UINT64_MAX};
-	static struct item mine[MOST], plain[MOST];
+	static struct item mine[MAX], plain[MAX];
 	uint64_t dice = 1;
 	for (size_t k = 0; k < ux_countof(spreads); k++) {
-		for (size_t n = 0; n <= MOST; n = n * 3 + 1) {
+		for (size_t n = 0; n <= MAX; n = n * 3 + 1) {
 			for (size_t i = 0; i < n; i++) {
 				dice = ux_hash_mix(dice ^ 0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u);
 				mine[i].start = UINT64_MAX - dice % spreads[k];
@@ -790,21 +790,21 @@ static void ascending_runs_are_merged_in_their_order(void **state)
 {
 	(void)state;
 	enum {
-		MOST = 2000
+		MAX = 2000
 	};
-	static struct item mine[MOST], plain[MOST];
+	static struct item mine[MAX], plain[MAX];
 	uint64_t dice = 7;
 	for (size_t runs = 1; runs <= 20; runs++) {
-		for (size_t i = 0; i < MOST; i++) {
-			bool begins = i % (MOST / runs) == 0;
+		for (size_t i = 0; i < MAX; i++) {
+			bool begins = i % (MAX / runs) == 0;
 			dice = ux_hash_mix(dice ^ 0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u);
 			mine[i].start = begins ? dice % 8 : mine[i - 1].start + (dice >> 40) % 3;
 			mine[i].rank = (uint32_t)i;
 		}
 		memcpy(plain, mine, sizeof(mine));
-		ux_sort_by_start(mine, MOST, sizeof(*mine), by_start_and_rank);
-		qsort(plain, MOST, sizeof(*plain), by_start_and_rank);
-		for (size_t i = 0; i < MOST; i++) {
+		ux_sort_by_start(mine, MAX, sizeof(*mine), by_start_and_rank);
+		qsort(plain, MAX, sizeof(*plain), by_start_and_rank);
+		for (size_t i = 0; i < MAX; i++) {
 			assert_true(mine[i].start == plain[i].start);
 			assert_int_equal(mine[i].rank, plain[i].rank);
 		}

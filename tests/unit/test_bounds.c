@@ -28,8 +28,8 @@
 enum {
 	/* Sanitizers take up to ten times the time, that of threads twenty, and keep what was
 	 * freed. */
-	SECONDS_MOST = SANITIZED ? 40 : 4, /* twice of what the costliest takes beside other work */
-	MEMORY_MOST_MB = SANITIZED ? 4096 : 256,
+	SECONDS_MAX = SANITIZED ? 40 : 4, /* twice of what the costliest takes beside other work */
+	MEMORY_MAX_MB = SANITIZED ? 4096 : 256,
 	STOP_AFTER_S = 60, /* of processor time: the kernel ends it */
 	LOOKUPS = 1000,
 };
@@ -57,9 +57,9 @@ static void use(struct ux_bytes file, const char *path)
 	    ux_gsym_verify(&g, &notes, NULL) != UX_OK)
 		exit(2);
 	for (uint64_t i = 0; i < LOOKUPS; i++) {
-		struct ux_frame frames[UX_FRAMES_MOST];
+		struct ux_frame frames[UX_FRAMES_MAX];
 		size_t n = 0;
-		if (ux_gsym_lookup(&g, MAKE_HOSTILE_TEXT + 997 * i, frames, UX_FRAMES_MOST, &n,
+		if (ux_gsym_lookup(&g, MAKE_HOSTILE_TEXT + 997 * i, frames, UX_FRAMES_MAX, &n,
 				   NULL) == UX_ECORRUPT)
 			exit(5);
 	}
@@ -95,8 +95,8 @@ static void check_cost(const char *name, struct ux_bytes file, const char *path)
 	long mb = used.ru_maxrss / 1024;
 	printf("  %s: %.2f s, %ld MB\n", name, took, mb);
 	assert_int_equal(status, 0);
-	assert_true(took <= SECONDS_MOST);
-	assert_true(mb <= MEMORY_MOST_MB);
+	assert_true(took <= SECONDS_MAX);
+	assert_true(mb <= MEMORY_MAX_MB);
 }
 
 static void every_hostile_file_stays_in_its_bounds(void **state)

@@ -19,12 +19,12 @@ static struct ux_out make_bundle(void)
 	return out;
 }
 
-static enum ux_code unpack(struct ux_bytes bundle, uint64_t most, struct ux_out *ret,
+static enum ux_code unpack(struct ux_bytes bundle, uint64_t max, struct ux_out *ret,
 			   struct ux_error *err)
 {
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer p = {.write = collect,
 									 .ctx = ret};
-	return ux_bundle_unpack(&calls, bundle, most, &p, err);
+	return ux_bundle_unpack(&calls, bundle, max, &p, err);
 }
 
 static void what_was_bundled_is_unpacked_under_its_name(void **state)

@@ -43,11 +43,11 @@ static bool number_is_busy(void *ctx, const void *value)
 	return ((const struct number *)value)->busy;
 }
 
-static struct ux_cache make(size_t most, size_t key_size, size_t *evicted)
+static struct ux_cache make(size_t max, size_t key_size, size_t *evicted)
 {
 	struct ux_cache c = {0};
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct number),
-					   .entries_most = most,
+					   .entries_max = max,
 					   .key_size = key_size,
 					   .evict = evicted ? count_eviction : NULL,
 					   .ctx = evicted};
@@ -98,8 +98,8 @@ static void values_over_the_bound_in_bytes_leave(void **state)
 	size_t evicted = 0;
 	struct ux_cache c = {0};
 	const struct ux_cache_opts opts = {.value_size = sizeof(struct number),
-					   .entries_most = 100,
-					   .bytes_most = 1000,
+					   .entries_max = 100,
+					   .bytes_max = 1000,
 					   .evict = count_eviction,
 					   .ctx = &evicted};
 	assert_true(ux_cache_init(&c, &opts));
@@ -126,7 +126,7 @@ static void what_is_in_use_stays(void **state)
 	(void)state;
 	struct ux_cache c = {0};
 	const struct ux_cache_opts opts = {
-		.value_size = sizeof(struct number), .entries_most = 4, .is_busy = number_is_busy};
+		.value_size = sizeof(struct number), .entries_max = 4, .is_busy = number_is_busy};
 	assert_true(ux_cache_init(&c, &opts));
 	for (uint32_t i = 0; i < 200; i++) {
 		put(&c, i, i, 0, UX_CACHE_FOREVER);
@@ -229,7 +229,7 @@ static enum ux_code fill(void *ctx)
 	const size_t *key_size = ctx;
 	struct ux_cache c = {0};
 	const struct ux_cache_opts opts = {
-		.value_size = sizeof(struct number), .entries_most = 20, .key_size = *key_size};
+		.value_size = sizeof(struct number), .entries_max = 20, .key_size = *key_size};
 	enum ux_code code = UX_OK;
 	if (!ux_cache_init(&c, &opts))
 		return UX_ENOMEM;

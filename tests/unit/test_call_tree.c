@@ -100,18 +100,18 @@ static void a_limit_keeps_the_largest_and_loses_no_value(void **state)
 	make_profile_sample(&p, "a!main;a!tiny1;a!x", 0, 4, 0);
 	make_profile_sample(&p, "a!main;a!tiny2", 0, 3, 0);
 	make_profile_sample(&p, "a!main;a!big;a!tiny3", 0, 3, 0);
-	expect_tree(&p, NULL, (struct ux_call_options){.most = 5},
+	expect_tree(&p, NULL, (struct ux_call_options){.max = 5},
 		    "all 100/0 1/0\n main 100/0 1/0\n  big 63/0 1/0\n   deep 60/60 1/1\n"
 		    "   (smaller) 3/3 0/0\n  mid 30/30 0/0\n  (smaller) 7/7 0/0\n");
 	/* Two of the same size: neither is better. */
-	expect_tree(&p, NULL, (struct ux_call_options){.most = 8},
+	expect_tree(&p, NULL, (struct ux_call_options){.max = 8},
 		    "all 100/0 1/0\n main 100/0 1/0\n  big 63/0 1/0\n   deep 60/60 1/1\n"
 		    "   (smaller) 3/3 0/0\n  mid 30/30 0/0\n  tiny1 4/0 0/0\n   x 4/4 0/0\n"
 		    "  (smaller) 3/3 0/0\n");
-	expect_tree(&p, NULL, (struct ux_call_options){.least = 0.1},
+	expect_tree(&p, NULL, (struct ux_call_options){.min = 0.1},
 		    "all 100/0 1/0\n main 100/0 1/0\n  big 63/0 1/0\n   deep 60/60 1/1\n"
 		    "   (smaller) 3/3 0/0\n  mid 30/30 0/0\n  (smaller) 7/7 0/0\n");
-	expect_tree(&p, NULL, (struct ux_call_options){.most = 1},
+	expect_tree(&p, NULL, (struct ux_call_options){.max = 1},
 		    "all 100/0 1/0\n (smaller) 100/100 1/1\n");
 	ux_profile_deinit(&p);
 }
@@ -146,9 +146,9 @@ static void negative_and_missing_values_are_sums_too(void **state)
 	make_profile(&empty, "");
 	make_profile_sample(&p, "a!main;a!less", 0, -5, 0);
 	make_profile_sample(&p, "a!main;a!more", 0, 3, 0);
-	expect_tree(&p, NULL, (struct ux_call_options){.most = 3},
+	expect_tree(&p, NULL, (struct ux_call_options){.max = 3},
 		    "all -2/0\n main -2/0\n  less -5/-5\n  (smaller) 3/3\n");
-	expect_tree(&empty, NULL, (struct ux_call_options){.most = 3}, "all\n");
+	expect_tree(&empty, NULL, (struct ux_call_options){.max = 3}, "all\n");
 	make_profile_sample(&empty, "a!main", 0, 1, 1); /* of which no value is kept */
 	expect_tree(&empty, NULL, (struct ux_call_options){0}, "all\n main\n");
 	ux_profile_deinit(&p);
@@ -192,13 +192,13 @@ static void a_deep_stack_is_no_recursion(void **state)
 	uint32_t stack = 0, location = 0;
 	make_profile_sample(&p, "a!f", 0, 1, 0);
 	location = p.stacks.data[1].location;
-	for (size_t i = 0; i < UX_PROFILE_DEPTH_MOST; i++)
+	for (size_t i = 0; i < UX_PROFILE_DEPTH_MAX; i++)
 		assert_int_equal(ux_profile_push(&p, stack, location, &stack, NULL), UX_OK);
 	assert_int_equal(ux_profile_add_sample(&p, 0, stack, 0, &one, NULL), UX_OK);
 	assert_int_equal(ux_call_tree_make(&t, &p, NULL, &(struct ux_call_options){0}, NULL),
 			 UX_OK);
-	assert_int_equal(t.nodes.size, UX_PROFILE_DEPTH_MOST + 1);
-	assert_int_equal(t.nodes.data[UX_PROFILE_DEPTH_MOST].depth, UX_PROFILE_DEPTH_MOST);
+	assert_int_equal(t.nodes.size, UX_PROFILE_DEPTH_MAX + 1);
+	assert_int_equal(t.nodes.data[UX_PROFILE_DEPTH_MAX].depth, UX_PROFILE_DEPTH_MAX);
 	ux_profile_deinit(&p);
 }
 
@@ -223,7 +223,7 @@ static void frames_have_the_place_where_most_was_measured(void **state)
 	(void)state;
 	struct ux_profile p;
 	ux_cleanup(ux_call_tree_deinit) struct ux_call_tree t = {0};
-	const struct ux_call_options options = {.has_pages = not_of_b, .most = 3};
+	const struct ux_call_options options = {.has_pages = not_of_b, .max = 3};
 	make_profile(&p, "samples/count");
 	make_profile_sample(&p, "a!main;b@50", 0, 6, 0);
 	make_profile_sample(&p, "a!main;a!f|in", 0, 2, 0);
@@ -261,7 +261,7 @@ static void frames_have_the_place_where_most_was_measured(void **state)
 static enum ux_code alloc_tree(void *ctx)
 {
 	const struct ux_profile *p = ctx;
-	struct ux_call_options options = {.most = 5, .threads = true, .has_pages = not_of_b};
+	struct ux_call_options options = {.max = 5, .threads = true, .has_pages = not_of_b};
 	ux_cleanup(ux_call_tree_deinit) struct ux_call_tree t = {0};
 	return ux_call_tree_make(&t, p, p, &options, NULL);
 }

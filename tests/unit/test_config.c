@@ -160,13 +160,13 @@ static void a_line_that_is_too_long_is_refused(void **state)
 	UX_ARENA(arena, 1 << 20);
 	struct ux_error err = UX_ERROR_INIT;
 	struct all all;
-	char text[UX_CONFIG_LINE_MOST + 2];
+	char text[UX_CONFIG_LINE_MAX + 2];
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	memcpy(text, "text = ", 7);
 	assert_int_equal(parse(text, &all, &arena, &err), UX_EINVAL);
 	assert_non_null(strstr(err.text, "f.conf:1:"));
-	text[UX_CONFIG_LINE_MOST] = '\0';
+	text[UX_CONFIG_LINE_MAX] = '\0';
 	assert_int_equal(parse(text, &all, &arena, NULL), UX_OK);
 }
 

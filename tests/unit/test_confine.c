@@ -242,7 +242,7 @@ static void a_confined_process_has_its_limits(void **state)
 	(void)state;
 	static const struct {
 		const char *name;
-		unsigned long most; /* ULONG_MAX: unlimited */
+		unsigned long max; /* ULONG_MAX: unlimited */
 	} limits[] = {
 		{"Max core file size", 0},
 		{"Max open files", 0},
@@ -259,7 +259,7 @@ static void a_confined_process_has_its_limits(void **state)
 		char want[64], have[64], *rest = NULL;
 		const char *line = fact_of(pid, "limits", limits[i].name);
 		unsigned long soft = strtoul(line, &rest, 10), hard = strtoul(rest, NULL, 10);
-		snprintf(want, sizeof(want), "%lu %lu", limits[i].most, limits[i].most);
+		snprintf(want, sizeof(want), "%lu %lu", limits[i].max, limits[i].max);
 		snprintf(have, sizeof(have), "%lu %lu", rest == line ? ULONG_MAX : soft,
 			 rest == line ? ULONG_MAX : hard);
 		assert_string_equal(have, want);

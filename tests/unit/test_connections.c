@@ -221,7 +221,7 @@ static void what_was_fast_before_does_not_count(void **state)
 static void memory_that_is_short_is_taken_from_the_slow(void **state)
 {
 	(void)state;
-	struct ux_http_memory memory = {.used = 26, .most = 100};
+	struct ux_http_memory memory = {.used = 26, .max = 100};
 	struct ux_connections *c = NULL;
 	int fds[2], other[2];
 	char byte = 'x';

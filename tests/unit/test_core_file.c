@@ -137,7 +137,7 @@ static void damage_is_reported(void **state)
 static void too_many_files_are_refused(void **state)
 {
 	(void)state;
-	size_t n = UX_CORE_MODULES_MOST + 1;
+	size_t n = UX_CORE_MODULES_MAX + 1;
 	struct mapping *maps = test_calloc(n, sizeof(*maps));
 	for (size_t i = 0; i < n; i++)
 		maps[i] = (struct mapping){0x10000 + i, 0x10001 + i, 0, "x"};

@@ -265,11 +265,11 @@ static void several_addresses_of_a_line_are_frames_up_to_a_limit(void **state)
 	struct ux_crash_reader r = {0};
 	struct ux_crash_line line;
 	size_t n = 0;
-	for (int i = 0; i <= UX_CRASH_FRAMES_MOST; i++)
+	for (int i = 0; i <= UX_CRASH_FRAMES_MAX; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%#x ", i + 1);
 	struct ux_bytes left = ux_bytes(text, n), whole;
 	assert_true(ux_crash_next(&r, &left, &whole, &line));
-	assert_int_equal(line.n, UX_CRASH_FRAMES_MOST);
+	assert_int_equal(line.n, UX_CRASH_FRAMES_MAX);
 	assert_true(line.more);
 	assert_int_equal(line.frames[1].offset, 2);
 }
@@ -277,7 +277,7 @@ static void several_addresses_of_a_line_are_frames_up_to_a_limit(void **state)
 static void a_line_over_the_limit_has_no_frames_and_is_passed_over(void **state)
 {
 	(void)state;
-	static char text[UX_CRASH_LINE_MOST + 64];
+	static char text[UX_CRASH_LINE_MAX + 64];
 	static const char tail[] = " gnu:" ID " 0x10\n0x20\n";
 	memset(text, ' ', sizeof(text));
 	memcpy(text + sizeof(text) - sizeof(tail) + 1, tail, sizeof(tail) - 1);
@@ -472,7 +472,7 @@ static void read_all(struct ux_bytes text, void *ctx)
 	size_t sum = 0;
 	(void)ctx;
 	while (ux_crash_next(&r, &left, &whole, &line)) {
-		assert_true(line.n <= UX_CRASH_FRAMES_MOST);
+		assert_true(line.n <= UX_CRASH_FRAMES_MAX);
 		sum += whole.size;
 	}
 	assert_int_equal(sum, text.size);

@@ -39,12 +39,12 @@ static void add(struct ux_out *package, const char *name, const struct made *fil
 	add((package), (name), (const struct made[]){__VA_ARGS__}, \
 	    sizeof((const struct made[]){__VA_ARGS__}) / sizeof(struct made))
 
-static enum ux_code unpack(struct ux_bytes package, uint64_t most, struct ux_out *pack,
+static enum ux_code unpack(struct ux_bytes package, uint64_t max, struct ux_out *pack,
 			   struct ux_error *err)
 {
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer p = {.write = collect,
 									 .ctx = pack};
-	return ux_bundle_unpack(&calls, package, most, &p, err);
+	return ux_bundle_unpack(&calls, package, max, &p, err);
 }
 
 /* The files of the package as "PATH=CONTENT;", sorted. */

@@ -167,11 +167,11 @@ static uint64_t cpu_ns(void)
 /* A sanitizer takes ten times as long. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum {
-	NAME_NS_MOST = 100000000
+	NAME_NS_MAX = 100000000
 };
 #else
 enum {
-	NAME_NS_MOST = 10000000
+	NAME_NS_MAX = 10000000
 };
 #endif
 
@@ -184,15 +184,14 @@ static void expect_end(const struct ux_out *name)
 	struct ux_demangle_how how = {UX_DEMANGLE_FULL, UX_SCHEME_ALL, /* llvm= */ false};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	uint64_t best = UINT64_MAX;
-	for (int i = 0; i < TRIES && best > NAME_NS_MOST; i++) {
+	for (int i = 0; i < TRIES && best > NAME_NS_MAX; i++) {
 		uint64_t start = cpu_ns();
 		ux_out_reset(&out);
-		assert_true(ux_demangle_steps(ux_out_bytes(name), &how, &out) <=
-			    UX_NAME_STEPS_MOST);
+		assert_true(ux_demangle_steps(ux_out_bytes(name), &how, &out) <= UX_NAME_STEPS_MAX);
 		best = ux_min(best, cpu_ns() - start);
 	}
-	assert_true(out.size <= UX_DEMANGLE_TEXT_MOST + name->size);
-	if (best > NAME_NS_MOST)
+	assert_true(out.size <= UX_DEMANGLE_TEXT_MAX + name->size);
+	if (best > NAME_NS_MAX)
 		fail_msg("%" PRIu64 " ns: %.*s", best, (int)name->size, name->data);
 }
 

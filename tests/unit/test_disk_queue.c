@@ -39,7 +39,7 @@ static struct ux_disk_queue *open_with(uint64_t bytes, unsigned lanes, bool drop
 	struct ux_error err = UX_ERROR_INIT;
 	const struct ux_disk_queue_options options = {.dir = folder,
 						      .suffix = ".pb.gz",
-						      .bytes_most = bytes,
+						      .bytes_max = bytes,
 						      .lanes = lanes,
 						      .drops_oldest = drops_oldest};
 	if (ux_disk_queue_open(&q, &options, &err) != UX_OK)
@@ -202,7 +202,7 @@ static void one_process_at_a_time_has_the_folder(void **state)
 	(void)state;
 	struct ux_disk_queue *q = open_queue(ROOM, 1), *other = NULL;
 	const struct ux_disk_queue_options options = {
-		.dir = folder, .suffix = ".pb.gz", .bytes_most = ROOM, .lanes = 1};
+		.dir = folder, .suffix = ".pb.gz", .bytes_max = ROOM, .lanes = 1};
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_disk_queue_open(&other, &options, &err), UX_ECONFLICT);
 	ux_disk_queue_close(q);

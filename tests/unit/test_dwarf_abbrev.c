@@ -118,8 +118,8 @@ static void step_tells_how_entry_of_short_code_is_passed(void **state)
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
 	const struct ux_dwarf_step *s = table.steps;
-	assert_int_equal(table.n_steps, UX_DWARF_STEPS_LEAST);
-	for (unsigned code = 6; code < UX_DWARF_STEPS_LEAST; code++)
+	assert_int_equal(table.n_steps, UX_DWARF_STEPS_MIN);
+	for (unsigned code = 6; code < UX_DWARF_STEPS_MIN; code++)
 		assert_int_equal(s[code].flags, UX_STEP_LOOSE);
 	assert_int_equal(s[0].size, 1);
 	assert_int_equal(s[0].depth, -1);
@@ -268,7 +268,7 @@ static void steps_are_for_dense_codes_in_order(void **state)
 		MAKE_ABBREV(&m, code, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
-	assert_int_equal(table.n_steps, UX_DWARF_STEPS_LEAST);
+	assert_int_equal(table.n_steps, UX_DWARF_STEPS_MIN);
 	ASSEMBLER(many);
 	for (unsigned code = 1; code <= 150; code++)
 		MAKE_ABBREV(&many, code, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
@@ -665,13 +665,13 @@ static void declarations_are_dropped_before_their_programs_fill_the_memory(void 
 	assert_parsed_alike(&small, layout64, false, &buffers);
 	size_t words = buffers.words.size, known = buffers.known->map.size;
 	assert_int_equal(known, 4); /* all but that with a constant of 0 in front of its end */
-	while (buffers.words.size <= UX_DWARF_KNOWN_WORDS_MOST)
+	while (buffers.words.size <= UX_DWARF_KNOWN_WORDS_MAX)
 		assert_true(ux_dwarf_word_vec_append(&buffers.words, 0));
 	assert_parsed_alike(&small, layout64, false, &buffers);
 	assert_int_equal(buffers.words.size, words);
 	assert_int_equal(buffers.known->map.size, known);
 	/* of different declarations only so many are kept */
-	for (unsigned i = 0; i <= UX_DWARF_KNOWN_MOST / 32; i++) {
+	for (unsigned i = 0; i <= UX_DWARF_KNOWN_MAX / 32; i++) {
 		ASSEMBLER(m);
 		for (unsigned code = 1; code <= 100; code++)
 			MAKE_ABBREV(&m, code, DW_TAG_variable, false,
@@ -679,7 +679,7 @@ static void declarations_are_dropped_before_their_programs_fill_the_memory(void 
 		make_table_end(&m);
 		assert_parsed_alike(&m, layout64, false, &buffers);
 	}
-	assert_int_equal(buffers.known->map.size, UX_DWARF_KNOWN_MOST);
+	assert_int_equal(buffers.known->map.size, UX_DWARF_KNOWN_MAX);
 }
 
 static enum ux_code parse_into_with_failures(void *ctx)

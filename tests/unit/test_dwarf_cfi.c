@@ -118,12 +118,12 @@ static void damaged_instructions_are_an_error(void **state)
 	assert_non_null(strstr(RULES(LO, 0x3f), "unknown instruction 0x3f"));
 	assert_non_null(strstr(RULES(LO, 0x0f, 100, 0x30), "corrupt"));
 	assert_non_null(strstr(RULES(LO, 0x0f, 1, 0x30, 0x0e, 8), "not a register and an offset"));
-	uint8_t deep[UX_CFI_REMEMBERED_MOST + 1];
+	uint8_t deep[UX_CFI_REMEMBERED_MAX + 1];
 	memset(deep, 0x0a, sizeof(deep));
 	assert_non_null(strstr(rules_of(deep, sizeof(deep), LO), "too many nested"));
-	uint8_t *many = calloc(UX_CFI_STEPS_MOST + 1, 1);
+	uint8_t *many = calloc(UX_CFI_STEPS_MAX + 1, 1);
 	assert_non_null(many);
-	assert_non_null(strstr(rules_of(many, UX_CFI_STEPS_MOST + 1, LO), "instructions"));
+	assert_non_null(strstr(rules_of(many, UX_CFI_STEPS_MAX + 1, LO), "instructions"));
 	free(many);
 }
 

@@ -705,7 +705,7 @@ static void nesting_past_the_limit_is_flattened(void **state)
 	assert_int_equal(r.code.inlines.size, 1002);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_int_equal(r.code.inlines.data[i].depth,
-				 ux_min(i + 1, (unsigned)UX_DWARF_NEST_MOST));
+				 ux_min(i + 1, (unsigned)UX_DWARF_NEST_MAX));
 	assert_int_equal(r.code.inlines.data[1000].depth, 1);
 	assert_int_equal(r.code.inlines.data[1001].depth, 1);
 	assert_int_equal(r.code.owners.data[1001], 1);

@@ -500,7 +500,7 @@ static void type_that_declares_itself_ends(void **state)
 	reading_of(&r, &m);
 	assert_int_equal(read_code(&r), UX_OK);
 	assert_string_equal(name_of(&r, 0), "(anonymous struct)::f");
-	assert_true(strlen(name_of(&r, 1)) < UX_DWARF_QUALIFIED_MOST);
+	assert_true(strlen(name_of(&r, 1)) < UX_DWARF_QUALIFIED_MAX);
 }
 
 static void deep_scopes_are_named_as_far_as_they_are_read(void **state)
@@ -521,10 +521,10 @@ static void deep_scopes_are_named_as_far_as_they_are_read(void **state)
 static void names_that_would_be_too_long_stay_short(void **state)
 {
 	(void)state;
-	char *name = malloc(UX_DWARF_QUALIFIED_MOST);
+	char *name = malloc(UX_DWARF_QUALIFIED_MAX);
 	assert_non_null(name);
-	memset(name, 'n', UX_DWARF_QUALIFIED_MOST - 1);
-	for (size_t size = UX_DWARF_QUALIFIED_MOST - 4; size < UX_DWARF_QUALIFIED_MOST; size++) {
+	memset(name, 'n', UX_DWARF_QUALIFIED_MAX - 1);
+	for (size_t size = UX_DWARF_QUALIFIED_MAX - 4; size < UX_DWARF_QUALIFIED_MAX; size++) {
 		MODULE(m, r);
 		name[size] = '\0';
 		begin_unit(&m, DW_LANG_C_plus_plus);
@@ -537,7 +537,7 @@ static void names_that_would_be_too_long_stay_short(void **state)
 		assert_int_equal(read_code(&r), UX_OK);
 		size_t whole = size + strlen("::f");
 		assert_int_equal(strlen(name_of(&r, 0)),
-				 whole < UX_DWARF_QUALIFIED_MOST ? whole : 1);
+				 whole < UX_DWARF_QUALIFIED_MAX ? whole : 1);
 		name[size] = 'n';
 	}
 	free(name);
@@ -561,11 +561,11 @@ static void made_names_are_bounded_by_the_unit(void **state)
 	end_unit(&m);
 	reading_of(&r, &m);
 	assert_int_equal(read_code(&r), UX_OK);
-	uint64_t most = UX_DWARF_QUALIFIED_MOST +
-			UX_DWARF_QUALIFIED_EACH * (r.ctx.unit->end - r.ctx.unit->off);
+	uint64_t max = UX_DWARF_QUALIFIED_MAX +
+		       UX_DWARF_QUALIFIED_EACH * (r.ctx.unit->end - r.ctx.unit->off);
 	for (size_t i = 0; i < ux_countof(f); i++)
 		assert_int_equal(strlen(name_of(&r, (uint32_t)i)),
-				 i < most / 4004 ? sizeof(name) - 1 + 3 : 1);
+				 i < max / 4004 ? sizeof(name) - 1 + 3 : 1);
 }
 
 static void search_that_costs_too_much_leaves_names_short(void **state)

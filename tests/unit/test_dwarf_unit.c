@@ -557,7 +557,7 @@ static void entry_that_others_refer_to_is_at_most_16_kib(void **state)
 	(void)state;
 	for (size_t extra = 0; extra < 2; extra++) {
 		MODULE(m, r);
-		size_t n = UX_DWARF_DIE_MOST - 6 + extra; /* code, length, name */
+		size_t n = UX_DWARF_DIE_MAX - 6 + extra; /* code, length, name */
 		uint8_t *zeros = calloc(1, n);
 		make_form_unit(&m, DW_FORM_block2, (struct make_value){.bytes = {zeros, n}});
 		free(zeros);
@@ -566,7 +566,7 @@ static void entry_that_others_refer_to_is_at_most_16_kib(void **state)
 		reading_of(&r, &m);
 		struct ux_dwarf_die die;
 		enum ux_code code = ux_dwarf_die_at(&r.ctx, r.ctx.first_child, &die, NULL);
-		assert_int_equal(code, n + 5 <= UX_DWARF_DIE_MOST ? UX_OK : UX_ELIMIT);
+		assert_int_equal(code, n + 5 <= UX_DWARF_DIE_MAX ? UX_OK : UX_ELIMIT);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "make_elf.h"
 
 enum {
-	LOAD_MOST = 1 << 20,
+	LOAD_MAX = 1 << 20,
 	VARIANTS = 8,
 };
 
@@ -132,7 +132,7 @@ static void contents_come_out_as_they_went_in(void **state)
 		struct ux_content content = {0};
 		const struct ux_elf_section *s = ux_elf_section_find(&elf, ".text");
 		assert_false(ux_elf_section_compressed(&elf, s));
-		assert_int_equal(ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, NULL),
+		assert_int_equal(ux_elf_section_load(&elf, s, LOAD_MAX, NULL, &content, NULL),
 				 UX_OK);
 		assert_true(ux_bytes_eq(content.bytes, UX_STR("0123456789abcdef")));
 		assert_null(content.owned);
@@ -140,7 +140,7 @@ static void contents_come_out_as_they_went_in(void **state)
 			s = ux_elf_section_find(&elf, packed[i]);
 			assert_true(ux_elf_section_compressed(&elf, s));
 			assert_int_equal(
-				ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, NULL),
+				ux_elf_section_load(&elf, s, LOAD_MAX, NULL, &content, NULL),
 				UX_OK);
 			assert_true(ux_bytes_eq(content.bytes, prose()));
 			assert_ptr_equal(content.owned, content.bytes.data);
@@ -377,12 +377,12 @@ static void lying_sizes_are_corrupt_and_big_ones_over_the_limit(void **state)
 		struct make_elf m;
 		make_elf_init(&m, 64, false);
 		make_elf_packed(&m, s, forms[i], 4001);
-		expect_load(&m, LOAD_MOST, UX_ECORRUPT,
+		expect_load(&m, LOAD_MAX, UX_ECORRUPT,
 			    "section .zdebug_x+0x0: inflates to less than the 4001 bytes of its "
 			    "header");
 		make_elf_init(&m, 64, true);
 		make_elf_packed(&m, s, forms[i], 3999);
-		expect_load(&m, LOAD_MOST, UX_ECORRUPT, more[i]);
+		expect_load(&m, LOAD_MAX, UX_ECORRUPT, more[i]);
 		make_elf_init(&m, 64, true);
 		make_elf_packed(&m, s, forms[i], 4000);
 		expect_load(&m, 3999, UX_ELIMIT,
@@ -449,18 +449,18 @@ static void a_damaged_stream_is_corrupt(void **state)
 	make_elf_section(
 		&m, (struct make_section){.name = ".zdebug_a",
 					  .content = UX_STR("ZLIB\0\0\0\0\0\0\0\4no zlib at all")});
-	expect_load(&m, LOAD_MOST, UX_ECORRUPT, "section .zdebug_a+0xc: not a valid zlib stream");
+	expect_load(&m, LOAD_MAX, UX_ECORRUPT, "section .zdebug_a+0xc: not a valid zlib stream");
 	make_elf_init(&m, 64, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	make_elf_section(&m, (struct make_section){.name = ".debug_a",
 						   .flags = SHF_COMPRESSED,
 						   .content = UX_STR("\1\0\0\0")});
-	expect_load(&m, LOAD_MOST, UX_ECORRUPT,
+	expect_load(&m, LOAD_MAX, UX_ECORRUPT,
 		    "section .debug_a+0x4: ends too early: 4 bytes expected, 0 found");
 	make_elf_init(&m, 32, true);
 	make_elf_section(&m, (struct make_section){.name = ".debug_a",
 						   .flags = SHF_COMPRESSED,
 						   .content = UX_STR("\0\0\0\7\0\0\0\0\0\0\0\1")});
-	expect_load(&m, LOAD_MOST, UX_EUNSUPPORTED,
+	expect_load(&m, LOAD_MAX, UX_EUNSUPPORTED,
 		    "section .debug_a+0x0: compression type 7, expected 1 (zlib) or 2 (zstd)");
 }
 
@@ -603,7 +603,7 @@ static enum ux_code read_all(struct ux_bytes file, struct ux_error *err)
 	for (size_t i = 0; i < elf.n_sections; i++) {
 		const struct ux_elf_section *s = &elf.sections[i];
 		ux_cleanup(ux_content_free) struct ux_content content = {0};
-		UX_TRY(ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, err));
+		UX_TRY(ux_elf_section_load(&elf, s, LOAD_MAX, NULL, &content, err));
 		struct ux_elf_symbols symbols;
 		struct ux_elf_notes notes;
 		if (s->type == SHT_SYMTAB || s->type == SHT_DYNSYM) {

@@ -19,10 +19,10 @@ static struct ux_bytes prose(void)
 	return ux_bytes(text, sizeof(text));
 }
 
-static enum ux_code inflate(struct ux_bytes packed, uint64_t most, struct ux_error *err)
+static enum ux_code inflate(struct ux_bytes packed, uint64_t max, struct ux_error *err)
 {
 	ux_cleanup(ux_content_free) struct ux_content content = {0};
-	UX_TRY(ux_xz_inflate(packed, ".gnu_debugdata", most, &content, err));
+	UX_TRY(ux_xz_inflate(packed, ".gnu_debugdata", max, &content, err));
 	assert_true(ux_bytes_eq(content.bytes, prose()));
 	return UX_OK;
 }

@@ -159,7 +159,7 @@ static void a_damaged_note_is_no_missing_id(void **state)
 static void a_gnu_id_of_any_length_is_bounded(void **state)
 {
 	(void)state;
-	uint8_t many[UX_ID_GNU_MOST + 1] = {0};
+	uint8_t many[UX_ID_GNU_MAX + 1] = {0};
 	struct ux_out out = {.swap = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
 	make_note(&out, "GNU", NT_GNU_BUILD_ID, ux_bytes(many, sizeof(many)), 4);
 	struct ux_error err = UX_ERROR_INIT;

@@ -9,7 +9,7 @@
 #include "make_elf.h"
 
 enum {
-	LOAD_MOST = 1 << 20,
+	LOAD_MAX = 1 << 20,
 	TEXT = 1, /* sections */
 	DEBUG = 2,
 	RELOCS = 3,
@@ -118,7 +118,7 @@ static enum ux_code load(struct ux_bytes file, struct ux_content *ret, struct ux
 	const struct ux_elf_section *s = ux_elf_section_find(&elf, ".debug_x");
 	if (!s)
 		return ux_error_set(err, UX_ENOTFOUND, "no .debug_x");
-	return ux_elf_section_load_relocated(&elf, s, LOAD_MOST, NULL, ret, loss, err);
+	return ux_elf_section_load_relocated(&elf, s, LOAD_MAX, NULL, ret, loss, err);
 }
 
 /* The number of n bytes at off of what .debug_x became; loss must be empty. */
@@ -432,9 +432,9 @@ static void the_file_itself_is_never_written(void **state)
 		assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 		assert_true(ux_elf_section_has_relocs(&elf, &elf.sections[DEBUG]));
 		assert_false(ux_elf_section_has_relocs(&elf, &elf.sections[TEXT]));
-		assert_int_equal(ux_elf_section_load_relocated(&elf, &elf.sections[DEBUG],
-							       LOAD_MOST, i == 0 ? NULL : &spill,
-							       &content, &loss, NULL),
+		assert_int_equal(ux_elf_section_load_relocated(&elf, &elf.sections[DEBUG], LOAD_MAX,
+							       i == 0 ? NULL : &spill, &content,
+							       &loss, NULL),
 				 UX_OK);
 		assert_int_equal(content.spilled, i == 1);
 		assert_memory_equal(content.bytes.data, &f_pc, 8);
@@ -584,7 +584,7 @@ static void tables_that_overlap_are_refused(void **state)
 	struct ux_elf twice = elf;
 	twice.sections = many;
 	twice.n_sections = ux_countof(many);
-	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
+	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MAX, NULL,
 						       &content, &loss, &err),
 			 UX_ECORRUPT);
 	assert_string_equal(err.text, "overlaps other tables of relocations");
@@ -609,12 +609,12 @@ static void a_second_symbol_table_is_refused(void **state)
 	struct ux_elf twice = elf;
 	twice.sections = many;
 	twice.n_sections = ux_countof(many);
-	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
+	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MAX, NULL,
 						       &content, &loss, &err),
 			 UX_OK);
 	ux_content_free(&content);
 	many[SYMTAB + 2].link = SYMTAB + 1;
-	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
+	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MAX, NULL,
 						       &content, &loss, &err),
 			 UX_ECORRUPT);
 	assert_string_equal(err.text, "its symbol table, section 6, is not the one used before");

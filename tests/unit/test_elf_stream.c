@@ -12,7 +12,7 @@
 
 enum {
 	LENGTH = 70000, /* over two windows of deflate */
-	LOAD_MOST = 1 << 20,
+	LOAD_MAX = 1 << 20,
 };
 
 /* Text that compresses, but not to nothing. */
@@ -35,7 +35,7 @@ static enum ux_code read_in_parts(const struct ux_elf *elf, const struct ux_elf_
 	uint64_t size = 0;
 	struct ux_section_bytes stored;
 	UX_TRY(ux_elf_section_bytes(elf, section, &stored, err));
-	UX_TRY(ux_section_stream_open(&stored, LOAD_MOST, &stream, &size, err));
+	UX_TRY(ux_section_stream_open(&stored, LOAD_MAX, &stream, &size, err));
 	enum ux_code code = UX_OK;
 	uint64_t at = 0;
 	do {
@@ -74,7 +74,7 @@ static void parts_of_any_size_make_the_whole(void **state)
 /* What the stream says of an input must be what the whole says. */
 static void same_as_whole(struct ux_bytes file, void *ctx)
 {
-	static uint8_t got[LOAD_MOST];
+	static uint8_t got[LOAD_MAX];
 	struct ux_elf elf;
 	size_t part = *(const size_t *)ctx;
 	if (ux_elf_open(&elf, file, NULL) != UX_OK)
@@ -82,7 +82,7 @@ static void same_as_whole(struct ux_bytes file, void *ctx)
 	const struct ux_elf_section *s = ux_elf_section_find(&elf, ".debug_info");
 	if (s && ux_elf_section_compressed(&elf, s)) {
 		struct ux_content whole = {0};
-		enum ux_code code = ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &whole, NULL);
+		enum ux_code code = ux_elf_section_load(&elf, s, LOAD_MAX, NULL, &whole, NULL);
 		enum ux_code mine = read_in_parts(&elf, s, part, got, NULL);
 		if (mine != UX_EUNSUPPORTED) /* zstd */
 			assert_int_equal(mine, code);
@@ -191,12 +191,12 @@ static void want_of_memory_is_said(void **state)
 	make_elf_deinit(&m);
 }
 
-static enum ux_code open_stream(const struct ux_elf *elf, size_t section, uint64_t most,
+static enum ux_code open_stream(const struct ux_elf *elf, size_t section, uint64_t max,
 				struct ux_section_stream **ret, uint64_t *ret_size)
 {
 	struct ux_section_bytes stored;
 	UX_TRY(ux_elf_section_bytes(elf, &elf->sections[section], &stored, NULL));
-	return ux_section_stream_open(&stored, most, ret, ret_size, NULL);
+	return ux_section_stream_open(&stored, max, ret, ret_size, NULL);
 }
 
 static void other_sections_are_no_streams(void **state)
@@ -213,8 +213,8 @@ static void other_sections_are_no_streams(void **state)
 	make_elf_packed(&m, (struct make_section){.name = ".c", .content = prose()}, MAKE_ZLIB,
 			LENGTH);
 	assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
-	assert_int_equal(open_stream(&elf, 1, LOAD_MOST, &stream, &size), UX_EUNSUPPORTED);
-	assert_int_equal(open_stream(&elf, 2, LOAD_MOST, &stream, &size), UX_EUNSUPPORTED);
+	assert_int_equal(open_stream(&elf, 1, LOAD_MAX, &stream, &size), UX_EUNSUPPORTED);
+	assert_int_equal(open_stream(&elf, 2, LOAD_MAX, &stream, &size), UX_EUNSUPPORTED);
 	assert_int_equal(open_stream(&elf, 3, LENGTH - 1, &stream, &size), UX_ELIMIT);
 	assert_null(stream);
 	assert_null(ux_section_stream_close(NULL));
@@ -246,7 +246,7 @@ static void pages_of_a_mapped_file_are_given_back_while_it_is_inflated(void **st
 	enum {
 		BYTES = 5 << 20, /* that do not compress: several parts whose pages go together */
 		PART = 100000,
-		LEFT_MOST = 5 << 19,
+		LEFT_MAX = 5 << 19,
 	};
 	(void)state;
 	uint8_t *noise = malloc(BYTES), *got = malloc(PART);
@@ -287,7 +287,7 @@ static void pages_of_a_mapped_file_are_given_back_while_it_is_inflated(void **st
 			assert_int_equal(ux_section_stream_read(stream, got, n, NULL), UX_OK);
 			assert_memory_equal(got, noise + at, n);
 		}
-		assert_int_equal(resident(file.bytes.data) > LEFT_MOST, !mapped);
+		assert_int_equal(resident(file.bytes.data) > LEFT_MAX, !mapped);
 		ux_section_stream_close(stream);
 		ux_elf_close(&elf);
 		ux_file_unmap(&file);

@@ -284,12 +284,12 @@ static void calls_that_lead_in_circles_end(void **state)
 	make_cubin_sequence_end(m, 0x80);
 	make_cubin_lines_end(m);
 	extract_gpu(&g);
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t n = 0;
 	uint64_t pc = m->elf.sections.data[a].off;
-	assert_int_equal(ux_gsym_lookup(&g.made.reader, pc, frames, UX_FRAMES_MOST, &n, NULL),
+	assert_int_equal(ux_gsym_lookup(&g.made.reader, pc, frames, UX_FRAMES_MAX, &n, NULL),
 			 UX_OK);
-	assert_int_equal(n, UX_FRAMES_MOST);
+	assert_int_equal(n, UX_FRAMES_MAX);
 	assert_string_equal(at_off(&g, a, 0x30), "a k.cu:4");
 	end(&g);
 }

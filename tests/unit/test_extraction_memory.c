@@ -41,7 +41,7 @@ static void a_total_that_is_too_small_is_what_one_extraction_needs(void **state)
 
 struct shared {
 	struct ux_extraction_memory *m;
-	_Atomic uint64_t used, most;
+	_Atomic uint64_t used, max;
 	atomic_uint seed;
 };
 
@@ -54,8 +54,8 @@ static void *extract_often(void *ctx)
 		/* from nothing to more than there is */
 		uint64_t part = ux_extraction_memory_take(s->m, (uint64_t)(x >> 8) % (60u << 20));
 		uint64_t used = atomic_fetch_add(&s->used, part) + part;
-		uint64_t most = atomic_load(&s->most);
-		while (used > most && !atomic_compare_exchange_weak(&s->most, &most, used))
+		uint64_t max = atomic_load(&s->max);
+		while (used > max && !atomic_compare_exchange_weak(&s->max, &max, used))
 			;
 		atomic_fetch_sub(&s->used, part);
 		ux_extraction_memory_give(s->m, part);
@@ -73,7 +73,7 @@ static void threads_never_have_more_than_the_total_and_all_get_theirs(void **sta
 		assert_int_equal(pthread_create(&threads[i], NULL, extract_often, &s), 0);
 	for (size_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	assert_true(s.most > 0 && s.most <= TOTAL);
+	assert_true(s.max > 0 && s.max <= TOTAL);
 	ux_extraction_memory_free(s.m);
 }
 

@@ -183,7 +183,7 @@ static void a_child_that_cannot_start_is_tried_again(void **state)
 	UX_ARENA(arena, 1 << 20);
 	int64_t number = add(s, UX_STR("\177ELF"), UX_KIND_EXECUTABLE);
 	struct ux_extractor *x = extractor(s, "/nowhere/unhex");
-	for (unsigned i = 1; i <= UX_EXTRACTOR_ATTEMPTS_MOST; i++) {
+	for (unsigned i = 1; i <= UX_EXTRACTOR_ATTEMPTS_MAX; i++) {
 		assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_PENDING);
 		assert_true(ux_extractor_step(x));
 		assert_false(ux_extractor_step(x)); /* later */
@@ -207,7 +207,7 @@ static void a_job_whose_attempts_never_end_is_set_aside(void **state)
 	assert_int_equal(ux_file_map("/proc/self/exe", &self, NULL), UX_OK);
 	int64_t number = add(s, self.bytes, UX_KIND_EXECUTABLE);
 	ux_file_unmap(&self);
-	for (int i = 0; i < 2 * UX_EXTRACTOR_ATTEMPTS_MOST; i++) {
+	for (int i = 0; i < 2 * UX_EXTRACTOR_ATTEMPTS_MAX; i++) {
 		assert_int_equal(ix->jobs.take(ix, UX_JOB_EXTRACT, "gone", ux_store_now(&s->store),
 					       3600, &arena, &job, NULL),
 				 UX_OK);
@@ -292,7 +292,7 @@ static void the_job_at_hand_is_put_back_when_it_stops(void **state)
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned inside, most;
+	unsigned inside, max;
 	__typeof__(((struct ux_index_modules *)0)->settle) settle;
 } commits = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -305,9 +305,9 @@ static enum ux_code settle_beside_another(struct ux_index *ix, int64_t number,
 	until.tv_sec += 60;
 	pthread_mutex_lock(&commits.lock);
 	commits.inside++;
-	commits.most = ux_max(commits.most, commits.inside);
+	commits.max = ux_max(commits.max, commits.inside);
 	pthread_cond_broadcast(&commits.changed);
-	while (commits.most < 2 && r == 0)
+	while (commits.max < 2 && r == 0)
 		r = pthread_cond_timedwait(&commits.changed, &commits.lock, &until);
 	commits.inside--;
 	pthread_mutex_unlock(&commits.lock);
@@ -335,7 +335,7 @@ static void a_worker_reads_the_next_file_while_a_result_is_committed(void **stat
 			nanosleep(&step, NULL);
 	ux_extractor_stop(x);
 	ix->modules.settle = commits.settle;
-	assert_int_equal(commits.most, 2);
+	assert_int_equal(commits.max, 2);
 }
 
 /* Parts of a split build that are ready, and the one that is being extracted. */

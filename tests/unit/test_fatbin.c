@@ -67,7 +67,7 @@ static void check_three(const struct ux_fatbin_list *list)
 static void large_content_is_unpacked_into_the_file_for_it(void **state)
 {
 	(void)state;
-	static uint32_t words[UX_FATBIN_SPILL_LEAST / sizeof(uint32_t)];
+	static uint32_t words[UX_FATBIN_SPILL_MIN / sizeof(uint32_t)];
 	const struct ux_bytes content = ux_bytes((const uint8_t *)words, sizeof(words));
 	struct ux_out file = {0};
 	struct ux_fatbin_list list = {0};

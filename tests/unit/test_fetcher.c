@@ -148,12 +148,12 @@ static enum ux_fetching begin(struct world *w, struct sleeper *sleeper)
 	return begin_request(w, r, sleeper);
 }
 
-static void wait_until(atomic_uint *counter, unsigned least)
+static void wait_until(atomic_uint *counter, unsigned min)
 {
 	int64_t end = ux_clock_ms() + WAIT_MS;
-	while (atomic_load(counter) < least && ux_clock_ms() < end)
+	while (atomic_load(counter) < min && ux_clock_ms() < end)
 		usleep(1000);
-	assert_in_range(atomic_load(counter), least, least + 100);
+	assert_in_range(atomic_load(counter), min, min + 100);
 }
 
 static void assert_answers(struct world *w, size_t i, uint64_t found, uint64_t absent,
@@ -523,13 +523,13 @@ static void stopping_wakes_who_waits_and_begins_nothing(void **state)
 static void upstreams_of_one_name_and_too_many_are_refused(void **state)
 {
 	(void)state;
-	struct ux_upstream ups[UX_UPSTREAMS_MOST + 1];
+	struct ux_upstream ups[UX_UPSTREAMS_MAX + 1];
 	struct ux_error err = UX_ERROR_INIT;
 	memset(ups, 0, sizeof(ups));
 	for (size_t i = 0; i < ux_countof(ups); i++)
 		snprintf(ups[i].name, sizeof(ups[i].name), "u%zu", i);
-	assert_int_equal(ux_fetcher_check(ups, UX_UPSTREAMS_MOST, &err), UX_OK);
-	assert_int_equal(ux_fetcher_check(ups, UX_UPSTREAMS_MOST + 1, &err), UX_EINVAL);
+	assert_int_equal(ux_fetcher_check(ups, UX_UPSTREAMS_MAX, &err), UX_OK);
+	assert_int_equal(ux_fetcher_check(ups, UX_UPSTREAMS_MAX + 1, &err), UX_EINVAL);
 	snprintf(ups[3].name, sizeof(ups[3].name), "u1");
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_fetcher_check(ups, 3, &err), UX_OK);

@@ -172,22 +172,22 @@ static void names_that_are_too_long_are_cut_at_a_character_and_say_so(void **sta
 	memset(name, 'n', LONG);
 	const struct ux_frame frame = {.function = name, .dir = name + 1, .base = "b"};
 	struct ux_frame_text text = ux_frame_cache_text(m, add(m, 1, &frame, 1));
-	const size_t mark = strlen(UX_TEXT_CUT), kept = UX_FRAME_TEXT_MOST - mark;
-	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST);
-	assert_int_equal(text.dir.size, UX_FRAME_TEXT_MOST);
+	const size_t mark = strlen(UX_TEXT_CUT), kept = UX_FRAME_TEXT_MAX - mark;
+	assert_int_equal(text.function.size, UX_FRAME_TEXT_MAX);
+	assert_int_equal(text.dir.size, UX_FRAME_TEXT_MAX);
 	assert_memory_equal(text.function.data, name, kept);
 	assert_memory_equal(text.function.data + kept, UX_TEXT_CUT, mark + 1);
 	/* The longest name that is kept. */
 	const struct ux_frame whole = {
-		.function = name + LONG - UX_FRAME_TEXT_MOST, .dir = "", .base = ""};
+		.function = name + LONG - UX_FRAME_TEXT_MAX, .dir = "", .base = ""};
 	text = ux_frame_cache_text(m, add(m, 2, &whole, 1));
 	assert_ptr_equal(text.function.data, whole.function);
-	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST);
+	assert_int_equal(text.function.size, UX_FRAME_TEXT_MAX);
 	/* The cut would be inside of a character of three bytes. */
 	memcpy(name + 2 + kept - 2, "\xe2\x82\xac", 3);
 	const struct ux_frame euro = {.function = name + 2, .dir = "", .base = ""};
 	text = ux_frame_cache_text(m, add(m, 3, &euro, 1));
-	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST - 2);
+	assert_int_equal(text.function.size, UX_FRAME_TEXT_MAX - 2);
 	assert_memory_equal(text.function.data + kept - 2, UX_TEXT_CUT, mark);
 	ux_frame_cache_unref(m);
 	free(name);
@@ -218,8 +218,8 @@ static void full_memo_says_so_and_keeps_what_it_has(void **state)
 	}
 	ux_frame_cache_unlock(m);
 	assert_true(i > 1000 && i < NAMES);
-	assert_true(ux_frame_cache_bytes(m) <= UX_FRAME_CACHE_MOST);
-	assert_true(ux_frame_cache_bytes(m) > UX_FRAME_CACHE_MOST / 2);
+	assert_true(ux_frame_cache_bytes(m) <= UX_FRAME_CACHE_MAX);
+	assert_true(ux_frame_cache_bytes(m) > UX_FRAME_CACHE_MAX / 2);
 	assert_int_equal(atomic_load(&all), ux_frame_cache_bytes(m));
 	const uint64_t pc = 0;
 	assert_int_equal(ux_frame_cache_find(m, &pc, 1, 0, &number, NULL), 0);
@@ -290,16 +290,16 @@ static void addresses_of_stacks_take_a_part_of_the_memory_at_most(void **state)
 	static uint64_t pcs[PCS];
 	static const struct ux_cached_stack *made[PCS], *got[PCS];
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
-	const size_t most = 3 << 19;
+	const size_t max = 3 << 19;
 	for (size_t i = 0; i < PCS; i++)
 		pcs[i] = i * 16;
-	ux_frame_cache_limit(m, most);
+	ux_frame_cache_limit(m, max);
 	make_stacks(m, pcs, PCS, made);
 	const size_t before = ux_frame_cache_bytes(m);
 	ux_frame_cache_add_address_stacks(m, pcs, PCS, made);
 	const size_t unknown = ux_frame_cache_find_address_stacks(m, pcs, PCS, got);
 	assert_in_range(unknown, 1, PCS - 1000);
-	assert_in_range(ux_frame_cache_bytes(m) - before, 1, most / PART);
+	assert_in_range(ux_frame_cache_bytes(m) - before, 1, max / PART);
 	for (size_t i = 0; i < PCS; i++)
 		assert_ptr_equal(got[i], i < PCS - unknown ? made[i] : NULL);
 	ux_frame_cache_unref(m);
@@ -398,10 +398,10 @@ static void draw_file(uint64_t seed, struct ux_out *out)
 static void expect_frames_of_lookup(const struct ux_gsym *g, struct ux_frame_cache *m,
 				    uint32_t number, struct ux_frame_cache *reference, uint64_t pc)
 {
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	struct ux_out expected = {0};
 	size_t n = 0;
-	if (ux_gsym_lookup(g, pc, frames, UX_FRAMES_MOST, &n, NULL) != UX_OK)
+	if (ux_gsym_lookup(g, pc, frames, UX_FRAMES_MAX, &n, NULL) != UX_OK)
 		n = 0;
 	ux_frame_cache_json(reference, add(reference, pc, frames, n), &expected);
 	ux_out_u8(&expected, 0);
@@ -512,8 +512,8 @@ static void expect_reply_frames(const struct ux_wire_read *r, size_t i,
  */
 static void add_nested(struct ux_frame_cache *m, uint32_t *numbers, size_t n, size_t deep)
 {
-	static char names[UX_FRAMES_MOST][24];
-	struct ux_frame frames[UX_FRAMES_MOST];
+	static char names[UX_FRAMES_MAX][24];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	for (size_t i = 0; i < n; i++) {
 		size_t depth = i * 7 % (deep + 1); /* 0: nothing is known there */
 		for (size_t k = 0; k < depth; k++) {
@@ -590,7 +590,7 @@ static void a_reply_has_each_frame_once_and_those_of_the_cache(void **state)
 		N = 700,
 	};
 	(void)state;
-	static const size_t deeps[] = {0, 1, 3, 40, UX_FRAMES_MOST};
+	static const size_t deeps[] = {0, 1, 3, 40, UX_FRAMES_MAX};
 	for (size_t i = 0; i < ux_countof(deeps); i++) {
 		struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
 		struct ux_frame_reply w = {0};

@@ -30,7 +30,7 @@ enum {
 	DRAWN_FEW = 120,         /* ...and a small one */
 	EACH = 700,              /* addresses from the start of each function on... */
 	EACH_FEW = 60,           /* ...and of each function of a damaged file */
-	FUNCTIONS_MOST = 40,     /* of a file that are compared */
+	FUNCTIONS_MAX = 40,      /* of a file that are compared */
 	FUNCTION_SIZE = 40,      /* of functions that are made below */
 	LITTLE_MEMORY = 3 << 10, /* of a cache */
 };
@@ -69,9 +69,9 @@ static struct ux_frame_text frame_as_text(const struct ux_frame *f)
 static void expect_frames(const struct ux_gsym *g, const struct ux_frame_cache *m, uint64_t pc,
 			  uint32_t frame, uint64_t offset)
 {
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t n = 0;
-	assert_int_equal(ux_gsym_lookup(g, pc, frames, UX_FRAMES_MOST, &n, NULL), UX_OK);
+	assert_int_equal(ux_gsym_lookup(g, pc, frames, UX_FRAMES_MAX, &n, NULL), UX_OK);
 	for (size_t i = 0; i < n; i++, frame = ux_cached_frame(m, frame)->up) {
 		assert_int_not_equal(frame, 0);
 		const struct ux_frame_text have = ux_frame_cache_text(m, frame),
@@ -95,7 +95,7 @@ static size_t compare_with_lookups(const struct ux_gsym *g, struct ux_frame_cach
 	static uint64_t pcs[EACH], offsets[EACH];
 	static uint32_t frames[EACH];
 	size_t known = 0;
-	for (uint32_t i = 0; i < g->n_functions && i < FUNCTIONS_MOST; i++) {
+	for (uint32_t i = 0; i < g->n_functions && i < FUNCTIONS_MAX; i++) {
 		for (size_t k = 0; k < each; k++)
 			pcs[k] = ux_gsym_start(g, i) + k;
 		size_t unknown = ux_frame_cache_find(m, pcs, each, 0, frames, offsets), found = 0;

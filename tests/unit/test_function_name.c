@@ -6,7 +6,7 @@
 #include "function_name.h"
 
 enum {
-	SYMBOLS_MOST = 4
+	SYMBOLS_MAX = 4
 };
 
 /* An @ ends the name and begins a version, but not in names of Crystal. */
@@ -20,7 +20,7 @@ static uint32_t size_of_name(const char *text)
 static const char *chosen(const char *dwarf, uint32_t own, const char *const *names)
 {
 	static struct ux_arena arena;
-	struct ux_code_symbol symbols[SYMBOLS_MOST];
+	struct ux_code_symbol symbols[SYMBOLS_MAX];
 	size_t n = 0;
 	bool no_memory = false;
 	ux_arena_deinit(&arena);

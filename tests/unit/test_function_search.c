@@ -110,7 +110,7 @@ static void nothing_and_too_much_are_no_query(void **state)
 {
 	(void)state;
 	struct ux_function_query q;
-	char much[UX_FUNCTION_QUERY_MOST + 2];
+	char much[UX_FUNCTION_QUERY_MAX + 2];
 	memset(much, 'a', sizeof(much));
 	assert_int_equal(ux_function_query_parse(UX_STR(""), &q, NULL), UX_EINVAL);
 	assert_int_equal(ux_function_query_parse(UX_STR(" \t "), &q, NULL), UX_EINVAL);
@@ -120,7 +120,7 @@ static void nothing_and_too_much_are_no_query(void **state)
 			 UX_ELIMIT);
 	assert_int_equal(ux_function_query_parse(ux_bytes(much, sizeof(much) - 2), &q, NULL),
 			 UX_OK);
-	assert_int_equal(q.word_size, UX_FUNCTION_QUERY_MOST);
+	assert_int_equal(q.word_size, UX_FUNCTION_QUERY_MAX);
 }
 
 static void the_longest_word_that_mangled_names_have_is_chosen(void **state)
@@ -156,7 +156,7 @@ static void the_best_functions_come_first(void **state)
 	assert_int_equal(ux_function_query_parse(UX_STR("read"), &q, NULL), UX_OK);
 	assert_int_equal(ux_functions_find(&g, &q, /* work= */ NULL, &arena, &f, NULL), UX_OK);
 	assert_int_equal(f.total, 6);
-	assert_int_equal(f.n, UX_FUNCTION_BEST_MOST);
+	assert_int_equal(f.n, UX_FUNCTION_BEST_MAX);
 	for (size_t i = 0; i < f.n; i++)
 		assert_int_equal(f.best[i].number, order[i]);
 	assert_true(ux_bytes_eq(f.best[1].name, UX_STR("std::istream::read(char*, long)")));

@@ -85,25 +85,25 @@ static void patterns_over_a_limit_are_refused(void **state)
 	char text[2048];
 	struct ux_glob g;
 	memset(text, 'a', sizeof(text));
-	text[UX_GLOB_BYTES_MOST] = '\0';
+	text[UX_GLOB_BYTES_MAX] = '\0';
 	assert_int_equal(ux_glob_parse(text, &g, NULL), UX_OK);
-	text[UX_GLOB_BYTES_MOST] = 'a';
-	text[UX_GLOB_BYTES_MOST + 1] = '\0';
+	text[UX_GLOB_BYTES_MAX] = 'a';
+	text[UX_GLOB_BYTES_MAX + 1] = '\0';
 	parse_fails(text, "bytes");
-	for (size_t stars = UX_GLOB_STARS_MOST; stars <= UX_GLOB_STARS_MOST + 1; stars++) {
+	for (size_t stars = UX_GLOB_STARS_MAX; stars <= UX_GLOB_STARS_MAX + 1; stars++) {
 		text[0] = '\0';
 		for (size_t i = 0; i < stars; i++)
 			memcpy(text + 2 * i, "*a", 3);
-		if (stars > UX_GLOB_STARS_MOST)
+		if (stars > UX_GLOB_STARS_MAX)
 			parse_fails(text, "'*'");
 		else
 			assert_int_equal(ux_glob_parse(text, &g, NULL), UX_OK);
 	}
 	memset(text, 'Q', sizeof(text));
 	memcpy(text, "*[", 2);
-	memcpy(text + 2 + UX_GLOB_RANGES_MOST, "]Z", 3);
+	memcpy(text + 2 + UX_GLOB_RANGES_MAX, "]Z", 3);
 	assert_int_equal(ux_glob_parse(text, &g, NULL), UX_OK);
-	memcpy(text + 2 + UX_GLOB_RANGES_MOST, "Q]Z", 4);
+	memcpy(text + 2 + UX_GLOB_RANGES_MAX, "Q]Z", 4);
 	parse_fails(text, "brackets");
 	parse_fails("ab[c", "pattern: the '[' at byte 2 has no ']'");
 	parse_fails("[", "byte 0");
@@ -115,7 +115,7 @@ static void time_does_not_grow_with_a_power_of_the_stars(void **state)
 {
 	(void)state;
 	char pattern[64] = "", text[1025];
-	for (int i = 0; i < UX_GLOB_STARS_MOST; i++)
+	for (int i = 0; i < UX_GLOB_STARS_MAX; i++)
 		strncat(pattern, "*aa", 4);
 	strncat(pattern, "b", 2);
 	memset(text, 'a', sizeof(text) - 1);

@@ -429,7 +429,7 @@ static void versions_are_read_as_far_as_they_are_text(void **state)
 	assert_int_equal(ux_gosym_version_minor("go1."), -1);
 	assert_int_equal(ux_gosym_version_minor(""), -1);
 	ux_cleanup(make_go_deinit) struct make_go m = {0};
-	char version[UX_GOSYM_VERSION_MOST];
+	char version[UX_GOSYM_VERSION_MAX];
 	make(&m, &variants[6]);
 	m.data.data[33] = 7; /* in the text */
 	ux_gosym_version_read(&m.image, MAKE_GO_DATA, version);

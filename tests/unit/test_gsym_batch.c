@@ -8,8 +8,8 @@
 
 enum {
 	BUDGET = 1 << 22,
-	PCS_MOST = 3000,
-	FRAMES_MOST = PCS_MOST * 8,
+	PCS_MAX = 3000,
+	FRAMES_MAX = PCS_MAX * 8,
 };
 
 static uint64_t step(uint64_t *seed)
@@ -62,13 +62,13 @@ static enum ux_code lookup_alone(const struct requested *a, size_t i, struct ux_
 	*ret_n = 0;
 	if (a->pcs[i] < a->back)
 		return UX_ENOTFOUND;
-	return ux_gsym_lookup(a->g, a->pcs[i] - a->back, frames, UX_FRAMES_MOST, ret_n, NULL);
+	return ux_gsym_lookup(a->g, a->pcs[i] - a->back, frames, UX_FRAMES_MAX, ret_n, NULL);
 }
 
 static enum ux_code assert_answer(const struct requested *a, size_t i,
 				  const struct ux_frame *frames, size_t n)
 {
-	struct ux_frame want[UX_FRAMES_MOST];
+	struct ux_frame want[UX_FRAMES_MAX];
 	size_t want_n = 0;
 	enum ux_code code = lookup_alone(a, i, want, &want_n);
 	assert_int_equal(n, want_n);
@@ -101,17 +101,17 @@ static enum ux_code assert_spans(const struct requested *a, const struct ux_gsym
 /* Both ways of answering; returns the number of frames. */
 static size_t assert_batch(const struct ux_gsym *g, const uint64_t *pcs, size_t n, uint64_t back)
 {
-	static struct ux_frame frames[FRAMES_MOST];
-	static struct ux_frame_span spans[PCS_MOST];
-	static unsigned seen[PCS_MOST];
+	static struct ux_frame frames[FRAMES_MAX];
+	static struct ux_frame_span spans[PCS_MAX];
+	static unsigned seen[PCS_MAX];
 	struct requested a = {.g = g, .pcs = pcs, .n = n, .back = back, .seen = seen};
 	struct ux_gsym_batch b = {.pcs = pcs,
 				  .n = n,
 				  .back = back,
 				  .frames = frames,
-				  .max = FRAMES_MOST,
+				  .max = FRAMES_MAX,
 				  .spans = spans};
-	assert_true(n <= PCS_MOST);
+	assert_true(n <= PCS_MAX);
 	enum ux_code code = ux_gsym_batch(g, &b, NULL);
 	assert_int_equal(assert_spans(&a, &b), code);
 
@@ -170,13 +170,13 @@ static int ascending(const void *a, const void *b)
 static void batches_answer_as_single_lookups_do(void **state)
 {
 	(void)state;
-	static uint64_t pcs[PCS_MOST];
+	static uint64_t pcs[PCS_MAX];
 	size_t frames = 0;
 	for (uint64_t seed = 0; seed < 150; seed++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		draw_file(seed, 1500, &out);
 		struct ux_gsym g = opened(ux_out_bytes(&out));
-		size_t n = seed % 3 == 0 ? PCS_MOST : seed % 3 == 1 ? 50 : 1 + seed % 7;
+		size_t n = seed % 3 == 0 ? PCS_MAX : seed % 3 == 1 ? 50 : 1 + seed % 7;
 		draw_pcs(&g, seed, pcs, n);
 		frames += assert_batch(&g, pcs, n, /* back= */ seed % 2);
 		qsort(pcs, n, sizeof(*pcs), ascending);
@@ -301,7 +301,7 @@ static void write_functions(struct ux_out *out, const struct ux_gsym_function *f
 
 static size_t batch_of_all(const struct ux_out *file, uint64_t end)
 {
-	static uint64_t pcs[PCS_MOST];
+	static uint64_t pcs[PCS_MAX];
 	struct ux_gsym g = opened(ux_out_bytes(file));
 	for (uint64_t i = 0; i < end; i++)
 		pcs[i] = end - 1 - i;
@@ -363,8 +363,8 @@ static void the_deepest_calls_are_found(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	write_chains(&out, 2, 4, UX_GSYM_DEPTH_MOST);
-	assert_int_equal(batch_of_all(&out, 8), 8 * UX_FRAMES_MOST);
+	write_chains(&out, 2, 4, UX_GSYM_DEPTH_MAX);
+	assert_int_equal(batch_of_all(&out, 8), 8 * UX_FRAMES_MAX);
 }
 
 /* --- damage --------------------------------------------------------------------------------- */
@@ -425,7 +425,7 @@ static void batches_use_an_index_that_grows(void **state)
 	size_t indexed = 0;
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-		struct ux_frame frames[4 * UX_FRAMES_MOST];
+		struct ux_frame frames[4 * UX_FRAMES_MAX];
 		struct ux_frame_span spans[4];
 		draw_file(seed, 1500, &out);
 		struct ux_gsym plain = opened(ux_out_bytes(&out)), g = plain;
@@ -519,7 +519,7 @@ static void a_lookup_or_batch_over_its_work_ends_at_once(void **state)
 	(void)state;
 	const struct ux_gsym g = example();
 	const uint64_t pcs[] = {ux_gsym_start(&g, 0), ux_gsym_start(&g, 1)};
-	struct ux_frame frames[2 * UX_FRAMES_MOST];
+	struct ux_frame frames[2 * UX_FRAMES_MAX];
 	struct ux_frame_span spans[2];
 	struct ux_work work = {.budget.left = UINT64_MAX};
 	struct ux_gsym_batch b = {
@@ -532,7 +532,7 @@ static void a_lookup_or_batch_over_its_work_ends_at_once(void **state)
 	assert_int_equal(work.budget.left, 0);
 	work = (struct ux_work){.budget.left = cost - 1};
 	assert_int_equal(ux_gsym_batch(&g, &b, NULL), UX_EUNAVAILABLE);
-	assert_int_equal(ux_gsym_lookup_within(&g, pcs[0], &work, frames, UX_FRAMES_MOST, &n, NULL),
+	assert_int_equal(ux_gsym_lookup_within(&g, pcs[0], &work, frames, UX_FRAMES_MAX, &n, NULL),
 			 UX_EUNAVAILABLE);
 }
 

@@ -168,7 +168,7 @@ static void calls_too_deep_to_be_read_are_left_out(void **state)
 {
 	(void)state;
 	enum {
-		DEPTH = UX_GSYM_DEPTH_MOST + 3
+		DEPTH = UX_GSYM_DEPTH_MAX + 3
 	};
 	struct ux_code_inline nodes[DEPTH];
 	static const struct ux_gsym_range range = {0, 8};
@@ -181,9 +181,9 @@ static void calls_too_deep_to_be_read_are_left_out(void **state)
 		.size = 8, .inlines = nodes, .n_inlines = DEPTH, .ranges = &range};
 	ux_arena_init(&arena, 1 << 20);
 	assert_true(draft(&f, &arena, &d));
-	assert_int_equal(d.n_inlines, UX_GSYM_DEPTH_MOST);
+	assert_int_equal(d.n_inlines, UX_GSYM_DEPTH_MAX);
 	assert_true(ux_gsym_draft_read(&d, &arena, &c));
-	assert_int_equal(c.inlines[UX_GSYM_DEPTH_MOST - 1].depth, UX_GSYM_DEPTH_MOST);
+	assert_int_equal(c.inlines[UX_GSYM_DEPTH_MAX - 1].depth, UX_GSYM_DEPTH_MAX);
 	ux_arena_deinit(&arena);
 }
 

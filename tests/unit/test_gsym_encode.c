@@ -40,7 +40,7 @@ static void single_row_takes_one_opcode(void **state)
  */
 
 enum {
-	ROWS_MOST = 3000,
+	ROWS_MAX = 3000,
 };
 
 struct plain_window {
@@ -68,14 +68,14 @@ static int plain_row_gain(const struct ux_gsym_row *row, struct plain_window w)
 }
 
 static void plain_try(const struct ux_gsym_row *rows, size_t n, struct plain_window w,
-		      struct plain_window *best, int *most)
+		      struct plain_window *best, int *max)
 {
 	size_t stride = (n - 1 + 1023) / 1024;
 	int gain = 0;
 	for (size_t i = 1; i < n; i += stride)
 		gain += plain_row_gain(&rows[i], w);
-	if (gain > *most) {
-		*most = gain;
+	if (gain > *max) {
+		*max = gain;
 		*best = w;
 	}
 }
@@ -85,18 +85,17 @@ static struct plain_window plain_pick(const struct ux_gsym_row *rows, size_t n)
 	static const int mins[] = {-3, -12, -8, -5, -4, -2, -1, 0, 1, 2};
 	static const int ranges[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 18, 20, 25, 31};
 	struct plain_window best = {0, 1};
-	int most = -1;
+	int max = -1;
 	if (n < 2)
 		return best;
 	for (size_t i = 0; i < ux_countof(mins); i++)
-		plain_try(rows, n, (struct plain_window){mins[i], 10}, &best, &most);
+		plain_try(rows, n, (struct plain_window){mins[i], 10}, &best, &max);
 	struct plain_window from = best;
 	for (size_t i = 0; i < ux_countof(ranges); i++)
-		plain_try(rows, n, (struct plain_window){from.min, ranges[i]}, &best, &most);
+		plain_try(rows, n, (struct plain_window){from.min, ranges[i]}, &best, &max);
 	from = best;
 	for (int step = -3; step <= 3; step++)
-		plain_try(rows, n, (struct plain_window){from.min + step, from.range}, &best,
-			  &most);
+		plain_try(rows, n, (struct plain_window){from.min + step, from.range}, &best, &max);
 	return best;
 }
 
@@ -113,8 +112,8 @@ static void plain_row(struct ux_out *out, struct plain_window w, int64_t line, u
 		ux_out_u8(out, 2);
 		ux_out_uleb(out, pc);
 	} else {
-		int64_t most = ux_min((int64_t)w.range - 1, 251 - room);
-		int64_t fit = ux_max(ux_min(line - w.min, most), (int64_t)0);
+		int64_t max = ux_min((int64_t)w.range - 1, 251 - room);
+		int64_t fit = ux_max(ux_min(line - w.min, max), (int64_t)0);
 		ux_out_u8(out, 3);
 		ux_out_sleb(out, line - w.min - fit);
 		ux_out_u8(out, (uint8_t)(4 + fit + room));
@@ -158,14 +157,14 @@ static void make_rows(uint64_t *seed, struct ux_gsym_row *rows, size_t n)
 {
 	static const uint32_t lines[] = {3, 12, 60, 130, 300, 9000, 17000, 40000, 3000000};
 	static const uint32_t pcs[] = {6, 20, 30, 140, 300, 20000};
-	uint32_t lines_most = lines[next_random(seed, ux_countof(lines))];
-	uint32_t pcs_most = pcs[next_random(seed, ux_countof(pcs))];
+	uint32_t lines_max = lines[next_random(seed, ux_countof(lines))];
+	uint32_t pcs_max = pcs[next_random(seed, ux_countof(pcs))];
 	uint32_t files = 1 + next_random(seed, 4);
 	struct ux_gsym_row at = {.line = next_random(seed, 1u << next_random(seed, 32))};
 	for (size_t i = 0; i < n; i++) {
 		rows[i] = at;
-		at.off += 1 + next_random(seed, next_random(seed, 8) > 0 ? 12 : pcs_most);
-		at.line += next_random(seed, lines_most) - lines_most / 2;
+		at.off += 1 + next_random(seed, next_random(seed, 8) > 0 ? 12 : pcs_max);
+		at.line += next_random(seed, lines_max) - lines_max / 2;
 		if (next_random(seed, 200) == 0)
 			at.line = ~at.line;
 		if (next_random(seed, 2) == 0)
@@ -176,13 +175,13 @@ static void make_rows(uint64_t *seed, struct ux_gsym_row *rows, size_t n)
 static void line_tables_are_those_of_a_plain_encoder(void **state)
 {
 	(void)state;
-	ux_cleanup(ux_free_ptr) struct ux_gsym_row *rows = calloc(ROWS_MOST, sizeof(*rows));
+	ux_cleanup(ux_free_ptr) struct ux_gsym_row *rows = calloc(ROWS_MAX, sizeof(*rows));
 	uint64_t seed = 12;
 	assert_non_null(rows);
 	for (int round = 0; round < 2000; round++) {
-		static const uint32_t most[] = {3, 18, 35, 60, 60, ROWS_MOST};
+		static const uint32_t max[] = {3, 18, 35, 60, 60, ROWS_MAX};
 		uint32_t many = round % 16 == 0 ? 5 : next_random(&seed, 5);
-		size_t n = 1 + next_random(&seed, most[many]);
+		size_t n = 1 + next_random(&seed, max[many]);
 		make_rows(&seed, rows, n);
 		ux_cleanup(ux_out_deinit) struct ux_out got = {0}, want = {0};
 		ux_cleanup(ux_gsym_refs_deinit) struct ux_gsym_refs got_runs = {0}, want_runs = {0};
@@ -402,9 +401,9 @@ static void four_gib_are_the_end_of_version_1(void **state)
 	data[0].size = 4;
 	assert_int_equal(ux_gsym_image_version(&image), 2);
 	image = two_functions(data);
-	image.v1_most = tables + 8;
+	image.v1_max = tables + 8;
 	assert_int_equal(ux_gsym_image_version(&image), 1);
-	image.v1_most--;
+	image.v1_max--;
 	assert_int_equal(ux_gsym_image_version(&image), 2);
 }
 

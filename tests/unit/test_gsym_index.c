@@ -39,7 +39,7 @@ static void draw_file(uint64_t seed, size_t size, struct ux_out *out)
 static void assert_same_answer(const struct ux_gsym *plain, const struct ux_gsym *indexed,
 			       uint64_t pc, size_t max)
 {
-	struct ux_frame a[UX_FRAMES_MOST], b[UX_FRAMES_MOST];
+	struct ux_frame a[UX_FRAMES_MAX], b[UX_FRAMES_MAX];
 	struct ux_error a_err = UX_ERROR_INIT, b_err = UX_ERROR_INIT;
 	size_t a_n = 77, b_n = 77;
 	assert_int_equal(ux_gsym_lookup(plain, pc, a, max, &a_n, &a_err),
@@ -61,13 +61,13 @@ enum {
 };
 
 /* A growing index that has been used for many addresses, none of which is in a function. */
-static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t most)
+static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t max)
 {
 	static struct ux_gsym_place places[MANY];
 	static const uint64_t nowhere[MANY];
 	assert_int_equal(ux_gsym_open(g, file, NULL), UX_OK);
 	uint64_t base = g->base;
-	assert_int_equal(ux_gsym_index_open(g, most, NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_open(g, max, NULL), UX_OK);
 	g->base = base + 1; /* all of them are below it */
 	assert_true(ux_gsym_places_find(g, nowhere, MANY, NULL, places));
 	assert_null(places[MANY - 1].cut);
@@ -94,7 +94,7 @@ static bool frames_of_place(const struct ux_gsym *g, const struct ux_gsym_place 
 		file = call.file;
 		line = call.line;
 		node = call.caller;
-		assert_true(*ret_n < UX_FRAMES_MOST);
+		assert_true(*ret_n < UX_FRAMES_MAX);
 	}
 }
 
@@ -104,11 +104,11 @@ static size_t places_known; /* how many were compared so far */
 static bool assert_same_place(const struct ux_gsym *plain, const struct ux_gsym *used,
 			      const struct ux_gsym_place *place, uint64_t pc)
 {
-	struct ux_frame a[UX_FRAMES_MOST], b[UX_FRAMES_MOST];
+	struct ux_frame a[UX_FRAMES_MAX], b[UX_FRAMES_MAX];
 	size_t a_n = 0, b_n = 0;
 	if (!place->cut)
 		return false;
-	enum ux_code code = ux_gsym_lookup(plain, pc, a, UX_FRAMES_MOST, &a_n, NULL);
+	enum ux_code code = ux_gsym_lookup(plain, pc, a, UX_FRAMES_MAX, &a_n, NULL);
 	assert_int_equal(frames_of_place(used, place, b, &b_n), code == UX_OK);
 	if (code != UX_OK)
 		return true;
@@ -168,11 +168,11 @@ static void assert_same_function(const struct ux_gsym *plain, const struct ux_gs
 		return;
 	uint64_t start = ux_gsym_start(plain, i), size = ux_min(raw.size, 1u << 20);
 	for (uint64_t k = 0; k < ux_min(size, (uint64_t)600); k++) {
-		assert_same_answer(plain, indexed, start + k, UX_FRAMES_MOST);
+		assert_same_answer(plain, indexed, start + k, UX_FRAMES_MAX);
 		assert_same_answer(plain, indexed, start + step(&seed) % size, step(&seed) % 4);
 	}
-	assert_same_answer(plain, indexed, start + raw.size - 1, UX_FRAMES_MOST);
-	assert_same_answer(plain, indexed, start + raw.size, UX_FRAMES_MOST);
+	assert_same_answer(plain, indexed, start + raw.size - 1, UX_FRAMES_MAX);
+	assert_same_answer(plain, indexed, start + raw.size, UX_FRAMES_MAX);
 }
 
 /* Returns how many functions were cut up. */
@@ -267,7 +267,7 @@ static void rows_far_behind_the_last_call_answer_as_before(void **state)
 	assert_int_equal(ux_gsym_index_build(&indexed, NULL), UX_OK);
 	assert_int_equal(ux_gsym_index_count(&indexed).functions, 1);
 	for (uint64_t pc = plain.base; pc < plain.base + 300 * 500; pc += 7)
-		assert_same_answer(&plain, &indexed, pc, UX_FRAMES_MOST);
+		assert_same_answer(&plain, &indexed, pc, UX_FRAMES_MAX);
 	ux_gsym_index_free(&indexed);
 }
 
@@ -288,7 +288,7 @@ static void calls_behind_64_kib_answer_as_before(void **state)
 		assert_true(ux_gsym_places_find(&used, pcs, ux_countof(pcs), NULL, places));
 		for (size_t i = 0; i < ux_countof(pcs); i++) {
 			assert_same_place(&plain, &used, &places[i], pcs[i]);
-			assert_same_answer(&plain, &used, pcs[i], UX_FRAMES_MOST);
+			assert_same_answer(&plain, &used, pcs[i], UX_FRAMES_MAX);
 		}
 	}
 	assert_int_equal(ux_gsym_index_count(&used).functions, 1);
@@ -383,7 +383,7 @@ static void a_file_without_functions_has_no_places(void **state)
 static void large_functions_answer_as_before(void **state)
 {
 	(void)state;
-	static const uint32_t deeps[] = {1, 7, UX_GSYM_DEPTH_MOST};
+	static const uint32_t deeps[] = {1, 7, UX_GSYM_DEPTH_MAX};
 	for (size_t i = 0; i < ux_countof(deeps); i++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		write_large(&out, 1 + i % 2, 5 * deeps[i] + 300, deeps[i], 9, 4);
@@ -433,10 +433,10 @@ static void work_is_bounded(void **state)
 
 /* --- an index that grows ---------------------------------------------------------------------- */
 
-static void open_growing(struct ux_gsym *g, struct ux_bytes file, size_t most)
+static void open_growing(struct ux_gsym *g, struct ux_bytes file, size_t max)
 {
 	assert_int_equal(ux_gsym_open(g, file, NULL), UX_OK);
-	assert_int_equal(ux_gsym_index_open(g, most, NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_open(g, max, NULL), UX_OK);
 }
 
 /* The first requests of a record read it; later ones find it in the index. */
@@ -450,7 +450,7 @@ static void an_index_grows_by_what_is_requested(void **state)
 	open_growing(&g, ux_out_bytes(&out), 1 << 20);
 	size_t before = ux_gsym_index_bytes(&g);
 	for (uint64_t pc = 0; pc < 2; pc++)
-		assert_same_answer(&plain, &g, pc, UX_FRAMES_MOST);
+		assert_same_answer(&plain, &g, pc, UX_FRAMES_MAX);
 	assert_int_equal(ux_gsym_index_count(&g).functions, 0);
 	for (uint64_t pc = 0; pc < 2000; pc++)
 		assert_same_answer(&plain, &g, pc, 1 + pc % 4);
@@ -535,7 +535,7 @@ static void an_index_ends_at_its_limit(void **state)
 	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
 	open_growing(&g, ux_out_bytes(&out), 1 << 20);
 	for (uint64_t pc = 0; pc < 10; pc++)
-		assert_same_answer(&plain, &g, pc, UX_FRAMES_MOST);
+		assert_same_answer(&plain, &g, pc, UX_FRAMES_MAX);
 	assert_int_equal(ux_gsym_index_count(&g).functions, 0); /* not even while it is made */
 	assert_true(ux_gsym_index_bytes(&g) < 1 << 20);
 	ux_gsym_index_free(&g);
@@ -545,7 +545,7 @@ static void *look_up_all(void *ctx)
 {
 	const struct ux_gsym *pair = ctx;
 	for (uint64_t pc = 0; pc < 600; pc++)
-		assert_same_answer(&pair[0], &pair[1], pc, UX_FRAMES_MOST);
+		assert_same_answer(&pair[0], &pair[1], pc, UX_FRAMES_MAX);
 	return NULL;
 }
 
@@ -576,7 +576,7 @@ static double time_of_lookups(uint32_t calls)
 		LOOKUPS = 200000
 	};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	struct ux_gsym g;
 	uint64_t seed = 1, found = 0, size = (uint64_t)calls / 2 * 9;
 	write_large(&out, 1, calls, 2, 9, 4);
@@ -585,7 +585,7 @@ static double time_of_lookups(uint32_t calls)
 	for (int i = 0; i < LOOKUPS; i++) {
 		size_t n = 0;
 		assert_int_equal(
-			ux_gsym_lookup(&g, step(&seed) % size, frames, UX_FRAMES_MOST, &n, NULL),
+			ux_gsym_lookup(&g, step(&seed) % size, frames, UX_FRAMES_MAX, &n, NULL),
 			UX_OK);
 		found += n;
 	}

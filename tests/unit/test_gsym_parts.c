@@ -65,7 +65,7 @@ static struct ux_gsym_parts partial_parts(struct partial *p)
 
 static void assert_same_frames(const struct ux_gsym *whole, const struct ux_gsym *part, uint64_t pc)
 {
-	struct ux_frame a[UX_GSYM_DEPTH_MOST + 1], b[UX_GSYM_DEPTH_MOST + 1];
+	struct ux_frame a[UX_GSYM_DEPTH_MAX + 1], b[UX_GSYM_DEPTH_MAX + 1];
 	size_t n = 0, m = 0;
 	enum ux_code code = ux_gsym_lookup(whole, pc, a, ux_countof(a), &n, NULL);
 	assert_int_equal(ux_gsym_lookup(part, pc, b, ux_countof(b), &m, NULL), code);
@@ -114,12 +114,12 @@ static void check_at_once(struct ux_bytes file, const uint64_t *pcs, size_t n)
 }
 
 /* Addresses around the starts of all functions, and at both ends of all. */
-static size_t addresses_of(const struct ux_gsym *g, uint64_t *pcs, size_t most)
+static size_t addresses_of(const struct ux_gsym *g, uint64_t *pcs, size_t max)
 {
 	size_t n = 0;
 	pcs[n++] = 0;
 	pcs[n++] = UINT64_MAX;
-	for (uint32_t i = 0; i < g->n_functions && n + 4 <= most; i++)
+	for (uint32_t i = 0; i < g->n_functions && n + 4 <= max; i++)
 		for (int d = -1; d <= 2; d++)
 			pcs[n++] = ux_gsym_start(g, i) + (uint64_t)(int64_t)d;
 	return n;

@@ -405,8 +405,8 @@ static void endless_equal_starts_are_not_all_tried(void **state)
 	for (size_t i = 0; i < 80; i++)
 		p[i] = (struct plain){0, 1 + (uint32_t)i};
 	write_plain(&out, p, 80);
-	assert_string_equal(name_at(&out, UX_GSYM_SAME_START_MOST - 1), "x");
-	assert_string_equal(name_at(&out, UX_GSYM_SAME_START_MOST), "");
+	assert_string_equal(name_at(&out, UX_GSYM_SAME_START_MAX - 1), "x");
+	assert_string_equal(name_at(&out, UX_GSYM_SAME_START_MAX), "");
 }
 
 static void calls_deeper_than_the_limit_are_not_written(void **state)
@@ -429,11 +429,11 @@ static void calls_deeper_than_the_limit_are_not_written(void **state)
 	size_t n = 0;
 	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
 	assert_int_equal(ux_gsym_lookup(&g, 3, frames, FRAMES, &n, NULL), UX_OK);
-	assert_int_equal(n, UX_GSYM_DEPTH_MOST + 1);
-	assert_int_equal(frames[1].line, UX_GSYM_DEPTH_MOST - 1);
+	assert_int_equal(n, UX_GSYM_DEPTH_MAX + 1);
+	assert_int_equal(frames[1].line, UX_GSYM_DEPTH_MAX - 1);
 	struct ux_gsym_decoded read;
 	assert_int_equal(ux_gsym_decode(&g, 0, &arena, &read, NULL), UX_OK);
-	assert_int_equal(read.n_inlines, UX_GSYM_DEPTH_MOST);
+	assert_int_equal(read.n_inlines, UX_GSYM_DEPTH_MAX);
 }
 
 /* --- damage -------------------------------------------------------------------------------- */

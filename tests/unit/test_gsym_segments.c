@@ -102,7 +102,7 @@ static void a_gsym_without_the_table_has_no_segments(void **state)
 static void counts_that_cannot_be_are_no_table(void **state)
 {
 	(void)state;
-	static const uint32_t counts[] = {0, 3, UX_GSYM_SEGMENTS_MOST + 1, UINT32_MAX};
+	static const uint32_t counts[] = {0, 3, UX_GSYM_SEGMENTS_MAX + 1, UINT32_MAX};
 	for (size_t i = 0; i < ux_countof(counts); i++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		struct ux_gsym_segments got;

@@ -221,7 +221,7 @@ static void a_function_without_a_tree_is_one_span(void **state)
 static void calls_that_are_too_deep_are_not_painted(void **state)
 {
 	(void)state;
-	for (unsigned depth = UX_GSYM_DEPTH_MOST - 1; depth <= UX_GSYM_DEPTH_MOST + 1; depth++) {
+	for (unsigned depth = UX_GSYM_DEPTH_MAX - 1; depth <= UX_GSYM_DEPTH_MAX + 1; depth++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		struct draw d = {.out = &out};
 		for (unsigned i = 0; i <= depth; i++) {
@@ -234,7 +234,7 @@ static void calls_that_are_too_deep_are_not_painted(void **state)
 		}
 		for (unsigned i = 0; i < depth; i++)
 			ux_out_u8(&out, 0);
-		assert_int_equal(same_spans(ux_out_bytes(&out), 4), depth <= UX_GSYM_DEPTH_MOST);
+		assert_int_equal(same_spans(ux_out_bytes(&out), 4), depth <= UX_GSYM_DEPTH_MAX);
 	}
 }
 

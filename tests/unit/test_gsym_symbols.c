@@ -73,7 +73,7 @@ static const char *starts_of(struct ux_bytes file, const char *name)
 	text[0] = '\0';
 	assert_int_equal(ux_gsym_open(&g, file, NULL), UX_OK);
 	assert_int_equal(ux_gsym_names_build(&list, &g, /* work= */ NULL, NULL), UX_OK);
-	assert_true(list.n <= ux_gsym_names_most(&g));
+	assert_true(list.n <= ux_gsym_names_max(&g));
 	enum ux_code code = ux_gsym_names_search(&list, &g, ux_bytes_cstr(name), 0, &starts, NULL);
 	assert_int_equal(code, starts.n > 0 ? UX_OK : UX_ENOTFOUND);
 	for (size_t i = 0; i < starts.n; i++)

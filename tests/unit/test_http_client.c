@@ -230,9 +230,9 @@ static void an_answer_may_be_as_long_as_its_limit(void **state)
 	struct ux_error err;
 	SCRIPT(s, {.answer = OK("8\r\n\r\n12345678")}, {.answer = OK("9\r\n\r\n123456789")});
 	client_make(&s, (struct ux_http_client_options){0});
-	assert_int_equal(call((struct ux_http_call){.answer_most = 8}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){.answer_max = 8}, &a, &err), UX_OK);
 	assert_body(&a, "12345678");
-	assert_int_equal(call((struct ux_http_call){.answer_most = 8}, &a, &err), UX_ELIMIT);
+	assert_int_equal(call((struct ux_http_call){.answer_max = 8}, &a, &err), UX_ELIMIT);
 	assert_non_null(strstr(err.text, "exceeds 8 bytes"));
 	end(&s);
 }

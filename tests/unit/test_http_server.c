@@ -78,9 +78,9 @@ static int connect_to(struct ux_http_server *server)
 	in.sin_port = htons(
 		(uint16_t)strtoul(strrchr(ux_http_server_address(server), ':') + 1, NULL, 10));
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const struct timeval most = {.tv_sec = 20};
+	const struct timeval max = {.tv_sec = 20};
 	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &max, sizeof(max)), 0);
 	return fd;
 }
 

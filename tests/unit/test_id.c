@@ -128,17 +128,17 @@ static void lengths_are_bounded(void **state)
 {
 	(void)state;
 	char text[300] = "gnu:";
-	memset(text + 4, 'a', 2 * UX_ID_GNU_MOST);
-	assert_int_equal(parsed(text).size, UX_ID_GNU_MOST);
+	memset(text + 4, 'a', 2 * UX_ID_GNU_MAX);
+	assert_int_equal(parsed(text).size, UX_ID_GNU_MAX);
 	assert_string_equal(formatted(text), text);
-	memset(text + 4, 'a', 2 * UX_ID_GNU_MOST + 2);
+	memset(text + 4, 'a', 2 * UX_ID_GNU_MAX + 2);
 	assert_string_equal(refused(text, UX_ELIMIT),
 			    "GNU build ID of 65 bytes, at most 64 are kept");
 	memset(text, 0, sizeof(text));
 	memcpy(text, "go:", 3);
-	memset(text + 3, 'b', UX_ID_GO_MOST);
+	memset(text + 3, 'b', UX_ID_GO_MAX);
 	assert_string_equal(formatted(text), text);
-	text[3 + UX_ID_GO_MOST] = 'b';
+	text[3 + UX_ID_GO_MAX] = 'b';
 	assert_string_equal(refused(text, UX_ELIMIT),
 			    "Go build ID of 129 bytes, at most 128 are kept");
 }
@@ -152,7 +152,7 @@ static void any_bytes_are_refused_or_round_trip(void **state)
 		char text[40];
 		size_t n = 0;
 		random = random * 1664525 + 1013904223;
-		for (size_t most = random >> 26; n < most && n < sizeof(text); n++) {
+		for (size_t max = random >> 26; n < max && n < sizeof(text); n++) {
 			random = random * 1664525 + 1013904223;
 			text[n] = alphabet[(random >> 16) % (sizeof(alphabet) - 1)];
 		}
@@ -290,7 +290,7 @@ static void a_set_keeps_each_id_once_and_has_an_end(void **state)
 	struct ux_id id = {0};
 	assert_int_equal(ux_id_set_add(&set, &id, NULL), UX_OK);
 	assert_int_equal(set.size, 0);
-	for (uint8_t i = 0; i < UX_ID_SET_MOST; i++) {
+	for (uint8_t i = 0; i < UX_ID_SET_MAX; i++) {
 		for (unsigned twice = 0; twice < 2; twice++) {
 			assert_int_equal(ux_id_make(i == 3 ? UX_ID_GO : UX_ID_GNU,
 						    ux_bytes((uint8_t[]){'0' + i}, 1), &id, NULL),

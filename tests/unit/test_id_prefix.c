@@ -52,14 +52,14 @@ static void what_begins_no_id_is_refused(void **state)
 static void lengths_are_bounded(void **state)
 {
 	(void)state;
-	char text[2 * UX_ID_GNU_MOST + 8] = "gnu:";
-	memset(text + 4, 'a', 2 * UX_ID_GNU_MOST);
+	char text[2 * UX_ID_GNU_MAX + 8] = "gnu:";
+	memset(text + 4, 'a', 2 * UX_ID_GNU_MAX);
 	assert_string_equal(prefix_of(text), text);
-	text[4 + 2 * UX_ID_GNU_MOST] = 'a';
+	text[4 + 2 * UX_ID_GNU_MAX] = 'a';
 	refuses(text, UX_ELIMIT, "at most 128");
 	memcpy(text, "go:", 3);
-	memset(text + 3, 'a', UX_ID_GO_MOST + 1);
-	text[3 + UX_ID_GO_MOST + 1] = '\0';
+	memset(text + 3, 'a', UX_ID_GO_MAX + 1);
+	text[3 + UX_ID_GO_MAX + 1] = '\0';
 	refuses(text, UX_ELIMIT, "at most 128");
 }
 

@@ -5,17 +5,17 @@
 #include "image_files.h"
 
 enum {
-	FILES_MOST = 8
+	FILES_MAX = 8
 };
 
 struct layer {
-	struct ux_packed_source files[FILES_MOST];
+	struct ux_packed_source files[FILES_MAX];
 	size_t n;
 };
 
 static void add(struct layer *l, const char *path, uint64_t size)
 {
-	assert_true(l->n < FILES_MOST);
+	assert_true(l->n < FILES_MAX);
 	l->files[l->n] = (struct ux_packed_source){path, l->n, size};
 	l->n++;
 }

@@ -93,7 +93,7 @@ static void a_line_of_any_length_is_one_line(void **state)
 				ux_out_cstr(&text, "\n2\n");
 			struct ux_address_reader *r = reader_over(ux_out_bytes(&text), false);
 			expect_next(r, 1, 1);
-			expect_bad(r, 2, "zzz", ux_min(lengths[i], (size_t)UX_ADDRESS_LINE_MOST));
+			expect_bad(r, 2, "zzz", ux_min(lengths[i], (size_t)UX_ADDRESS_LINE_MAX));
 			if (newline)
 				expect_next(r, 3, 2);
 			expect_end(r);

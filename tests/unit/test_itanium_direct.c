@@ -12,7 +12,7 @@
  */
 static bool both_ways_agree(struct ux_bytes name)
 {
-	static char at_once[UX_DEMANGLE_TEXT_MOST], as_tree[UX_DEMANGLE_TEXT_MOST];
+	static char at_once[UX_DEMANGLE_TEXT_MAX], as_tree[UX_DEMANGLE_TEXT_MAX];
 	const struct ux_itanium_style style = {.parameters = true},
 				      tree = {.parameters = true, .tree = true};
 	struct ux_name_text a = ux_name_text_make(at_once, sizeof(at_once)),

@@ -64,13 +64,13 @@ static void documents_of_rfc_8259_are_accepted_and_all_else_is_not(void **state)
 static void nesting_is_limited(void **state)
 {
 	(void)state;
-	uint8_t open[2 * UX_JSON_NESTED_MOST + 2];
+	uint8_t open[2 * UX_JSON_NESTED_MAX + 2];
 	memset(open, '[', sizeof(open));
-	memset(open + UX_JSON_NESTED_MOST, ']', UX_JSON_NESTED_MOST);
-	assert_int_equal(skip_all(ux_bytes(open, 2 * UX_JSON_NESTED_MOST)), -1);
+	memset(open + UX_JSON_NESTED_MAX, ']', UX_JSON_NESTED_MAX);
+	assert_int_equal(skip_all(ux_bytes(open, 2 * UX_JSON_NESTED_MAX)), -1);
 	memset(open, '[', sizeof(open));
-	memset(open + UX_JSON_NESTED_MOST + 1, ']', UX_JSON_NESTED_MOST + 1);
-	assert_int_equal(skip_all(ux_bytes(open, sizeof(open))), UX_JSON_NESTED_MOST);
+	memset(open + UX_JSON_NESTED_MAX + 1, ']', UX_JSON_NESTED_MAX + 1);
+	assert_int_equal(skip_all(ux_bytes(open, sizeof(open))), UX_JSON_NESTED_MAX);
 }
 
 static void assert_text(const char *json, struct ux_bytes expected)

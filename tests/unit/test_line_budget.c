@@ -92,9 +92,9 @@ static void extract_often(struct made *m, struct ux_bytes file)
 static void check_limit(struct made *m)
 {
 	uint64_t lines = make_off(&m->dwarf, UX_DWARF_LINE);
-	uint64_t most = 16 * (lines + make_off(&m->dwarf, UX_DWARF_INFO));
+	uint64_t max = 16 * (lines + make_off(&m->dwarf, UX_DWARF_INFO));
 	unsigned n = with_lines(m);
-	assert_int_equal(n, most / (lines / 2 - 4));
+	assert_int_equal(n, max / (lines / 2 - 4));
 	assert_true(n > 40 && n < UNITS);
 	assert_int_equal(m->stats.bad_units, UNITS - n);
 	assert_string_equal(m->stats.first_bad.text, "units share line tables more than 16 times");

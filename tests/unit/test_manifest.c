@@ -204,7 +204,7 @@ static void paths_out_of_order_or_twice_are_refused(void **state)
 
 static void folder_is(const char *ns, const char *id, const char *expected)
 {
-	char path[UX_MANIFEST_PATH_MOST];
+	char path[UX_MANIFEST_PATH_MAX];
 	assert_int_equal(ux_manifest_folder(ns, id, path, NULL), UX_OK);
 	assert_string_equal(path, expected);
 }
@@ -212,7 +212,7 @@ static void folder_is(const char *ns, const char *id, const char *expected)
 static void modules_without_a_build_id_have_folders_too(void **state)
 {
 	(void)state;
-	char path[UX_MANIFEST_PATH_MOST];
+	char path[UX_MANIFEST_PATH_MAX];
 	folder_is("default", "file:00112233445566778899aabbccddeeff",
 		  "module/file/00112233445566778899aabbccddeeff");
 	folder_is("a", "go:abc", "ns/a/module/go/616263");

@@ -27,12 +27,12 @@ static struct ux_out make_tar(void)
 	return out;
 }
 
-static enum ux_code unpack(struct ux_bytes archive, uint64_t most, enum ux_members_mode mode,
+static enum ux_code unpack(struct ux_bytes archive, uint64_t max, enum ux_members_mode mode,
 			   struct ux_out *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer p = {.write = collect,
 									 .ctx = ret};
-	return ux_members_unpack(&calls, archive, most, mode, &p, err);
+	return ux_members_unpack(&calls, archive, max, mode, &p, err);
 }
 
 static void expect(const struct ux_out *pack, const char *const *names, size_t want)

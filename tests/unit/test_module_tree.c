@@ -90,7 +90,7 @@ static void what_is_no_release_leads_nowhere(void **state)
 static void names_are_those_of_the_kernel(void **state)
 {
 	(void)state;
-	char name[UX_MODULE_NAME_MOST];
+	char name[UX_MODULE_NAME_MAX];
 	assert_true(ux_module_name(UX_STR("/lib/modules/6.1/some-fs.ko.xz"), name));
 	assert_string_equal(name, "some_fs");
 	assert_true(ux_module_name(UX_STR("[ext4]"), name));

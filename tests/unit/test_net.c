@@ -25,7 +25,7 @@ static void assert_text(struct ux_bytes got, const char *want)
 static void patterns_match_segment_by_segment(void **state)
 {
 	(void)state;
-	struct ux_bytes p[UX_ROUTE_PARAMS_MOST];
+	struct ux_bytes p[UX_ROUTE_PARAMS_MAX];
 	size_t n = 9;
 	assert_true(ux_route_match("/", STR("/"), p, &n));
 	assert_int_equal(n, 0);
@@ -292,7 +292,7 @@ static void body_of(struct ux_exchange *x, const struct ux_http_app *app, uint64
 static void requests_together_have_a_bound_on_memory(void **state)
 {
 	(void)state;
-	struct ux_http_memory memory = {.most = 1 << 20};
+	struct ux_http_memory memory = {.max = 1 << 20};
 	struct ux_http_app app = app_make(NULL);
 	struct ux_exchange x[5];
 	app.memory = &memory;
@@ -318,7 +318,7 @@ static void requests_together_have_a_bound_on_memory(void **state)
 static void one_client_holds_at_most_half_of_the_memory(void **state)
 {
 	(void)state;
-	struct ux_http_memory memory = {.most = 1 << 20};
+	struct ux_http_memory memory = {.max = 1 << 20};
 	struct ux_route plain = {.body = UX_BODY_LARGE}, probe = {.probe = true};
 	struct ux_request one = {.memory = &memory, .client = 1, .route = &plain};
 	struct ux_request another = {.memory = &memory, .client = 1, .route = &plain};
@@ -340,7 +340,7 @@ static void one_client_holds_at_most_half_of_the_memory(void **state)
 static void answers_that_are_not_read_count(void **state)
 {
 	(void)state;
-	struct ux_http_memory memory = {.most = 1 << 20};
+	struct ux_http_memory memory = {.max = 1 << 20};
 	struct ux_http_app app = app_make(NULL);
 	struct ux_exchange x;
 	app.memory = &memory;
@@ -380,7 +380,7 @@ static void bodies_have_the_limit_of_their_route(void **state)
 	app.limits.body_bytes = 1 << 20;
 	const struct {
 		const char *method, *target;
-		size_t most;
+		size_t max;
 	} cases[] = {
 		{"POST", "/say", UX_BODY_SMALL},
 		{"POST", "/large", 1 << 20},
@@ -389,7 +389,7 @@ static void bodies_have_the_limit_of_their_route(void **state)
 	for (size_t i = 0; i < ux_countof(cases); i++)
 		for (size_t over = 0; over < 2; over++) {
 			char length[24];
-			snprintf(length, sizeof(length), "%zu", cases[i].most + over);
+			snprintf(length, sizeof(length), "%zu", cases[i].max + over);
 			ux_exchange_init(&x, &app, STR(cases[i].method), STR(cases[i].target));
 			ux_exchange_header(&x, STR("Content-Length"), STR(length));
 			ux_exchange_begin(&x);
@@ -611,7 +611,7 @@ static void answer_over_the_limit_is_refused(void **state)
 	struct pair p = {0};
 	pair_open(&p);
 	struct ux_http_answer a = {0};
-	struct ux_http_call get = {.path = "/say/0123456789", .answer_most = 8};
+	struct ux_http_call get = {.path = "/say/0123456789", .answer_max = 8};
 	assert_int_equal(ux_http_client_call(p.client, &get, &a, NULL), UX_ELIMIT);
 	pair_close(&p);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	STAT_MOST = 1 << 24
+	STAT_MAX = 1 << 24
 };
 
 #define EXPECT_CPUS(cpus, ...)                                                        \
@@ -42,7 +42,7 @@ static void a_list_without_numbers_is_empty_and_a_long_one_is_cut(void **state)
 	assert_int_equal(ux_cpus_parse_list(UX_STR("9999999999"), &cpus, NULL), UX_OK);
 	assert_int_equal(cpus.size, 0);
 	assert_int_equal(ux_cpus_parse_list(UX_STR("0-18446744073709551615"), &cpus, NULL), UX_OK);
-	assert_int_equal(cpus.size, UX_CPUS_MOST);
+	assert_int_equal(cpus.size, UX_CPUS_MAX);
 	ux_cpus_deinit(&cpus);
 }
 
@@ -69,7 +69,7 @@ static void both_sources_agree_on_this_machine(void **state)
 	ux_cleanup(ux_cpus_deinit) struct ux_cpus counted = {0};
 	assert_int_equal(ux_cpus_read(&listed, NULL), UX_OK);
 	assert_int_equal(listed.size, (size_t)sysconf(_SC_NPROCESSORS_ONLN));
-	assert_int_equal(ux_proc_read(AT_FDCWD, "/proc/stat", STAT_MOST, &stat, NULL), UX_OK);
+	assert_int_equal(ux_proc_read(AT_FDCWD, "/proc/stat", STAT_MAX, &stat, NULL), UX_OK);
 	assert_int_equal(ux_cpus_parse_stat(stat.bytes, &counted, NULL), UX_OK);
 	assert_int_equal(counted.size, listed.size);
 	assert_memory_equal(counted.data, listed.data, listed.size * sizeof(*listed.data));

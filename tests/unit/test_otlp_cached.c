@@ -98,7 +98,7 @@ static size_t plain_lines(struct ux_otlp_names *n, const struct ux_frame_cache *
 	size_t named = 0;
 	assert_non_null(p);
 	for (size_t i = first; i < end_of_them; i++) {
-		uint8_t *start = ux_otlp_lines_begin(n, UX_FRAMES_MOST), *end = start;
+		uint8_t *start = ux_otlp_lines_begin(n, UX_FRAMES_MAX), *end = start;
 		assert_non_null(start);
 		for (uint32_t frame = plain_named(cache, frames[i]); frame != 0;) {
 			const struct ux_cached_frame *f = ux_cached_frame(cache, frame);
@@ -152,7 +152,7 @@ static void add_frames(struct ux_frame_cache *m, const struct shape *s, uint32_t
 		make_name(i, s->long_names, names[i], sizeof(names[i]));
 	ux_frame_cache_lock(m);
 	for (size_t i = 0; i < LOCATIONS; i++) {
-		struct ux_frame frames[UX_FRAMES_MOST];
+		struct ux_frame frames[UX_FRAMES_MAX];
 		const size_t n = (dice >> 8) % (s->depth + 1);
 		for (size_t k = 0; k < n; k++) {
 			dice = dice * 1103515245 + 12345;
@@ -190,7 +190,7 @@ static void expect_equal(const struct shape *s)
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	struct ux_otlp_cached *c = malloc(sizeof(*c));
 	assert_non_null(c);
-	ux_frame_cache_limit(m, 4 * UX_FRAME_CACHE_MOST);
+	ux_frame_cache_limit(m, 4 * UX_FRAME_CACHE_MAX);
 	add_frames(m, s, frames);
 	write_request(&request);
 
@@ -311,8 +311,8 @@ static void functions_without_a_name_give_no_lines(void **state)
 static void frames_that_are_more_than_a_batch_has_room_for_are_divided(void **state)
 {
 	(void)state;
-	static_assert(UX_OTLP_BATCH * UX_FRAMES_MOST / 2 > UX_OTLP_BATCH_LINES, "");
-	expect_equal(&(struct shape){.depth = UX_FRAMES_MOST, .files = 3});
+	static_assert(UX_OTLP_BATCH * UX_FRAMES_MAX / 2 > UX_OTLP_BATCH_LINES, "");
+	expect_equal(&(struct shape){.depth = UX_FRAMES_MAX, .files = 3});
 }
 
 static void a_full_cache_has_the_stacks_of_the_first_addresses(void **state)
@@ -323,10 +323,10 @@ static void a_full_cache_has_the_stacks_of_the_first_addresses(void **state)
 	const struct shape shape = {.depth = 3, .files = 2};
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	add_frames(m, &shape, frames);
-	const size_t most = ux_frame_cache_bytes(m) + (128 << 10);
+	const size_t max = ux_frame_cache_bytes(m) + (128 << 10);
 	ux_frame_cache_unref(m);
 	m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
-	ux_frame_cache_limit(m, most);
+	ux_frame_cache_limit(m, max);
 	add_frames(m, &shape, frames);
 	const size_t n = find_or_make_stacks(m, frames, LOCATIONS, stacks);
 	assert_in_range(n, 1, LOCATIONS - 1);

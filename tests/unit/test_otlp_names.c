@@ -186,10 +186,10 @@ static void locations_that_differ_in_their_address_are_told_apart(void **state)
 	enum {
 		MAPPINGS = 200, /* so that some numbers have two bytes */
 		RUN = 3,
-		MOST = 64 * 20 * RUN
+		MAX = 64 * 20 * RUN
 	};
-	static uint64_t expected[MOST];
-	static size_t sizes[MOST + RUN];
+	static uint64_t expected[MAX];
+	static size_t sizes[MAX + RUN];
 	struct ux_out dictionary = {0}, out = {0};
 	size_t n = 0, all = 0;
 	for (size_t i = 0; i < MAPPINGS; i++)

@@ -73,7 +73,7 @@ struct places {
 	uint8_t bytes[1 << 20];
 	uint64_t first, end; /* of what was placed */
 	size_t calls;
-	size_t calls_most; /* then it fails */
+	size_t calls_max; /* then it fails */
 };
 
 static enum ux_code to_front(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -86,7 +86,7 @@ static enum ux_code to_place(void *ctx, uint64_t off, struct ux_bytes bytes, str
 	struct places *p = ctx;
 	enum ux_code code = UX_OK;
 	pthread_mutex_lock(&p->lock);
-	if (p->calls++ == p->calls_most)
+	if (p->calls++ == p->calls_max)
 		code = ux_error_set(err, UX_EIO, "no room at 0x%" PRIx64, off);
 	assert_true(off + bytes.size <= sizeof(p->bytes));
 	memcpy(p->bytes + off, bytes.data, bytes.size);
@@ -109,7 +109,7 @@ static void records_put_where_they_belong_make_the_same_file(void **state)
 		struct places *p = calloc(1, sizeof(*p));
 		pthread_mutex_init(&p->lock, NULL);
 		p->front = &other;
-		p->first = p->calls_most = SIZE_MAX;
+		p->first = p->calls_max = SIZE_MAX;
 		struct ux_extract_options how = {.threads = threads, .place = to_place};
 		ux_out_reset(&other);
 		assert_int_equal(ux_extract(file, UX_BYTES_NONE, &how, to_front, p, &stats, NULL),
@@ -222,11 +222,11 @@ static void one_byte_too_many_for_version_1_gives_2_at_any_thread_count(void **s
 	uint64_t size = m.gsym.size;
 	dump(&m, &want);
 	for (size_t i = 0; i < ux_countof(threads); i++) {
-		struct ux_extract_options how = {.threads = threads[i], .gsym1_most = size};
+		struct ux_extract_options how = {.threads = threads[i], .gsym1_max = size};
 		assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
 		assert_int_equal(m.reader.version, 1);
 		assert_int_equal(m.gsym.size, size);
-		how.gsym1_most--;
+		how.gsym1_max--;
 		assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
 		assert_int_equal(m.reader.version, 2);
 		assert_same_content(&m, &want);
@@ -249,7 +249,7 @@ static void strings_that_32_bits_do_not_reach_are_numbered_in_steps(void **state
 			 UX_OK);
 	dump(&m, &want);
 	size_t strings = m.reader.strings.size;
-	struct ux_extract_options how = {.threads = 2, .gsym1_most = 100};
+	struct ux_extract_options how = {.threads = 2, .gsym1_max = 100};
 	assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
 	assert_int_equal(m.reader.version, 2);
 	assert_true(m.reader.strings.size > 2 * strings);
@@ -263,13 +263,13 @@ static void version_1_that_cannot_hold_it_is_refused(void **state)
 	(void)state;
 	static const char *const texts[] = {"GSYM 1 is limited to 4 GiB; ",
 					    "names and paths exceed 100 bytes"};
-	static const uint64_t most[] = {10000, 100};
+	static const uint64_t max[] = {10000, 100};
 	struct made m;
 	struct ux_bytes file = made_module(&m, UX_BYTES_NONE);
-	for (size_t i = 0; i < ux_countof(most); i++) {
+	for (size_t i = 0; i < ux_countof(max); i++) {
 		struct ux_error err = UX_ERROR_INIT;
 		struct ux_extract_options how = {
-			.threads = 1, .gsym_version = 1, .gsym1_most = most[i]};
+			.threads = 1, .gsym_version = 1, .gsym1_max = max[i]};
 		assert_int_equal(extract_as(&m, file, how, &err), UX_ELIMIT);
 		assert_memory_equal(err.text, texts[i], strlen(texts[i]));
 		assert_int_equal(m.gsym.size, 0);
@@ -308,7 +308,7 @@ struct file_of {
 static enum ux_code extract_2(void *ctx)
 {
 	struct file_of *f = ctx;
-	struct ux_extract_options how = {.threads = 1, .gsym1_most = 100, .alternatives = true};
+	struct ux_extract_options how = {.threads = 1, .gsym1_max = 100, .alternatives = true};
 	ux_out_deinit(&f->m->gsym);
 	return ux_extract(f->file, UX_BYTES_NONE, &how, collect_gsym, &f->m->gsym, &f->m->stats,
 			  NULL);

@@ -247,7 +247,7 @@ static void a_stream_is_closed_in_its_middle(void **state)
 	struct ux_stream_member m;
 	bool more = false;
 	/* more members than the child may be ahead */
-	for (int i = 0; i < 3 * UX_STREAM_AHEAD_MOST; i++) {
+	for (int i = 0; i < 3 * UX_STREAM_AHEAD_MAX; i++) {
 		char name[16];
 		snprintf(name, sizeof(name), "m%d", i);
 		make_tar_add(&tar, name, '0', "", UX_STR("\177ELF"));
@@ -261,7 +261,7 @@ static void a_stream_is_closed_in_its_middle(void **state)
 	unsigned n = 0;
 	enum ux_package_cause cause;
 	assert_int_equal(read_all(&f, &n, &cause, NULL), UX_OK);
-	assert_int_equal(n, 3 * UX_STREAM_AHEAD_MOST);
+	assert_int_equal(n, 3 * UX_STREAM_AHEAD_MAX);
 }
 
 int main(int argc, char **argv)

@@ -156,14 +156,14 @@ static void each_page_is_shown_and_keyed_where_reading_is(void **state)
 static void forms_that_are_no_forms_are_refused(void **state)
 {
 	struct make_server *s = *state;
-	char *big = malloc(UX_FORM_BODY_MOST + 2);
-	memset(big, 'x', UX_FORM_BODY_MOST + 1);
-	big[UX_FORM_BODY_MOST + 1] = '\0';
+	char *big = malloc(UX_FORM_BODY_MAX + 2);
+	memset(big, 'x', UX_FORM_BODY_MAX + 1);
+	big[UX_FORM_BODY_MAX + 1] = '\0';
 	shows(s, "POST", "/symbolize", NULL, big, 413, "exceeds");
 	free(big);
 	shows(s, "POST", "/symbolize", NULL, "text=%zz", 400, "escape");
-	char many[2 * UX_FORM_FIELDS_MOST + 2];
-	for (size_t i = 0; i <= UX_FORM_FIELDS_MOST; i++)
+	char many[2 * UX_FORM_FIELDS_MAX + 2];
+	for (size_t i = 0; i <= UX_FORM_FIELDS_MAX; i++)
 		memcpy(&many[2 * i], "a&", 2);
 	many[sizeof(many) - 1] = '\0';
 	shows(s, "POST", "/symbolize", NULL, many, 413, "fields");

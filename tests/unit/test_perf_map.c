@@ -132,7 +132,7 @@ static void very_long_names_are_cut(void **state)
 	struct ux_perf_map m = read_map(line);
 	struct ux_frame f;
 	assert_true(ux_perf_map_lookup(&m, 0x1000, &f, NULL));
-	assert_int_equal(strlen(f.function), UX_JIT_NAME_MOST);
+	assert_int_equal(strlen(f.function), UX_JIT_NAME_MAX);
 	ux_perf_map_deinit(&m);
 }
 

@@ -350,7 +350,7 @@ static void mappings_are_limited_over_all_processes(void **state)
 									    .end = i * 16 + 8},
 						   NULL),
 				 UX_OK);
-	all.mappings += UX_PERF_MAPPINGS_MOST - 1500;
+	all.mappings += UX_PERF_MAPPINGS_MAX - 1500;
 	second = first;
 	second->users++;
 	assert_int_equal(ux_perf_space_unmap(&all, &second, 0, 16, NULL), UX_ELIMIT);
@@ -363,7 +363,7 @@ static void mappings_are_limited_over_all_processes(void **state)
 	assert_null(ux_perf_space_find(first, 8));
 	ux_perf_space_release(&all, &second);
 	ux_perf_space_release(&all, &first);
-	assert_int_equal(all.mappings, UX_PERF_MAPPINGS_MOST - 2500);
+	assert_int_equal(all.mappings, UX_PERF_MAPPINGS_MAX - 2500);
 }
 
 static void mappings_of_a_process_are_limited(void **state)
@@ -378,7 +378,7 @@ static void mappings_of_a_process_are_limited(void **state)
 			&all, &space, (struct ux_perf_mapping){.start = n * 16, .end = n * 16 + 8},
 			NULL);
 	assert_int_equal(code, UX_ELIMIT);
-	assert_int_equal(n, UX_PERF_SPACE_MOST);
+	assert_int_equal(n, UX_PERF_SPACE_MAX);
 	ux_perf_space_release(&all, &space);
 	assert_int_equal(all.mappings, 0);
 }

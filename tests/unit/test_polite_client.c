@@ -19,7 +19,7 @@ static struct ux_polite *client_open(unsigned tries, unsigned pause_ms)
 	return p;
 }
 
-static const struct ux_expected any = {.size = UINT64_MAX, .most = 1 << 20};
+static const struct ux_expected any = {.size = UINT64_MAX, .max = 1 << 20};
 
 static enum ux_code fetch(struct ux_polite *p, const struct script *s,
 			  const struct ux_expected *what, const struct ux_validators *known,
@@ -202,13 +202,13 @@ static void a_file_is_held_to_its_size_and_hash(void **state)
 		enum ux_code code;
 		const char *word;
 	} cases[] = {
-		{{.size = 6, .most = 100}, UX_ECORRUPT, "truncated: 5 bytes, expected 6"},
-		{{.size = 4, .most = 100}, UX_ECORRUPT, "too long: 5 bytes, expected 4"},
-		{{.size = 5, .most = 100, .sha256 = wrong},
+		{{.size = 6, .max = 100}, UX_ECORRUPT, "truncated: 5 bytes, expected 6"},
+		{{.size = 4, .max = 100}, UX_ECORRUPT, "too long: 5 bytes, expected 4"},
+		{{.size = 5, .max = 100, .sha256 = wrong},
 		 UX_ECORRUPT,
 		 "wrong hash: SHA-256 2cf24dba"},
-		{{.size = UINT64_MAX, .most = 4}, UX_ELIMIT, "exceeds 4 bytes"},
-		{{.size = 3, .most = 100}, UX_ELIMIT, "exceeds 4 bytes"},
+		{{.size = UINT64_MAX, .max = 4}, UX_ELIMIT, "exceeds 4 bytes"},
+		{{.size = 3, .max = 100}, UX_ELIMIT, "exceeds 4 bytes"},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		SCRIPT(s, {.answer = OK("", "5\r\n\r\nhello")});

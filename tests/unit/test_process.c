@@ -382,7 +382,7 @@ static void normalized_addresses_are_those_of_the_file(void **state)
 	struct ux_ids ids;
 	struct ux_module *module = NULL;
 	struct ux_input self = ux_input_path("/proc/self/exe");
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t n = 0;
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ux_process_address addresses[] = {
@@ -401,7 +401,7 @@ static void normalized_addresses_are_those_of_the_file(void **state)
 	assert_int_equal(a->n, 0);
 	assert_int_equal(a->reason_code, UX_PROCESS_REASON_NONE);
 	assert_int_equal(ux_module_open(&self, NULL, &module, NULL), UX_OK);
-	assert_int_equal(ux_module_lookup(module, a->pc, 0, frames, UX_FRAMES_MOST, &n, NULL),
+	assert_int_equal(ux_module_lookup(module, a->pc, 0, frames, UX_FRAMES_MAX, &n, NULL),
 			 UX_OK);
 	assert_string_equal(frames[n - 1].function, "function_of_this_test");
 	assert_int_equal(frames[n - 1].offset, 1);

@@ -110,15 +110,15 @@ static void memory_over_the_limit_is_refused(void **state)
 	struct parts parts;
 	struct ux_error err = UX_ERROR_INIT;
 	make_parts(&parts);
-	for (uint64_t most = 1; most < 3000; most += 200) {
+	for (uint64_t max = 1; max < 3000; max += 200) {
 		ux_cleanup(ux_profile_deinit) struct ux_profile sum = {0};
 		ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0};
 		assert_int_equal(ux_profile_init(&sum, NULL), UX_OK);
-		sum.most = most;
+		sum.max = max;
 		assert_int_equal(ux_profile_merger_init(&m, &sum, NULL), UX_OK);
 		enum ux_code code = ux_profile_merge(&m, &parts.a, UX_MERGE_ALL, &err);
-		assert_int_equal(code, sum.charged > most ? UX_ELIMIT : UX_OK);
-		assert_true(most > 1 || code == UX_ELIMIT);
+		assert_int_equal(code, sum.charged > max ? UX_ELIMIT : UX_OK);
+		assert_true(max > 1 || code == UX_ELIMIT);
 	}
 	assert_non_null(strstr(err.text, "memory"));
 	drop_parts(&parts);

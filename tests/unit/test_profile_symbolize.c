@@ -235,7 +235,7 @@ static void a_vdso_is_named_by_the_cache_of_perf(void **state)
 {
 	struct machine *t = *state;
 	struct ux_id id;
-	char hex[2 * UX_ID_GNU_MOST + 1], name[192];
+	char hex[2 * UX_ID_GNU_MAX + 1], name[192];
 	struct ux_bytes image = other_vdso(&id);
 	ux_hex_encode(ux_bytes(id.bytes, id.size), hex);
 	snprintf(name, sizeof(name), ".debug/.build-id/%.2s/%s/vdso", hex, hex + 2);
@@ -348,7 +348,7 @@ static void another_kernel_than_the_recorded_one_names_nothing(void **state)
 /* The copy that perf has kept of the symbols of a kernel. */
 static void put_copy(const struct machine *t, struct ux_bytes id, const char *symbols)
 {
-	char hex[2 * UX_ID_GNU_MOST + 1], name[PATH_MAX];
+	char hex[2 * UX_ID_GNU_MAX + 1], name[PATH_MAX];
 	ux_hex_encode(id, hex);
 	snprintf(name, sizeof(name), ".debug/.build-id/%.2s/%s/kallsyms", hex, hex + 2);
 	put(t, name, ux_bytes_cstr(symbols));

@@ -10,9 +10,9 @@ static void a_gsym_in_memory_is_looked_up(void **state)
 {
 	(void)state;
 	struct ux_module *m = open_example();
-	struct ux_frame f[UX_FRAMES_MOST];
+	struct ux_frame f[UX_FRAMES_MAX];
 	size_t n = 0;
-	assert_int_equal(ux_module_lookup(m, 0x401002, 0, f, UX_FRAMES_MOST, &n, NULL), UX_OK);
+	assert_int_equal(ux_module_lookup(m, 0x401002, 0, f, UX_FRAMES_MAX, &n, NULL), UX_OK);
 	assert_int_equal(n, 2);
 	assert_string_equal(f[0].function, "sq");
 	assert_int_equal(f[0].line, 2);

@@ -30,7 +30,7 @@ static void cubin_in_memory_is_a_module(void **state)
 	struct make_cubin m;
 	struct ux_ids ids;
 	struct ux_module *module = NULL;
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	uint64_t off = 0;
 	size_t n = 0;
 	struct ux_input in = input_of(make_kernel(&m, &off));
@@ -38,7 +38,7 @@ static void cubin_in_memory_is_a_module(void **state)
 	assert_int_equal(ids.n, 2);
 	assert_int_equal(strncmp(ids.text[1], "cubin-crc:", 10), 0);
 	assert_int_equal(ux_module_open(&in, NULL, &module, NULL), UX_OK);
-	assert_int_equal(ux_module_lookup(module, off + 0x20, 0, frames, UX_FRAMES_MOST, &n, NULL),
+	assert_int_equal(ux_module_lookup(module, off + 0x20, 0, frames, UX_FRAMES_MAX, &n, NULL),
 			 UX_OK);
 	assert_int_equal(n, 2);
 	assert_string_equal(frames[0].function, "in");

@@ -18,13 +18,13 @@
 #define UPLOADED "{\"status\":\"uploaded\",\"quality\":\"symtab\"}"
 
 enum {
-	RESULTS_MOST = 8
+	RESULTS_MAX = 8
 };
 
 /* The server; large. Its answers are added before it starts. */
 static struct script server;
-static struct script_step steps[SCRIPT_STEPS_MOST];
-static char texts[SCRIPT_STEPS_MOST][512];
+static struct script_step steps[SCRIPT_STEPS_MAX];
+static char texts[SCRIPT_STEPS_MAX][512];
 static size_t n_steps;
 
 struct world {
@@ -34,7 +34,7 @@ struct world {
 		char path[128], debug[128], reason[256];
 		bool has_id;
 		struct ux_push_result r; /* without its pointers */
-	} results[RESULTS_MOST];
+	} results[RESULTS_MAX];
 	struct ux_push_summary sum;
 	struct ux_push_progress progress;
 	unsigned n_progress;
@@ -66,7 +66,7 @@ static int close_world(void **state)
 static void on_result(void *ctx, const struct ux_push_result *r)
 {
 	struct world *w = ctx;
-	assert_true(w->n < RESULTS_MOST);
+	assert_true(w->n < RESULTS_MAX);
 	snprintf(w->results[w->n].path, 128, "%s", r->path);
 	snprintf(w->results[w->n].debug, 128, "%s", r->debug ? r->debug : "");
 	snprintf(w->results[w->n].reason, 256, "%s", r->reason);
@@ -150,7 +150,7 @@ static void write_elf(const struct world *w, const char *name, uint8_t id, const
 
 static void answer(unsigned status, const char *body)
 {
-	assert_true(n_steps < SCRIPT_STEPS_MOST);
+	assert_true(n_steps < SCRIPT_STEPS_MAX);
 	int n = snprintf(texts[n_steps], sizeof(texts[0]),
 			 "HTTP/1.1 %u x\r\nConnection: close\r\n\r\n%s", status, body);
 	assert_in_range(n, 1, sizeof(texts[0]) - 1);

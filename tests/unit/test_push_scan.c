@@ -121,7 +121,7 @@ static void folders_too_deep_are_reported(void **state)
 	struct scene *s = *state;
 	char path[4096];
 	size_t n = (size_t)snprintf(path, sizeof(path), "%s", s->dir);
-	for (int i = 0; i < UX_SCAN_DEPTH_MOST + 3; i++) {
+	for (int i = 0; i < UX_SCAN_DEPTH_MAX + 3; i++) {
 		n += (size_t)snprintf(path + n, sizeof(path) - n, "/d");
 		assert_int_equal(mkdir(path, 0700), 0);
 	}

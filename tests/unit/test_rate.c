@@ -63,11 +63,11 @@ static void no_rate_and_rates_without_bounds_are_no_trouble(void **state)
 	struct ux_rates *r = ux_rates_create(1);
 	struct ux_rate_name who = name(1);
 	unsigned wait = 7;
-	const struct ux_rate none = {0}, most = {UINT64_MAX, UINT64_MAX}, slow = {1, UINT64_MAX};
+	const struct ux_rate none = {0}, max = {UINT64_MAX, UINT64_MAX}, slow = {1, UINT64_MAX};
 	assert_true(ux_rates_take(r, &who, &none, 0, 0, &wait));
 	assert_int_equal(wait, 0);
 	for (unsigned i = 0; i < 1000; i++) {
-		assert_true(ux_rates_take(r, &who, &most, INT64_MAX / 8, 0, &wait));
+		assert_true(ux_rates_take(r, &who, &max, INT64_MAX / 8, 0, &wait));
 		assert_true(ux_rates_take(r, &who, &slow, INT64_MAX / 8, 0, &wait));
 	}
 	ux_rates_destroy(r);

@@ -18,7 +18,7 @@ enum {
 struct file {
 	struct ux_record_writer writer;
 	uint8_t bytes[DATA_OFF + JOBS * SIZE];
-	struct ux_out outs[UX_POOL_MOST]; /* one for each thread */
+	struct ux_out outs[UX_POOL_MAX]; /* one for each thread */
 	atomic_uint writes, most_at_once, at_once;
 	unsigned fail_at; /* the write that fails, from 1 on */
 	size_t fail_job;  /* the job that fails before it has records */

@@ -80,7 +80,7 @@ UX_SPILL_VEC(numbers, uint64_t);
 static void grow_and_check(struct ux_spill *spill)
 {
 	enum {
-		N = 3 * UX_SPILL_LEAST / 8
+		N = 3 * UX_SPILL_MIN / 8
 	};
 	struct numbers v = {.spill = spill};
 	for (uint64_t i = 0; i < N; i++)
@@ -135,7 +135,7 @@ static void items_are_sorted_through_a_region_as_through_memory(void **state)
 {
 	(void)state;
 	enum {
-		N = UX_SPILL_LEAST
+		N = UX_SPILL_MIN
 	};
 	struct ux_spill spill = common_file();
 	struct item *items = calloc(N, sizeof(*items)), *same = calloc(N, sizeof(*same));

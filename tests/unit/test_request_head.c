@@ -10,18 +10,18 @@
 	}
 
 enum {
-	FIELDS_MOST = 4
+	FIELDS_MAX = 4
 };
 
 static bool head_is_fine(const char *method, const char *target, const char *version,
-			 const struct ux_http_field fields[FIELDS_MOST], bool *ret_chunked)
+			 const struct ux_http_field fields[FIELDS_MAX], bool *ret_chunked)
 {
 	struct ux_request_head head = {.method = ux_bytes_cstr(method),
 				       .target = ux_bytes_cstr(target),
 				       .version = ux_bytes_cstr(version),
 				       .fields = fields};
 	struct ux_error err = UX_ERROR_INIT;
-	while (head.n_fields < FIELDS_MOST && fields[head.n_fields].name.data)
+	while (head.n_fields < FIELDS_MAX && fields[head.n_fields].name.data)
 		head.n_fields++;
 	enum ux_code code = ux_request_head_check(&head, ret_chunked, &err);
 	assert_true(code == UX_OK || code == UX_EINVAL);
@@ -34,7 +34,7 @@ static void plain_heads_are_fine(void **state)
 	(void)state;
 	const struct {
 		const char *method, *target, *version;
-		struct ux_http_field fields[FIELDS_MOST];
+		struct ux_http_field fields[FIELDS_MAX];
 		bool chunked;
 	} fine[] = {
 		{"GET", "/", "HTTP/1.0", {{{0}}}, false},
@@ -62,7 +62,7 @@ static void ambiguous_heads_are_refused(void **state)
 	(void)state;
 	const struct {
 		const char *method, *target, *version;
-		struct ux_http_field fields[FIELDS_MOST];
+		struct ux_http_field fields[FIELDS_MAX];
 	} bad[] = {
 		{"G T", "/", "HTTP/1.0", {{{0}}}},
 		{"", "/", "HTTP/1.0", {{{0}}}},

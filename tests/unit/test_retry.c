@@ -17,7 +17,7 @@ static int64_t again(struct ux_retry *r, bool busy, unsigned retry_after_s)
 static void pauses_double_until_the_attempts_are_used_up(void **state)
 {
 	(void)state;
-	struct ux_retry r = {.most = 3, .deadline_ms = ux_clock_ms() + 60000};
+	struct ux_retry r = {.max = 3, .deadline_ms = ux_clock_ms() + 60000};
 	assert_true(again(&r, false, 0) >= 250);
 	assert_true(again(&r, false, 0) >= 500);
 	assert_int_equal(again(&r, false, 0), -1);
@@ -26,14 +26,14 @@ static void pauses_double_until_the_attempts_are_used_up(void **state)
 static void one_attempt_is_not_repeated(void **state)
 {
 	(void)state;
-	struct ux_retry r = {.most = 1, .deadline_ms = ux_clock_ms() + 60000};
+	struct ux_retry r = {.max = 1, .deadline_ms = ux_clock_ms() + 60000};
 	assert_int_equal(again(&r, false, 0), -1);
 }
 
 static void progress_begins_anew(void **state)
 {
 	(void)state;
-	struct ux_retry r = {.most = 2, .deadline_ms = ux_clock_ms() + 60000};
+	struct ux_retry r = {.max = 2, .deadline_ms = ux_clock_ms() + 60000};
 	for (int i = 0; i < 2; i++) {
 		assert_true(again(&r, false, 0) >= 250);
 		ux_retry_reset(&r);
@@ -43,7 +43,7 @@ static void progress_begins_anew(void **state)
 static void a_busy_server_does_not_use_up_attempts(void **state)
 {
 	(void)state;
-	struct ux_retry r = {.most = 1, .deadline_ms = ux_clock_ms() + 60000};
+	struct ux_retry r = {.max = 1, .deadline_ms = ux_clock_ms() + 60000};
 	assert_true(again(&r, true, 0) >= 250);
 	assert_true(again(&r, true, 1) >= 1000);
 	assert_int_equal(again(&r, false, 0), -1);
@@ -52,7 +52,7 @@ static void a_busy_server_does_not_use_up_attempts(void **state)
 static void nothing_is_waited_for_past_the_deadline(void **state)
 {
 	(void)state;
-	struct ux_retry r = {.most = 9, .deadline_ms = ux_clock_ms() + 500};
+	struct ux_retry r = {.max = 9, .deadline_ms = ux_clock_ms() + 500};
 	assert_int_equal(again(&r, true, 1), -1);
 	r.pauses = 100; /* the longest pause */
 	r.deadline_ms = ux_clock_ms() + 9000;

@@ -9,14 +9,14 @@
 
 enum {
 	SECOND = 1000000000,
-	PARTS_MOST = UX_RUNTIME_PARTS_MOST + 1,
+	PARTS_MAX = UX_RUNTIME_PARTS_MAX + 1,
 };
 
 /* The parts of an output. */
 struct parts {
 	struct ux_out out;
-	struct ux_runtime_part heads[PARTS_MOST];
-	struct ux_bytes gsyms[PARTS_MOST];
+	struct ux_runtime_part heads[PARTS_MAX];
+	struct ux_bytes gsyms[PARTS_MAX];
 	size_t n;
 };
 
@@ -46,7 +46,7 @@ static void write_parts(struct parts *p, struct ux_bytes file, struct ux_runtime
 	assert_int_equal(ux_runtime_gsym_write(copy, &what, take, &p->out, &err), UX_OK);
 	guard_free(copy);
 	struct ux_bytes left = ux_out_bytes(&p->out);
-	while (p->n < PARTS_MOST &&
+	while (p->n < PARTS_MAX &&
 	       ux_runtime_part_next(&left, &p->heads[p->n], &p->gsyms[p->n], &err)) {
 		struct ux_gsym g;
 		assert_int_equal(ux_gsym_open(&g, p->gsyms[p->n], &err), UX_OK);
@@ -64,12 +64,12 @@ static void assert_name(const struct parts *p, size_t part, uint64_t pc, const c
 			uint32_t line)
 {
 	struct ux_gsym g;
-	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_frame frames[UX_FRAMES_MAX];
 	size_t n = 0;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_true(part < p->n);
 	assert_int_equal(ux_gsym_open(&g, p->gsyms[part], &err), UX_OK);
-	enum ux_code code = ux_gsym_lookup(&g, pc, frames, UX_FRAMES_MOST, &n, &err);
+	enum ux_code code = ux_gsym_lookup(&g, pc, frames, UX_FRAMES_MAX, &n, &err);
 	if (!name) {
 		assert_true(code == UX_ENOTFOUND || n == 0);
 		return;
@@ -173,7 +173,7 @@ static void there_are_at_most_so_many_parts(void **state)
 							    name, 16});
 	}
 	write_parts(&p, ux_out_bytes(&dump), request(UX_RUNTIME_JITDUMP, 0));
-	assert_in_range(p.n, UX_RUNTIME_PARTS_MOST / 2, UX_RUNTIME_PARTS_MOST);
+	assert_in_range(p.n, UX_RUNTIME_PARTS_MAX / 2, UX_RUNTIME_PARTS_MAX);
 	assert_name(&p, 0, 0x1000, "f0", 0);
 	assert_name(&p, p.n - 1, 0x1000, "f999", 0);
 	for (size_t i = 1; i < p.n; i++)
@@ -234,7 +234,7 @@ static void each_failed_allocation_is_reported(void **state)
 static void a_path_has_all_of_a_span(void **state)
 {
 	(void)state;
-	char path[UX_RUNTIME_PATH_MOST], name[UX_RUNTIME_PATH_MOST];
+	char path[UX_RUNTIME_PATH_MAX], name[UX_RUNTIME_PATH_MAX];
 	struct ux_runtime_span got;
 	const struct ux_runtime_span span = {.host = "web-1.example",
 					     .pid = 4711,

@@ -191,16 +191,16 @@ static void objects_are_copied_and_joined_within_the_store(void **state)
 	uint64_t size = 0;
 	int fd = -1;
 	assert_int_equal(ux_file_temporary(&fd, NULL), UX_OK);
-	assert_int_equal(ftruncate(fd, UX_S3_JOINED_LEAST), 0);
-	assert_int_equal(pwrite(fd, "end", 3, UX_S3_JOINED_LEAST - 3), 3);
-	const struct ux_s3_body body = {.from_file = true, .fd = fd, .size = UX_S3_JOINED_LEAST};
+	assert_int_equal(ftruncate(fd, UX_S3_JOINED_MIN), 0);
+	assert_int_equal(pwrite(fd, "end", 3, UX_S3_JOINED_MIN - 3), 3);
+	const struct ux_s3_body body = {.from_file = true, .fd = fd, .size = UX_S3_JOINED_MIN};
 	if (ux_s3_put(s3, "a first/one+", &body, &err) != UX_OK)
 		fail_msg("%s", err.text);
 	put(s3, "second", "and more");
-	const struct ux_s3_from from[] = {{"a first/one+", UX_S3_JOINED_LEAST}, {"second", 8}};
+	const struct ux_s3_from from[] = {{"a first/one+", UX_S3_JOINED_MIN}, {"second", 8}};
 	if (ux_s3_copy(s3, from, 2, "joined", &err) != UX_OK)
 		fail_msg("%s", err.text);
-	assert_bytes(s3, "joined", UX_S3_JOINED_LEAST - 3, UINT64_MAX, "endand more");
+	assert_bytes(s3, "joined", UX_S3_JOINED_MIN - 3, UINT64_MAX, "endand more");
 	if (ux_s3_copy(s3, from + 1, 1, "copy", &err) != UX_OK)
 		fail_msg("%s", err.text);
 	put(s3, "second", "other bytes");

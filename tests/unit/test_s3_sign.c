@@ -140,13 +140,13 @@ static void what_cannot_be_signed_is_refused(void **state)
 	struct ux_s3_signed what = example("GET", "/", "");
 	struct ux_out text = {0};
 	assert_int_equal(ux_s3_presign(&what, &example_keys, 0, &text, NULL), UX_EINVAL);
-	assert_int_equal(ux_s3_presign(&what, &example_keys, UX_S3_EXPIRES_MOST + 1, &text, NULL),
+	assert_int_equal(ux_s3_presign(&what, &example_keys, UX_S3_EXPIRES_MAX + 1, &text, NULL),
 			 UX_EINVAL);
 	static const char *const none[] = {"no colon", NULL};
 	what.headers = none;
 	assert_int_equal(ux_s3_sign(&what, &example_keys, &text, NULL), UX_EINVAL);
-	const char *many[UX_S3_SIGNED_MOST + 1] = {0};
-	for (size_t i = 0; i < UX_S3_SIGNED_MOST; i++)
+	const char *many[UX_S3_SIGNED_MAX + 1] = {0};
+	for (size_t i = 0; i < UX_S3_SIGNED_MAX; i++)
 		many[i] = "a: b";
 	what.headers = many;
 	assert_int_equal(ux_s3_sign(&what, &example_keys, &text, NULL), UX_EINVAL);

@@ -42,7 +42,7 @@ static void lie_quality(struct ux_sandbox_reply *r)
 
 static void lie_number_of_ids(struct ux_sandbox_reply *r)
 {
-	r->found.ids.size = UX_ID_SET_MOST + 1;
+	r->found.ids.size = UX_ID_SET_MAX + 1;
 }
 
 static void lie_size_of_id(struct ux_sandbox_reply *r)
@@ -175,7 +175,7 @@ static void a_reply_out_of_bounds_is_refused(void **state)
 static void an_id_is_there_once_and_has_nothing_behind_its_end(void **state)
 {
 	(void)state;
-	static const uint8_t zeros[UX_ID_BYTES_MOST];
+	static const uint8_t zeros[UX_ID_BYTES_MAX];
 	struct ux_sandbox_found found;
 	struct ux_error err;
 	assert_int_equal(believe(lie_same_ids, &found, &err), UX_OK);

@@ -172,12 +172,12 @@ static enum ux_code read_packed(void *ctx, const struct ux_blob_hash *hash, uint
 	return UX_OK;
 }
 
-static struct ux_blob_view *view_open(uint64_t packed_most)
+static struct ux_blob_view *view_open(uint64_t packed_max)
 {
 	struct ux_seek_table t;
 	struct ux_blob_view *v = NULL;
 	const struct ux_blob_view_options o = {
-		.dir = "/tmp", .size = CONTENT, .packed_most = packed_most, .read = read_packed};
+		.dir = "/tmp", .size = CONTENT, .packed_max = packed_max, .read = read_packed};
 	const struct ux_bytes file = packed.file.bytes;
 	reads = 0;
 	read_bytes = 0;
@@ -254,7 +254,7 @@ static void views_have_no_more_than_their_limit_together(void **state)
 {
 	(void)state;
 	unsigned grown = 0;
-	views.bytes_most = 3 * UX_SEEK_FRAME;
+	views.bytes_max = 3 * UX_SEEK_FRAME;
 	views.grown = count_growth;
 	views.ctx = &grown;
 	struct ux_blob_view *v = view_open(UINT64_MAX);
@@ -274,7 +274,7 @@ static void views_have_no_more_than_their_limit_together(void **state)
 	assert_brought(v, 2 * UX_SEEK_FRAME, 1);
 	ux_blob_view_close(v);
 	assert_int_equal(views.bytes, 0);
-	views.bytes_most = 0;
+	views.bytes_max = 0;
 	views.grown = NULL;
 }
 

@@ -74,7 +74,7 @@ static void range_behind_the_end_of_a_large_file_is_refused(void **state)
 {
 	struct make_server *s = *state;
 	enum {
-		SIZE = UX_SMALL_FILE_MOST + 1
+		SIZE = UX_SMALL_FILE_MAX + 1
 	};
 	struct ux_blobs *b = s->store.blobs;
 	struct ux_blob_part *part = NULL;
@@ -293,14 +293,14 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 	json_decref(post(s, "/v1/symbolize", body, 200));
 	/* What alone is more than a client's share is too large; beside other requests it may wait.
 	 */
-	const size_t most = s->server.memory.most;
-	s->server.memory.most = 16384;
+	const size_t max = s->server.memory.max;
+	s->server.memory.max = 16384;
 	refused(post(s, "/v1/symbolize", body, 413), "too_large", "request less");
 	assert_int_equal(s->server.memory.used, 0);
-	s->server.memory.most = most;
-	s->server.memory.used = most;
+	s->server.memory.max = max;
+	s->server.memory.used = max;
 	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "too much memory");
-	assert_int_equal(s->server.memory.used, most);
+	assert_int_equal(s->server.memory.used, max);
 	s->server.memory.used = 0;
 }
 
@@ -460,7 +460,7 @@ static void lookups_during_uploads_and_deletions_are_right_or_missing(void **sta
 }
 
 /* "METHOD /path" of each operation in the file, found by its indentation. */
-static size_t described(char lines[][96], size_t most)
+static size_t described(char lines[][96], size_t max)
 {
 	char line[512], path[64] = "";
 	size_t n = 0;
@@ -479,7 +479,7 @@ static size_t described(char lines[][96], size_t most)
 			if (strncmp(line, "    ", 4) == 0 &&
 			    strncasecmp(line + 4, name, strlen(name)) == 0 &&
 			    line[4 + strlen(name)] == ':') {
-				assert_true(n < most);
+				assert_true(n < max);
 				snprintf(lines[n++], 96, "%s %s", name, path);
 			}
 		}

@@ -123,8 +123,8 @@ static void bounds_are_kept_while_it_is_written(void **state)
 	for (; code == UX_OK; n++)
 		code = ux_source_packer_name(&p, name, 0, NULL);
 	assert_int_equal(code, UX_ELIMIT);
-	assert_true(n < UX_SOURCE_PACK_TABLE_MOST / sizeof(name) + 2);
-	p.count = UX_SOURCE_PACK_FILES_MOST;
+	assert_true(n < UX_SOURCE_PACK_TABLE_MAX / sizeof(name) + 2);
+	p.count = UX_SOURCE_PACK_FILES_MAX;
 	assert_int_equal(ux_source_packer_name(&p, "/a", 0, NULL), UX_ELIMIT);
 }
 

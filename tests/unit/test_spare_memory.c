@@ -11,14 +11,14 @@ enum {
 /* A quota of `most` bytes. */
 struct bounded {
 	struct ux_out_quota quota;
-	size_t most;
+	size_t max;
 };
 
 static enum ux_code bounded_may(struct ux_out_quota *q, size_t bytes, bool try)
 {
 	const struct bounded *b = ux_container_of(q, struct bounded, quota);
 	(void)try;
-	return bytes <= b->most ? UX_OK : UX_ELIMIT;
+	return bytes <= b->max ? UX_OK : UX_ELIMIT;
 }
 
 /* Gives away a buffer of n bytes. */
@@ -60,7 +60,7 @@ static void largest_buffer_is_taken_and_counted(void **state)
 {
 	(void)state;
 	struct ux_spare_memory s;
-	struct bounded b = {.quota.may = bounded_may, .most = 4 * MB};
+	struct bounded b = {.quota.may = bounded_may, .max = 4 * MB};
 	struct ux_out out = {.quota = &b.quota};
 	ux_spare_memory_init(&s);
 	ux_spare_memory_limit(&s, 10 * MB);

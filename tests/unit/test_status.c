@@ -95,7 +95,7 @@ static void ids_that_come_once_do_not_displace_those_that_come_often(void **stat
 	assert_non_null(w);
 	for (int i = 0; i < 100; i++)
 		ux_misses_note(w, "calm", "gnu:often", i);
-	for (int i = 0; i < 20 * UX_MISSES_MOST; i++) {
+	for (int i = 0; i < 20 * UX_MISSES_MAX; i++) {
 		snprintf(id, sizeof(id), "gnu:%x", (unsigned)i);
 		ux_misses_note(w, "flood", id, i);
 	}

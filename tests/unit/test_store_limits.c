@@ -263,8 +263,8 @@ static void each_arena(struct ux_store *s,
 		       enum ux_code (*body)(struct ux_store *s, struct ux_arena *arena))
 {
 	enum ux_code code = UX_ENOMEM;
-	for (size_t most = 1; most < (1 << 16) && code != UX_OK; most++) {
-		UX_ARENA(arena, most);
+	for (size_t max = 1; max < (1 << 16) && code != UX_OK; max++) {
+		UX_ARENA(arena, max);
 		code = body(s, &arena);
 	}
 	assert_int_equal(code, UX_OK);

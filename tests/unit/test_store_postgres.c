@@ -189,7 +189,7 @@ static void answers_are_read_before_they_are_too_many(void **state)
 			put_number(&db, name, UX_OK);
 		}
 		put_number(&db, "a", UX_OK);
-		assert_int_equal(trips_of(&db) - before, MANY / UX_POSTGRES_WAITING_MOST);
+		assert_int_equal(trips_of(&db) - before, MANY / UX_POSTGRES_WAITING_MAX);
 		assert_int_equal(ux_tx_commit(&tx, NULL), UX_OK);
 	}
 	assert_int_equal(count_numbers(&db), 2);

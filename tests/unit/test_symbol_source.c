@@ -11,8 +11,8 @@
 
 enum {
 	ROUNDS = 40,
-	PCS_MOST = 24,
-	SHOWN_MOST = 10,
+	PCS_MAX = 24,
+	SHOWN_MAX = 10,
 };
 
 static uint64_t state_of_random = 0x9e3779b97f4a7c15;
@@ -49,7 +49,7 @@ static size_t frames_at(const struct ux_gsym *g, uint64_t pc, struct ux_frame *f
 {
 	size_t n = 0;
 	if (g->n_functions == 0 ||
-	    ux_gsym_lookup(g, pc, frames, UX_GSYM_DEPTH_MOST + 1, &n, NULL) != UX_OK)
+	    ux_gsym_lookup(g, pc, frames, UX_GSYM_DEPTH_MAX + 1, &n, NULL) != UX_OK)
 		return 0;
 	return n;
 }
@@ -73,7 +73,7 @@ static void show(const char *what, const struct ux_frame *frames, size_t n)
 /* 1 when they differ. */
 static unsigned compare(const struct ux_gsym *whole, const struct ux_gsym *part, uint64_t pc)
 {
-	static struct ux_frame a[UX_GSYM_DEPTH_MOST + 1], b[UX_GSYM_DEPTH_MOST + 1];
+	static struct ux_frame a[UX_GSYM_DEPTH_MAX + 1], b[UX_GSYM_DEPTH_MAX + 1];
 	size_t n = frames_at(whole, pc, a), k = frames_at(part, pc, b);
 	bool same = n == k;
 	for (size_t i = 0; same && i < n; i++)
@@ -91,13 +91,13 @@ static unsigned compare_parts(const char *path, struct ux_symbol_options choice,
 {
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source whole = {0}, part = {0};
 	struct ux_error err = UX_ERROR_INIT;
-	uint64_t pcs[PCS_MOST];
+	uint64_t pcs[PCS_MAX];
 	unsigned different = 0;
 	assert_int_equal(ux_symbol_source_open(&whole, path, &choice, &err), UX_OK);
 	choice.lazy = true;
 	assert_int_equal(ux_symbol_source_open(&part, path, &choice, &err), UX_OK);
-	for (unsigned i = 0; i < rounds && different < SHOWN_MOST; i++) {
-		size_t n = 1 + any(PCS_MOST);
+	for (unsigned i = 0; i < rounds && different < SHOWN_MAX; i++) {
+		size_t n = 1 + any(PCS_MAX);
 		for (size_t k = 0; k < n; k++)
 			pcs[k] = any_pc(&whole.gsym);
 		part.has_part = false;

@@ -240,7 +240,7 @@ static void compact_form_and_json_answer_the_same(void **state)
 	for (unsigned back = 0; back <= 1; back++) {
 		ux_cleanup(ux_out_deinit) struct ux_out question = {0};
 		const struct ux_wire_options options = {.return_addresses = back == 1};
-		struct ux_frame frames[UX_FRAMES_MOST];
+		struct ux_frame frames[UX_FRAMES_MAX];
 		struct ux_wire_read r;
 		char body[512];
 		snprintf(body, sizeof(body), json, back ? "true" : "false");
@@ -294,11 +294,11 @@ static void compact_questions_over_their_limit_are_refused(void **state)
 {
 	struct make_server *s = *state;
 	const struct ux_wire_options options = {0};
-	uint64_t *pcs = calloc(UX_SYMBOLIZE_ADDRESSES_MOST, sizeof(*pcs));
+	uint64_t *pcs = calloc(UX_SYMBOLIZE_ADDRESSES_MAX, sizeof(*pcs));
 	for (unsigned over = 0; over <= 1; over++) {
 		ux_cleanup(ux_out_deinit) struct ux_out q = {0};
 		ux_wire_question_begin(&q, &options);
-		put_module(&q, "gnu:00", pcs, UX_SYMBOLIZE_ADDRESSES_MOST);
+		put_module(&q, "gnu:00", pcs, UX_SYMBOLIZE_ADDRESSES_MAX);
 		if (over)
 			put_module(&q, "gnu:00", pcs, 1);
 		ux_wire_question_end(&q);
@@ -308,7 +308,7 @@ static void compact_questions_over_their_limit_are_refused(void **state)
 	for (unsigned over = 0; over <= 1; over++) {
 		ux_cleanup(ux_out_deinit) struct ux_out q = {0};
 		ux_wire_question_begin(&q, &options);
-		for (unsigned i = 0; i < UX_SYMBOLIZE_MODULES_MOST + over; i++)
+		for (unsigned i = 0; i < UX_SYMBOLIZE_MODULES_MAX + over; i++)
 			put_module(&q, "gnu:00", NULL, 0);
 		ux_wire_question_end(&q);
 		struct make_answer a = ask_compact(s, ux_out_bytes(&q), over ? 413 : 200);
@@ -527,7 +527,7 @@ static void caches_stay_within_their_memory(void **state)
 {
 	static const char *const modes[] = {"none", "short", "full", "templates-elided"};
 	struct make_server *s = *state;
-	const size_t most = 8 << 20;
+	const size_t max = 8 << 20;
 	ux_module_cache_limit(s->server.cache, 16 << 20);
 	upload_large(s);
 	size_t highest = 0;
@@ -541,7 +541,7 @@ static void caches_stay_within_their_memory(void **state)
 		highest = ux_max(highest, ux_module_cache_bytes(s->server.cache));
 	}
 	assert_true(highest > 1 << 20);
-	assert_true(highest < most + most / 2);
+	assert_true(highest < max + max / 2);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -614,7 +614,7 @@ static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **stat
 	for (unsigned tries = 0; tries < 1000 && (n == 0 || n == SIZE_MAX); tries++)
 		n = cut_after(s, (const char *)body.data);
 	assert_true(n > 0 && n < 100000);
-	assert_int_equal(n % UX_RESOLVE_MOST, 0);
+	assert_int_equal(n % UX_RESOLVE_MAX, 0);
 }
 
 /* --- other protocols ----------------------------------------------------------------------------
@@ -647,7 +647,7 @@ static json_t *stack_at(json_t *doc, size_t stack)
 static void frames_of_many_stacks_are_as_of_each_alone(void **state)
 {
 	enum {
-		N = 2 * UX_RESOLVE_MOST + 77,
+		N = 2 * UX_RESOLVE_MAX + 77,
 		EACH = 30
 	};
 	struct make_server *s = *state;

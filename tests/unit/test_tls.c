@@ -86,7 +86,7 @@ static void a_pair_is_loaded_replaced_and_unloaded(void **state)
 {
 	(void)state;
 	struct pair one = pair_make(EXPIRES), two = pair_make(EXPIRES + 1000);
-	static char large[UX_TLS_FILE_MOST + 1];
+	static char large[UX_TLS_FILE_MAX + 1];
 	assert_int_equal(ux_tls_expires(), 0);
 	assert_int_equal(handshake(), -1);
 	put(cert, one.cert_pem.data, one.cert_pem.size);

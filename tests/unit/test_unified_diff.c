@@ -148,7 +148,7 @@ static void a_search_has_an_end(void **state)
 	struct ux_diff d = {.text = UX_STR("--- a/f\n+++ b/f\n@@ -1,2 +0,0 @@\n-a\n-b\n")};
 	struct ux_diff_file f;
 	struct ux_error err = UX_ERROR_INIT;
-	uint64_t work = UX_DIFF_WORK_MOST - 10;
+	uint64_t work = UX_DIFF_WORK_MAX - 10;
 	for (int i = 0; i < 100; i++)
 		ux_out_cstr(&text, "a\n");
 	assert_true(ux_diff_next(&d, &f));

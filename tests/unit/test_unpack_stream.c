@@ -42,27 +42,27 @@ static struct ux_out make_content(void)
 /* Appends the content in a frame. */
 static void pack(enum ux_unpack_form form, struct ux_bytes content, struct ux_out *to)
 {
-	const size_t most = content.size + 1000;
-	uint8_t *room = ux_out_room(to, most);
+	const size_t max = content.size + 1000;
+	uint8_t *room = ux_out_room(to, max);
 	assert_non_null(room);
 	size_t n = 0;
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(6);
 	assert_non_null(c);
 	if (form == UX_UNPACK_DEFLATE)
-		n = libdeflate_deflate_compress(c, content.data, content.size, room, most);
+		n = libdeflate_deflate_compress(c, content.data, content.size, room, max);
 	else if (form == UX_UNPACK_GZIP)
-		n = libdeflate_gzip_compress(c, content.data, content.size, room, most);
+		n = libdeflate_gzip_compress(c, content.data, content.size, room, max);
 	else if (form == UX_UNPACK_ZSTD)
-		n = ZSTD_compress(room, most, content.data, content.size, 3);
+		n = ZSTD_compress(room, max, content.data, content.size, 3);
 	else if (form == UX_UNPACK_XZ)
 		assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, content.data,
-							 content.size, room, &n, most),
+							 content.size, room, &n, max),
 				 LZMA_OK);
 	else
 		memcpy(room, content.data, n = content.size);
 	libdeflate_free_compressor(c);
 	assert_true(n > 0);
-	to->size -= most - n;
+	to->size -= max - n;
 }
 
 static enum ux_code unpack(enum ux_unpack_form form, struct ux_bytes packed, size_t piece,

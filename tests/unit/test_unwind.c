@@ -115,8 +115,8 @@ static struct ux_unwind_place find_code(void *ctx, uint64_t address)
 static const char *unwound_with(struct ux_bytes file, const struct ux_unwind_thread *thread)
 {
 	static const char *const ends[] = {"complete", "short", "lost", "limit"};
-	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST];
-	static char text[UX_UNWIND_FRAMES_MOST * 16];
+	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX];
+	static char text[UX_UNWIND_FRAMES_MAX * 16];
 	struct ux_unwinder unwinder = {0};
 	struct ux_unwind_module *m = NULL;
 	enum ux_unwind_end end = UX_UNWIND_COMPLETE;
@@ -248,7 +248,7 @@ static void a_stack_of_too_many_frames_is_cut(void **state)
 {
 	(void)state;
 	enum {
-		WORDS = UX_UNWIND_FRAMES_MOST + 8
+		WORDS = UX_UNWIND_FRAMES_MAX + 8
 	};
 	uint64_t words[WORDS];
 	for (size_t i = 0; i < WORDS; i++)
@@ -450,14 +450,14 @@ static void tables_for_another_machine_are_not_used(void **state)
 static void open_and_unwind(struct ux_bytes input, void *ctx)
 {
 	struct ux_unwind_module *m = NULL;
-	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST];
+	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX];
 	struct ux_unwinder unwinder = {0};
 	enum ux_unwind_end end;
 	size_t n = 0;
 	if (ux_unwind_module_open(input, &m, NULL) != UX_OK)
 		return;
 	assert_int_equal(ux_unwind(&unwinder, ctx, find_code, m, frames, &n, &end, NULL), UX_OK);
-	assert_in_range(n, 1, UX_UNWIND_FRAMES_MOST);
+	assert_in_range(n, 1, UX_UNWIND_FRAMES_MAX);
 	ux_unwinder_deinit(&unwinder);
 	ux_unwind_module_free(m);
 }

@@ -336,7 +336,7 @@ static void fill_finisher(struct ux_finisher *f, struct ux_finish_waiter *w)
 {
 	enum ux_finish_state state = UX_FINISH_WAITING;
 	char uid[24];
-	for (size_t i = 0; i <= UX_FINISH_QUEUE_MOST && state != UX_FINISH_FULL; i++) {
+	for (size_t i = 0; i <= UX_FINISH_QUEUE_MAX && state != UX_FINISH_FULL; i++) {
 		snprintf(uid, sizeof(uid), "u%zu", i);
 		w[i] = (struct ux_finish_waiter){.wake = wake_none};
 		const struct ux_finish_request what = {
@@ -371,14 +371,14 @@ static unsigned finish_waiting(struct make_server *s, const char *uid, char *ret
 static void upload_that_has_no_place_in_the_queue_is_repeated_later(void **state)
 {
 	struct make_server *s = *state;
-	struct ux_finish_waiter *w = calloc(UX_FINISH_QUEUE_MOST + 1, sizeof(*w));
+	struct ux_finish_waiter *w = calloc(UX_FINISH_QUEUE_MAX + 1, sizeof(*w));
 	char retry[8] = "";
 	sem_t done;
 	assert_non_null(w);
 	assert_int_equal(sem_init(&done, 0, 0), 0);
 	struct ux_http_limits limits = s->app.limits;
 	s->app.limits.upload_bytes = 8 << 20;
-	uint64_t most = atomic_exchange(&s->server.upload_most, UINT64_C(8) << 20);
+	uint64_t max = atomic_exchange(&s->server.upload_max, UINT64_C(8) << 20);
 	json_t *doc = post(s, "/v1/uploads",
 			   "{\"ids\":[\"gnu:77\"],\"size\":2097152,\"sha256\":"
 			   "\"0011223344556677889900112233445566778899001122334455667788990011\"}",
@@ -392,7 +392,7 @@ static void upload_that_has_no_place_in_the_queue_is_repeated_later(void **state
 	ux_finisher_close(s->server.finisher);
 	s->server.finisher = NULL;
 	s->app.limits = limits;
-	atomic_store(&s->server.upload_most, most);
+	atomic_store(&s->server.upload_max, max);
 	json_decref(doc);
 	sem_destroy(&done);
 	free(w);

@@ -4,7 +4,7 @@
 
 #include "address.h"
 #include "fetcher.h"
-#include "fetcher_inside.h"
+#include "fetcher_internal.h"
 #include "upstream.h"
 
 #include <arpa/inet.h>
@@ -45,9 +45,9 @@ static void breaker_waits_twice_as_long_after_each_failed_probe(void **state)
 		now += wait;
 		assert_true(ux_breaker_allows(&b, now));
 		ux_breaker_failed(&b, now, 0);
-		wait = ux_min(wait * 2, (int64_t)UX_BREAKER_OPEN_MOST);
+		wait = ux_min(wait * 2, (int64_t)UX_BREAKER_OPEN_MAX);
 	}
-	assert_int_equal(wait, UX_BREAKER_OPEN_MOST);
+	assert_int_equal(wait, UX_BREAKER_OPEN_MAX);
 }
 
 static void breaker_keeps_to_retry_after_within_bounds(void **state)
@@ -60,7 +60,7 @@ static void breaker_keeps_to_retry_after_within_bounds(void **state)
 	ux_breaker_unknown(&b, 60001); /* the probe was taken back: another one may go */
 	assert_true(ux_breaker_allows(&b, 60001));
 	ux_breaker_failed(&b, 60001, INT64_MAX / 2);
-	assert_true(ux_breaker_allows(&b, 60001 + UX_BREAKER_OPEN_MOST));
+	assert_true(ux_breaker_allows(&b, 60001 + UX_BREAKER_OPEN_MAX));
 	/* A question from before it was opened changes nothing. */
 	b = (struct ux_breaker){0};
 	ux_breaker_failed(&b, 0, 5000);
@@ -110,7 +110,7 @@ static void hops_are_written_as_they_are_read_with_one_more(void **state)
 	assert_true(read_hops(strchr(sent.via, ' '), "", sent.agent, &again));
 	assert_int_equal(again.n, 2);
 	memset(&h, 0, sizeof(h)); /* the longest list fits */
-	for (h.n = 0; h.n < UX_HOPS_MOST - 1; h.n++)
+	for (h.n = 0; h.n < UX_HOPS_MAX - 1; h.n++)
 		memcpy(h.via[h.n], "dddddddddddddddd", UX_SERVER_ID);
 	ux_hops_write(&h, "cccccccccccccccc", &sent);
 	assert_non_null(strstr(sent.via, ", cccccccccccccccc"));
@@ -145,7 +145,7 @@ static void answers_hold_until_they_expire_and_no_clock_makes_them_eternal(void 
 static void fetches_of_the_negative_cache_differ_and_expire(void **state)
 {
 	(void)state;
-	const struct ux_cache_opts opts = {.entries_most = UX_FETCH_NEGATIVE_MOST,
+	const struct ux_cache_opts opts = {.entries_max = UX_FETCH_NEGATIVE_MAX,
 					   .key_size = UX_FETCH_KEY_SIZE};
 	struct ux_cache negative;
 	uint8_t key[UX_FETCH_KEY_SIZE], other[UX_FETCH_KEY_SIZE];
@@ -343,8 +343,8 @@ static void a_path_is_whole_or_an_error(void **state)
 	struct ux_id id;
 	enum ux_code code = UX_ENOMEM;
 	assert_int_equal(ux_id_parse(STR("abcdef"), &id, NULL), UX_OK);
-	for (size_t most = 1; most < (1 << 16) && code != UX_OK; most++) {
-		UX_ARENA(arena, most);
+	for (size_t max = 1; max < (1 << 16) && code != UX_OK; max++) {
+		UX_ARENA(arena, max);
 		code = ux_upstream_paths_get(&up, &id, UX_ARTIFACT_SOURCE, "/a/b.c", &arena, &p,
 					     NULL);
 		if (code == UX_OK)
@@ -354,8 +354,8 @@ static void a_path_is_whole_or_an_error(void **state)
 	/* The coded form of a long path needs more memory than the path without it. */
 	char source[100] = "/";
 	memset(source + 1, 'a', sizeof(source) - 2);
-	for (size_t most = 1; most < 600; most++) {
-		UX_ARENA(arena, most);
+	for (size_t max = 1; max < 600; max++) {
+		UX_ARENA(arena, max);
 		code = ux_upstream_paths_get(&up, &id, UX_ARTIFACT_SOURCE, source, &arena, &p,
 					     NULL);
 		if (code == UX_OK)

@@ -396,14 +396,14 @@ static void a_source_has_a_limit_of_bytes(void **state)
 {
 	struct world *w = *state;
 	struct ux_error err;
-	const size_t most = UX_FETCH_SOURCE_MOST;
+	const size_t max = UX_FETCH_SOURCE_MAX;
 	void *zeros =
-		mmap(NULL, most + 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mmap(NULL, max + 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(zeros, MAP_FAILED);
-	assert_int_equal(check_source(w, "/a.c", ux_bytes(zeros, most), &err), UX_ECORRUPT);
-	assert_int_equal(check_source(w, "/a.c", ux_bytes(zeros, most + 1), &err), UX_ELIMIT);
+	assert_int_equal(check_source(w, "/a.c", ux_bytes(zeros, max), &err), UX_ECORRUPT);
+	assert_int_equal(check_source(w, "/a.c", ux_bytes(zeros, max + 1), &err), UX_ELIMIT);
 	assert_non_null(strstr(err.text, "67108864"));
-	munmap(zeros, most + 1);
+	munmap(zeros, max + 1);
 }
 
 /* --- settings --------------------------------------------------------------------------------- */

@@ -40,8 +40,8 @@ static void no_minute_has_more(void **state)
 	(void)state;
 	enum {
 		STEPS = 20000,
-		MOST = 1000,
-		STEP_MOST = 40
+		MAX = 1000,
+		STEP_MAX = 40
 	};
 	static int64_t at[STEPS], cost[STEPS];
 	struct ux_usage_window w = {0};
@@ -50,9 +50,9 @@ static void no_minute_has_more(void **state)
 	for (int i = 0; i < STEPS; i++) {
 		seed = ux_hash_u64(seed);
 		now += (int64_t)(seed % (seed >> 32) % 7 == 0 ? 20 * S : S / 50);
-		now += ux_usage_wait(&w, now, MOST);
+		now += ux_usage_wait(&w, now, MAX);
 		at[i] = now;
-		cost[i] = (int64_t)(seed % STEP_MOST);
+		cost[i] = (int64_t)(seed % STEP_MAX);
 		ux_usage_add(&w, now, cost[i]);
 	}
 	int64_t sum = 0;
@@ -60,7 +60,7 @@ static void no_minute_has_more(void **state)
 		sum += cost[i];
 		for (; at[first] <= at[i] - 60 * S; first++)
 			sum -= cost[first];
-		assert_true(sum < MOST + STEP_MOST);
+		assert_true(sum < MAX + STEP_MAX);
 	}
 }
 

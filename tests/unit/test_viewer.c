@@ -98,10 +98,10 @@ static void files_without_measure_are_refused(void **state)
 	(void)state;
 	char name[32];
 	put_release();
-	put("large.js", "", UX_VIEWER_BYTES_MOST);
+	put("large.js", "", UX_VIEWER_BYTES_MAX);
 	refused(UX_ELIMIT, "bytes");
 	put("large.js", "", 0);
-	for (int i = 0; i < UX_VIEWER_FILES_MOST; i++) {
+	for (int i = 0; i < UX_VIEWER_FILES_MAX; i++) {
 		snprintf(name, sizeof(name), "%d.js", i);
 		put(name, "", 0);
 	}

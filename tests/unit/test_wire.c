@@ -187,7 +187,7 @@ static void reply_reads_back_as_it_was_written(void **state)
 static void reply_is_read(struct ux_bytes bytes, void *ctx)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_frame f[UX_FRAMES_MOST];
+	struct ux_frame f[UX_FRAMES_MAX];
 	struct ux_wire_read r;
 	(void)ctx;
 	enum ux_code code = ux_wire_read_open(&r, bytes, &err);
@@ -234,7 +234,7 @@ static void no_prefix_of_a_reply_is_a_reply(void **state)
 static void frames_nested_deeper_than_any_function_are_refused(void **state)
 {
 	(void)state;
-	for (unsigned deep = UX_FRAMES_MOST; deep <= UX_FRAMES_MOST + 1; deep++) {
+	for (unsigned deep = UX_FRAMES_MAX; deep <= UX_FRAMES_MAX + 1; deep++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		struct ux_wire_reply w = {0};
 		struct ux_wire_read r;
@@ -245,7 +245,7 @@ static void frames_nested_deeper_than_any_function_are_refused(void **state)
 		ux_wire_reply_module(&w, UX_MODULE_FOUND, 0, UX_BYTES_NONE, 0, 1);
 		ux_wire_reply_write(&w, &out);
 		assert_int_equal(ux_wire_read_open(&r, ux_out_bytes(&out), NULL),
-				 deep > UX_FRAMES_MOST ? UX_ECORRUPT : UX_OK);
+				 deep > UX_FRAMES_MAX ? UX_ECORRUPT : UX_OK);
 		ux_wire_read_deinit(&r);
 		ux_wire_reply_deinit(&w);
 	}

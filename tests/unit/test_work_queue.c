@@ -9,12 +9,12 @@
 enum {
 	CLIENTS = 8,
 	JOBS = 64,
-	ORDER_MOST = 1 << 14 /* jobs of one test that are recorded */
+	ORDER_MAX = 1 << 14 /* jobs of one test that are recorded */
 };
 
 static atomic_bool gate_is_open;
 static atomic_uint n_ordered, n_begun, n_ended, n_canceled;
-static atomic_uint order[ORDER_MOST]; /* clients in the order in which their jobs began */
+static atomic_uint order[ORDER_MAX]; /* clients in the order in which their jobs began */
 
 static void job_run(struct ux_work_job *job, bool canceled)
 {

@@ -4,7 +4,7 @@
 
 enum {
 	READ_COST = 64, /* cost of a read call, in bytes of the budget */
-	TEXT_MOST = 32,
+	TEXT_MAX = 32,
 };
 
 bool ux_memory_read(struct ux_memory *m, uint64_t addr, void *buf, size_t size)
@@ -38,7 +38,7 @@ bool ux_memory_pointer(struct ux_memory *m, uint64_t addr, uint64_t *ret)
 
 bool ux_memory_is_text(struct ux_memory *m, uint64_t addr, const char *text)
 {
-	char copy[TEXT_MOST];
+	char copy[TEXT_MAX];
 	size_t size = strlen(text) + 1;
 	assert(size <= sizeof(copy));
 	return ux_memory_read(m, addr, copy, size) && memcmp(copy, text, size) == 0;

@@ -37,7 +37,7 @@ static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 {
 	struct tortoise tortoise = {.limit = 1};
 	struct ux_raw_frame frame = {0};
-	uint8_t copy[UX_CHAIN_FRAME_MOST];
+	uint8_t copy[UX_CHAIN_FRAME_MAX];
 	c->frames.size = 0;
 	c->state = UX_INTERP_STACK_WHOLE;
 	*ret_sound = false;
@@ -45,7 +45,7 @@ static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 		return UX_OK;
 	while (frame.next != 0) {
 		frame.addr = frame.next;
-		if (c->frames.size == UX_INTERP_FRAMES_MOST) {
+		if (c->frames.size == UX_INTERP_FRAMES_MAX) {
 			c->state = UX_INTERP_STACK_TOO_DEEP;
 			break;
 		}
@@ -66,7 +66,7 @@ static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 static size_t chain_compare(const struct ux_chain *c, struct ux_memory *m,
 			    const struct ux_chain_kind *kind, void *ctx, size_t first, size_t n)
 {
-	uint8_t copies[AT_ONCE][UX_CHAIN_FRAME_MOST];
+	uint8_t copies[AT_ONCE][UX_CHAIN_FRAME_MAX];
 	struct ux_memory_piece pieces[AT_ONCE] = {{0}};
 	const struct ux_raw_frame *frames = c->frames.data + first;
 	for (size_t i = 0; i < n; i++)

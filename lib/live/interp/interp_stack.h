@@ -22,12 +22,12 @@ struct ux_raw_frame {
 UX_VEC(ux_raw_frames, struct ux_raw_frame);
 
 enum {
-	UX_CHAIN_FRAME_MOST = 512 /* bytes of a frame */
+	UX_CHAIN_FRAME_MAX = 512 /* bytes of a frame */
 };
 
 /* How an interpreter links the frames of a stack. */
 struct ux_chain_kind {
-	size_t frame_bytes; /* bytes to read of each frame, at most UX_CHAIN_FRAME_MOST */
+	size_t frame_bytes; /* bytes to read of each frame, at most UX_CHAIN_FRAME_MAX */
 	/* Finds the address of the innermost frame, or 0 if there is none. Returns false when it
 	 * cannot be read. */
 	bool (*innermost)(void *ctx, uint64_t *ret);

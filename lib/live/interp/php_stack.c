@@ -20,7 +20,7 @@ enum {
 	FUNCTION_NAME = 8,
 	FUNCTION_SCOPE = 16,
 	FUNCTION_HEAD = 24, /* bytes that internal functions have, too */
-	FUNCTION_MOST = 192,
+	FUNCTION_MAX = 192,
 	TYPE_INTERNAL = 1,
 	TYPE_USER = 2,
 	TYPE_EVAL = 4,
@@ -30,10 +30,10 @@ enum {
 	STRING_HASH = 8,
 	STRING_LENGTH = 16,
 	STRING_TEXT = 24,
-	STRING_MOST = 1 << 16,
-	TEXT_BYTES = 2 * STRING_MOST + 2, /* of a class, "::" and a method */
+	STRING_MAX = 1 << 16,
+	TEXT_BYTES = 2 * STRING_MAX + 2, /* of a class, "::" and a method */
 	STRING_IS = 6,
-	OPS_MOST = 1 << 26,
+	OPS_MAX = 1 << 26,
 };
 
 static const struct ux_php_layout layouts[] = {
@@ -62,7 +62,7 @@ enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader
 
 /* A copy of a function, and its name. */
 struct php_function {
-	uint8_t copy[FUNCTION_MOST];
+	uint8_t copy[FUNCTION_MAX];
 	bool user;   /* a user function, which has instructions and a file */
 	bool engine; /* the engine's own, as that in which a fiber begins: it is not reported */
 	const char *name;
@@ -108,7 +108,7 @@ static bool php_string_append(struct ux_php *p, uint64_t addr, char *to, size_t 
 		return false;
 	uint64_t length = ux_field_u64(head, STRING_LENGTH);
 	char *text = to + *size;
-	if (length > STRING_MOST || !ux_memory_read(&p->memory, addr + STRING_TEXT, text, length) ||
+	if (length > STRING_MAX || !ux_memory_read(&p->memory, addr + STRING_TEXT, text, length) ||
 	    !php_string_has_hash(text, length, ux_field_u64(head, STRING_HASH)))
 		return false;
 	*size += strnlen(text, length);
@@ -159,7 +159,7 @@ static uint32_t php_function_line(struct ux_php *p, const struct php_function *f
 {
 	uint64_t ops = ux_field_u64(f->copy, p->layout->ops);
 	uint32_t last = ux_field_u32(f->copy, p->layout->last), line = 0;
-	if (!f->user || last > OPS_MOST || offset % OP_BYTES != 0 || offset / OP_BYTES >= last ||
+	if (!f->user || last > OPS_MAX || offset % OP_BYTES != 0 || offset / OP_BYTES >= last ||
 	    !ux_memory_read(&p->memory, ops + offset + OP_LINE, &line, sizeof(line)))
 		return 0;
 	return line;

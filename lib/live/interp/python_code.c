@@ -147,7 +147,7 @@ static void python_code_read_fields(const struct ux_python_layout *l, const uint
 
 bool ux_python_code_unchanged(struct ux_python *p, uint64_t addr, const struct ux_python_code *code)
 {
-	uint8_t copy[UX_PYTHON_STRUCT_MOST];
+	uint8_t copy[UX_PYTHON_STRUCT_MAX];
 	struct ux_python_code now;
 	if (!ux_memory_read(&p->memory, addr, copy, p->layout.code_bytes))
 		return false;
@@ -161,7 +161,7 @@ enum ux_code ux_python_code_read(struct ux_python *p, uint64_t addr, struct ux_a
 				 struct ux_python_code *ret, bool *ret_found, struct ux_error *err)
 {
 	const struct ux_python_layout *l = &p->layout;
-	uint8_t copy[UX_PYTHON_STRUCT_MOST];
+	uint8_t copy[UX_PYTHON_STRUCT_MAX];
 	*ret_found = false;
 	*ret = (struct ux_python_code){.name = "", .file = ""};
 	if (!ux_python_is(p, addr, UX_PYTHON_CODE) ||

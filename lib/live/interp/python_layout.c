@@ -211,10 +211,10 @@ enum group {
 };
 
 enum {
-	FIELDS_MOST = 16, /* fields of a group */
+	FIELDS_MAX = 16,  /* fields of a group */
 	FIRST_GROUP = 24, /* after cookie, version and free_threaded */
 	/* Sizes of the largest structs seen are 450 KB and 390 KB. */
-	OFFSET_MOST = 1 << 22,
+	OFFSET_MAX = 1 << 22,
 };
 
 static const uint8_t cookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
@@ -276,7 +276,7 @@ static const struct {
 };
 
 struct debug_offsets {
-	uint64_t at[GROUPS][FIELDS_MOST];
+	uint64_t at[GROUPS][FIELDS_MAX];
 };
 
 static enum ux_code debug_offsets_read(struct ux_cur *c, uint32_t version,
@@ -313,7 +313,7 @@ static enum ux_code debug_offsets_store(const struct debug_offsets *o,
 	for (size_t i = 0; i < n; i++) {
 		const struct debug_offsets_field *f = &fields[i];
 		uint64_t size = o->at[f->group][0], off = o->at[f->group][f->index];
-		if (size == 0 || size > OFFSET_MOST || off > size - ux_min(size, f->bytes) ||
+		if (size == 0 || size > OFFSET_MAX || off > size - ux_min(size, f->bytes) ||
 		    off % f->bytes != 0)
 			return ux_error_set(err, UX_ECORRUPT,
 					    "_Py_DebugOffsets has offset %" PRIu64
@@ -328,10 +328,10 @@ static enum ux_code debug_offsets_store(const struct debug_offsets *o,
  * offsets. */
 static uint32_t python_layout_reach(const uint32_t *offs, size_t n, uint32_t behind)
 {
-	uint32_t most = 0;
+	uint32_t max = 0;
 	for (size_t i = 0; i < n; i++)
-		most = ux_max(most, offs[i]);
-	return most + behind;
+		max = ux_max(max, offs[i]);
+	return max + behind;
 }
 
 static enum ux_code python_layout_measure(struct ux_python_layout *l, struct ux_error *err)
@@ -344,12 +344,12 @@ static enum ux_code python_layout_measure(struct ux_python_layout *l, struct ux_
 	l->thread_bytes = python_layout_reach(thread, ux_countof(thread), 8);
 	l->frame_bytes = python_layout_reach(frame, ux_countof(frame), 8);
 	l->code_bytes = python_layout_reach(code, ux_countof(code), 8);
-	uint32_t most = ux_max(ux_max(l->thread_bytes, l->frame_bytes), l->code_bytes);
-	if (most > UX_PYTHON_STRUCT_MOST)
+	uint32_t max = ux_max(ux_max(l->thread_bytes, l->frame_bytes), l->code_bytes);
+	if (max > UX_PYTHON_STRUCT_MAX)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "a struct of %" PRIu32
 				    " bytes in _Py_DebugOffsets; expected %d at most",
-				    most, (int)UX_PYTHON_STRUCT_MOST);
+				    max, (int)UX_PYTHON_STRUCT_MAX);
 	if (l->str_ascii < 24 || l->str_ascii > 256 || l->bytes_data < 16 || l->bytes_data > 256)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "strings begin at %" PRIu32 ", bytes at %" PRIu32
@@ -395,7 +395,7 @@ static enum ux_code python_layout_convert(const struct debug_offsets *o, struct 
 	l->frame_running = NONE;
 	l->frame_no_own = 3; /* FRAME_OWNED_BY_CSTACK, from 3.14 on FRAME_OWNED_BY_INTERPRETER */
 	uint64_t ascii = o->at[UNICODE][3];
-	l->str_ascii = (uint32_t)ux_min(ascii, (uint64_t)OFFSET_MOST);
+	l->str_ascii = (uint32_t)ux_min(ascii, (uint64_t)OFFSET_MAX);
 	l->str_wide = l->str_ascii + 16; /* utf8_length and utf8 (PyCompactUnicodeObject) */
 	return python_layout_measure(l, err);
 }

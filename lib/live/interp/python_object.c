@@ -57,7 +57,7 @@ static bool python_text_read_head(struct ux_python *p, uint64_t addr, struct pyt
 		return false;
 	unsigned kind = state >> 2 & 7;
 	bool compact = (state >> 5 & 1) != 0, ascii = (state >> 6 & 1) != 0;
-	if (!compact || length > UX_PYTHON_TEXT_MOST || (kind != 1 && kind != 2 && kind != 4) ||
+	if (!compact || length > UX_PYTHON_TEXT_MAX || (kind != 1 && kind != 2 && kind != 4) ||
 	    (ascii && kind != 1))
 		return false;
 	*ret = (struct python_text){addr + (ascii ? l->str_ascii : l->str_wide), (uint32_t)length,
@@ -94,7 +94,7 @@ enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena 
 	uint8_t *raw = ux_arena_array(a, uint8_t, size);
 	/* The size is that of the worst case also for ASCII text, where a NUL becomes more than
 	 * one byte. */
-	char *text = ux_arena_array(a, char, (size_t)t.length *UX_UTF8_MOST + 1);
+	char *text = ux_arena_array(a, char, (size_t)t.length *UX_UTF8_MAX + 1);
 	if (!raw || !text)
 		return ux_arena_fail(a, err);
 	char *end = ux_memory_read(&p->memory, t.at, raw, size) ? python_text_to_utf8(&t, raw, text)
@@ -127,7 +127,7 @@ enum ux_code ux_python_bytes(struct ux_python *p, uint64_t addr, struct ux_arena
 	*ret = UX_BYTES_NONE;
 	if (!ux_python_is(p, addr, UX_PYTHON_BYTES) ||
 	    !ux_memory_read(&p->memory, addr + p->layout.var_size, &size, sizeof(size)) ||
-	    size == 0 || size > UX_PYTHON_BYTES_MOST)
+	    size == 0 || size > UX_PYTHON_BYTES_MAX)
 		return UX_OK;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	uint8_t *data = ux_arena_array(a, uint8_t, size);

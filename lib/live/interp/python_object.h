@@ -17,7 +17,7 @@ enum ux_python_lines {
 };
 
 enum {
-	UX_PYTHON_STRUCT_MOST =
+	UX_PYTHON_STRUCT_MAX =
 		512, /* bytes of a thread state, frame or code object that are copied at most */
 	UX_PYTHON_OFFSETS = 1024,    /* bytes of _Py_DebugOffsets that are read at most */
 	UX_PYTHON_NONE = 0x7fffffff, /* this version has no such field */
@@ -129,9 +129,9 @@ struct ux_python {
 };
 
 enum {
-	UX_PYTHON_TEXT_MOST =
+	UX_PYTHON_TEXT_MAX =
 		1 << 16, /* characters of a str; the text of a longer one is not read */
-	UX_PYTHON_BYTES_MOST = 2 << 20, /* bytes of a bytes object; a larger one is not read */
+	UX_PYTHON_BYTES_MAX = 2 << 20, /* bytes of a bytes object; a larger one is not read */
 };
 
 /*

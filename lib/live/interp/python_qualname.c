@@ -14,9 +14,9 @@ enum {
 	KEYS_INDICES = 40, /* dk_size indices, followed by the entries */
 	ENTRY = 24,        /* hash, key, value */
 	WRAPPED = 16, /* first field of classmethod and staticmethod; of property, and two more */
-	CLASSES_MOST = 256,
-	ENTRIES_MOST = 1 << 14,
-	WRAPPED_MOST = 3,
+	CLASSES_MAX = 256,
+	ENTRIES_MAX = 1 << 14,
+	WRAPPED_MAX = 3,
 };
 
 static uint64_t python_function_of(struct ux_python *p, uint64_t addr, uint64_t code)
@@ -36,7 +36,7 @@ static uint64_t python_function_of(struct ux_python *p, uint64_t addr, uint64_t 
 static uint64_t python_function_unwrap(struct ux_python *p, uint64_t value, uint64_t code)
 {
 	uint64_t function = python_function_of(p, value, code), held = 0;
-	for (unsigned i = 0; function == 0 && i < WRAPPED_MOST; i++)
+	for (unsigned i = 0; function == 0 && i < WRAPPED_MAX; i++)
 		if (ux_memory_pointer(&p->memory, value + WRAPPED + 8 * i, &held))
 			function = python_function_of(p, held, code);
 	return function;
@@ -56,7 +56,7 @@ static uint64_t python_dict_get(struct ux_python *p, uint64_t dict, uint64_t key
 	    !ux_memory_read(&p->memory, keys + KEYS_ENTRIES, &n, sizeof(n)) || size > UINT32_MAX)
 		return 0;
 	uint64_t at = keys + KEYS_INDICES + size * python_dict_index_width(size);
-	for (uint64_t i = 0; i < ux_min(n, (uint64_t)ENTRIES_MOST); i++, at += ENTRY) {
+	for (uint64_t i = 0; i < ux_min(n, (uint64_t)ENTRIES_MAX); i++, at += ENTRY) {
 		if (!ux_memory_read(&p->memory, at, entry, sizeof(entry)))
 			return 0;
 		if (entry[1] == key)
@@ -72,7 +72,7 @@ static uint64_t python_class_find_function(struct ux_python *p, uint64_t type, u
 	if (!ux_memory_pointer(&p->memory, type + TYPE_MRO, &mro) ||
 	    !ux_memory_read(&p->memory, mro + p->layout.var_size, &n, sizeof(n)))
 		return 0;
-	for (uint64_t i = 0; i < ux_min(n, (uint64_t)CLASSES_MOST); i++) {
+	for (uint64_t i = 0; i < ux_min(n, (uint64_t)CLASSES_MAX); i++) {
 		if (!ux_memory_pointer(&p->memory, mro + TUPLE_ITEMS + 8 * i, &class) ||
 		    !ux_memory_pointer(&p->memory, class + TYPE_DICT, &dict))
 			return 0;
@@ -98,7 +98,7 @@ static uint64_t python_method_find(struct ux_python *p, uint64_t first, uint64_t
 }
 
 enum {
-	STACK_MOST = 1 << 12, /* values of a frame that are examined */
+	STACK_MAX = 1 << 12, /* values of a frame that are examined */
 };
 
 /* Searches the value stack of the caller for the function. Values that were popped may be found,
@@ -112,7 +112,7 @@ static uint64_t python_stack_find_function(struct ux_python *p, const struct ux_
 	if (!ux_memory_pointer(&p->memory, caller->addr + l->frame_stack, &stack) ||
 	    !ux_memory_read(&p->memory, caller->code + l->code_stack, &depth, sizeof(depth)))
 		return 0;
-	for (uint32_t i = 0; i < ux_min(depth, (uint32_t)STACK_MOST); i++) {
+	for (uint32_t i = 0; i < ux_min(depth, (uint32_t)STACK_MAX); i++) {
 		if (!ux_memory_read(&p->memory, stack + 8 * (uint64_t)i, &value, sizeof(value)))
 			break;
 		uint64_t function = python_function_of(p, value, code);

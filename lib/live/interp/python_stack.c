@@ -5,8 +5,8 @@
 #include "python_code.h"
 
 enum {
-	INTERPRETERS_MOST = 1 << 12,
-	THREADS_MOST = 1 << 16, /* threads of one interpreter */
+	INTERPRETERS_MAX = 1 << 12,
+	THREADS_MAX = 1 << 16, /* threads of one interpreter */
 	OWNED_BY_GENERATOR = 1,
 	SOUND_ATTEMPTS = 64, /* two of each thread, which may run meanwhile */
 	TAG_BITS = 3, /* tag bits of a _PyStackRef (3.14), which are 0 in a pointer to an object */
@@ -60,7 +60,7 @@ static bool python_reaches_main(struct ux_python *p)
 	uint64_t ends[2] = {0}, next = 0;
 	if (!ux_memory_read(&p->memory, p->runtime + l->runtime_head, ends, sizeof(ends)))
 		return false;
-	for (unsigned i = 0; i < INTERPRETERS_MOST && ux_memory_plausible(ends[0]); i++) {
+	for (unsigned i = 0; i < INTERPRETERS_MAX && ux_memory_plausible(ends[0]); i++) {
 		if (!ux_memory_read(&p->memory, ends[0] + l->interp_next, &next, sizeof(next)))
 			return false;
 		if (next == 0)
@@ -88,8 +88,8 @@ enum ux_code ux_python_init(struct ux_python *p, const struct ux_memory_reader *
 struct python_walk {
 	struct ux_python *p;
 	struct ux_stack_walker *walker;
-	uint64_t thread;                     /* address of the thread state */
-	uint8_t copy[UX_PYTHON_STRUCT_MOST]; /* copy of the thread state */
+	uint64_t thread;                    /* address of the thread state */
+	uint8_t copy[UX_PYTHON_STRUCT_MAX]; /* copy of the thread state */
 };
 
 static bool python_frame_innermost(void *ctx, uint64_t *ret)
@@ -248,7 +248,7 @@ bool ux_python_is_sound(struct ux_python *p)
 	struct python_walk w = {.p = p};
 	const struct ux_python_layout *l = &p->layout;
 	uint64_t interp = 0;
-	uint8_t copy[UX_CHAIN_FRAME_MOST];
+	uint8_t copy[UX_CHAIN_FRAME_MAX];
 	if (!python_reaches_main(p) ||
 	    !ux_memory_pointer(&p->memory, p->runtime + l->runtime_head + 8, &interp) ||
 	    !ux_memory_pointer(&p->memory, interp + l->interp_threads, &w.thread))
@@ -290,7 +290,7 @@ static enum ux_code python_threads_walk(struct python_walk *w, uint64_t interp, 
 	w->walker->interpreter = 0;
 	(void)!ux_memory_read(&w->p->memory, interp + l->interp_id, &w->walker->interpreter,
 			      sizeof(w->walker->interpreter));
-	for (unsigned i = 0; i < THREADS_MOST && *ret_more; i++) {
+	for (unsigned i = 0; i < THREADS_MAX && *ret_more; i++) {
 		if (!ux_memory_plausible(w->thread) ||
 		    !ux_memory_read(&w->p->memory, w->thread, w->copy, l->thread_bytes) ||
 		    ux_field_u64(w->copy, l->thread_interp) != interp)
@@ -312,7 +312,7 @@ enum ux_code ux_python_walk(struct ux_python *p, struct ux_stack_walker *t, stru
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
 	if (!ux_memory_pointer(&p->memory, p->runtime + p->layout.runtime_head, &interp))
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
-	for (unsigned i = 0; i < INTERPRETERS_MOST && more; i++) {
+	for (unsigned i = 0; i < INTERPRETERS_MAX && more; i++) {
 		UX_TRY(python_threads_walk(&w, interp, &more, err));
 		if (!ux_memory_pointer(&p->memory, interp + p->layout.interp_next, &interp))
 			break;

@@ -38,7 +38,7 @@ enum {
 	BLOCK_BYTES = 80,
 	BLOCK_SMALL = 8, /* ranks of the words of a block, with 9 bits each */
 	BLOCK_BITS = 16,
-	TEXT_MOST = 1 << 16,
+	TEXT_MAX = 1 << 16,
 };
 
 bool ux_ruby_iseq_read(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
@@ -94,7 +94,7 @@ static enum ux_code ruby_string_read(struct ux_memory *m, const struct ux_ruby_l
 {
 	uint64_t length = 0, text = 0;
 	*ret = "";
-	if (!ruby_string_find(m, layout, addr, &text, &length) || length > TEXT_MOST)
+	if (!ruby_string_find(m, layout, addr, &text, &length) || length > TEXT_MAX)
 		return UX_OK;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	char *copy = ux_arena_array(a, char, length + 1);

@@ -33,8 +33,8 @@ const struct ux_ruby_layout *ux_ruby_layout_find(uint32_t version)
 
 enum {
 	CHUNK = 1 << 14,
-	SEARCH_MOST = 64 << 20, /* bytes of variables that are searched */
-	RACTORS_MOST = 1 << 12,
+	SEARCH_MAX = 64 << 20, /* bytes of variables that are searched */
+	RACTORS_MAX = 1 << 12,
 	/* rb_vm_t */
 	VM_RACTORS = 8,
 	VM_COUNT = 24,
@@ -59,7 +59,7 @@ static bool ruby_is_vm(struct ux_memory *m, const struct ux_ruby_layout *l, uint
 	uint64_t ractor = ux_field_u64(copy, VM_MAIN_RACTOR);
 	uint64_t thread = ux_field_u64(copy, VM_MAIN_THREAD);
 	uint32_t count = ux_field_u32(copy, VM_COUNT);
-	return count >= 1 && count <= RACTORS_MOST && ux_memory_plausible(first) &&
+	return count >= 1 && count <= RACTORS_MAX && ux_memory_plausible(first) &&
 	       ux_memory_plausible(last) && ux_memory_plausible(ractor) &&
 	       ux_memory_plausible(thread) && (count > 1 || first == ractor + l->ractor_node) &&
 	       ruby_word_is(m, first + 8, head) && ruby_word_is(m, last, head) &&
@@ -73,7 +73,7 @@ bool ux_ruby_search(const struct ux_memory_reader *reader, uint32_t version, uin
 	struct ux_memory m = {.reader = *reader, .left = UX_MEMORY_WORK};
 	uint64_t words[CHUNK / 8];
 	uint64_t end = start + size, n = 0;
-	if (!l || l->thread_ractor == 0 || size > SEARCH_MOST || end < start)
+	if (!l || l->thread_ractor == 0 || size > SEARCH_MAX || end < start)
 		return false;
 	for (uint64_t at = (start + 7) & ~(uint64_t)7; at < end && end - at >= 8; at += n) {
 		n = ux_min((end - at) & ~(uint64_t)7, (uint64_t)CHUNK - at % CHUNK);
@@ -100,8 +100,8 @@ enum {
 	/* rb_control_frame_t: an array from the innermost frame to the end of the stack */
 	FRAME_PC = 0,
 	FRAME_ISEQ = 16,
-	THREADS_MOST = 1 << 16,
-	STACK_WORDS_MOST = 1 << 27,
+	THREADS_MAX = 1 << 16,
+	STACK_WORDS_MAX = 1 << 27,
 };
 
 /* Finds the VM. It is accepted only if it has a ractor. */
@@ -148,7 +148,7 @@ static bool ruby_frame_innermost(void *ctx, uint64_t *ret)
 	uint64_t stack = ux_field_u64(copy, CONTEXT_STACK);
 	uint64_t words = ux_field_u64(copy, CONTEXT_WORDS);
 	*ret = ux_field_u64(copy, CONTEXT_FRAME);
-	if (words > STACK_WORDS_MOST || stack > UINT64_MAX - 8 * words)
+	if (words > STACK_WORDS_MAX || stack > UINT64_MAX - 8 * words)
 		return false;
 	w->end = stack + 8 * words;
 	if (*ret == w->end)
@@ -260,7 +260,7 @@ static enum ux_code ruby_threads_walk(struct ruby_walk *w, uint64_t head, bool *
 				      struct ux_error *err)
 {
 	uint64_t node = head;
-	for (unsigned i = 0; i < THREADS_MOST && *ret_more; i++) {
+	for (unsigned i = 0; i < THREADS_MAX && *ret_more; i++) {
 		if (!ux_memory_pointer(&w->r->memory, node, &node) || node == head)
 			break;
 		w->thread = node - THREAD_NODE;
@@ -279,7 +279,7 @@ enum ux_code ux_ruby_walk(struct ux_ruby *r, struct ux_stack_walker *t, struct u
 	if (!ruby_vm_find(r, &vm))
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
 	uint64_t head = vm + VM_RACTORS, node = head;
-	for (unsigned i = 0; i < RACTORS_MOST && more; i++) {
+	for (unsigned i = 0; i < RACTORS_MAX && more; i++) {
 		if (!ux_memory_pointer(&r->memory, node, &node) || node == head)
 			break;
 		UX_TRY(ruby_threads_walk(

@@ -183,7 +183,7 @@ bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *
 	struct ux_code_level *level = code_history_reserve(h);
 	if (n == 0)
 		return true;
-	if (n > UX_CODE_EVENTS_MOST - h->n_events || !level)
+	if (n > UX_CODE_EVENTS_MAX - h->n_events || !level)
 		return false;
 	ux_cleanup(ux_free_ptr) struct ux_code_event *own = malloc(n * sizeof(*own));
 	if (!own)

@@ -12,7 +12,7 @@
 #include "vec.h"
 
 enum {
-	UX_CODE_EVENTS_MOST =
+	UX_CODE_EVENTS_MAX =
 		1 << 22, /* events in one history; they need a few hundred MiB at most */
 };
 
@@ -46,7 +46,7 @@ struct ux_code_history {
 };
 
 /* Adds events in the order in which they were written. Returns false, and adds none of them,
- * when memory is short or there are more than UX_CODE_EVENTS_MOST. */
+ * when memory is short or there are more than UX_CODE_EVENTS_MAX. */
 bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *events, size_t n)
 	ux_must;
 void ux_code_history_deinit(struct ux_code_history *h);
@@ -64,7 +64,7 @@ void ux_code_history_list(const struct ux_code_history *h, struct ux_code_event 
 uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time);
 
 enum {
-	UX_JIT_NAME_MOST = 64 << 10, /* bytes of a name; the rest is dropped */
+	UX_JIT_NAME_MAX = 64 << 10, /* bytes of a name; the rest is dropped */
 };
 
 /* A parsed name: three strings in one block, "function", NUL, "directory", NUL, "file", NUL. */
@@ -75,7 +75,7 @@ struct ux_jit_name {
 
 /*
  * Parses a name into the arena. Invalid UTF-8 and control characters become U+FFFD. A name is
- * truncated at UX_JIT_NAME_MOST bytes. File and line are taken from the names of these run-time
+ * truncated at UX_JIT_NAME_MAX bytes. File and line are taken from the names of these run-time
  * compilers: V8 writes "JS:*hot /path/t.js:1:13" (also with Function:, LazyCompile:, Script:, Eval:
  * or RegExp:), CPython "py::K.meth:/tmp/t.py", LuaJIT "TRACE_3::/path/t.lua:12". Any other name is
  * the name of the function.
@@ -93,7 +93,7 @@ struct ux_frame ux_jit_name_frame(struct ux_jit_name name, uint64_t offset);
 void ux_jit_path_frame(const char *path, struct ux_frame *frame);
 
 enum {
-	UX_PERF_MAP_MOST = 512 << 20, /* bytes of a file that are read at most */
+	UX_PERF_MAP_MAX = 512 << 20, /* bytes of a file that are read at most */
 };
 
 struct ux_perf_entry {
@@ -139,7 +139,7 @@ bool ux_perf_map_lookup(const struct ux_perf_map *m, uint64_t addr, struct ux_fr
 			uint64_t *ret_size);
 
 enum {
-	UX_JITDUMP_RECORD_MOST = 64 << 20, /* bytes of a record, including the machine code in it */
+	UX_JITDUMP_RECORD_MAX = 64 << 20, /* bytes of a record, including the machine code in it */
 };
 
 /* A line row: the source line of the code from an offset on. */

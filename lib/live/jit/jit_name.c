@@ -139,7 +139,7 @@ static const char *jit_text_join(struct ux_arena *a, const struct ux_bytes *part
 struct ux_jit_name ux_jit_name_parse(struct ux_arena *a, struct ux_bytes name)
 {
 	struct jit_name_parts p = {0};
-	name.size = ux_min(name.size, (size_t)UX_JIT_NAME_MOST);
+	name.size = ux_min(name.size, (size_t)UX_JIT_NAME_MAX);
 	if (!jit_name_split_v8(name, &p) && !jit_name_split_python(name, &p) &&
 	    !jit_name_split_lua(name, &p))
 		p = (struct jit_name_parts){.function = name};
@@ -150,7 +150,7 @@ struct ux_jit_name ux_jit_name_parse(struct ux_arena *a, struct ux_bytes name)
 const char *ux_jit_path_parse(struct ux_arena *a, struct ux_bytes path)
 {
 	struct jit_name_parts p = {0};
-	path.size = ux_min(path.size, (size_t)UX_JIT_NAME_MOST);
+	path.size = ux_min(path.size, (size_t)UX_JIT_NAME_MAX);
 	jit_path_split(path, &p);
 	struct ux_bytes parts[] = {p.dir, p.base};
 	return jit_text_join(a, parts, ux_countof(parts));

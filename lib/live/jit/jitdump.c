@@ -23,12 +23,12 @@ enum {
 	VERSION = 1,
 	HEADER_SIZE = 40,
 	PREFIX_SIZE = 16,
-	HEADER_MOST = 4096, /* a larger header is rejected */
+	HEADER_MAX = 4096, /* a larger header is rejected */
 	FLAG_OTHER_CLOCK = 1,
 	V8_SHIFT = 0x40,
 	TEXTS_BUDGET = 1 << 30,
-	ROWS_MOST = 1 << 26,
-	ROW_LEAST = 17, /* least bytes of a row of DEBUG */
+	ROWS_MAX = 1 << 26,
+	ROW_MIN = 17, /* least bytes of a row of DEBUG */
 };
 
 #define V8_PAD 0xdeadbeefu
@@ -84,7 +84,7 @@ static enum ux_code jitdump_read_header(struct ux_jitdump *d, struct ux_bytes by
 				    "is a jitdump of version %" PRIu32 ", flags 0x%" PRIx64
 				    "; expected version 1, flags 0 or 1",
 				    version, flags);
-	if (size < HEADER_SIZE || size > HEADER_MOST)
+	if (size < HEADER_SIZE || size > HEADER_MAX)
 		return ux_error_at(err, UX_ECORRUPT, NULL, 8,
 				   "header is %" PRIu32 " bytes long; expected 40 to 4096", size);
 	*ret_used = size;
@@ -122,7 +122,7 @@ static enum ux_code jitdump_read_debug(struct ux_jitdump *d, struct ux_cur *c, s
 	uint64_t n = ux_cur_u64(c);
 	struct ux_jit_rows rows = {.first = d->rows.size};
 	uint32_t path = UINT32_MAX;
-	if (n > ux_cur_left(c) / ROW_LEAST)
+	if (n > ux_cur_left(c) / ROW_MIN)
 		ux_cur_bad(c, "more lines than bytes");
 	for (uint64_t i = 0; i < n && !c->failed; i++) {
 		struct ux_jit_row row = {.offset = (int64_t)ux_cur_u64(c), .line = ux_cur_u32(c)};
@@ -138,9 +138,9 @@ static enum ux_code jitdump_read_debug(struct ux_jitdump *d, struct ux_cur *c, s
 		row.path = path;
 		if (row.line > INT32_MAX)
 			row.line = 0;
-		if (d->rows.size == ROWS_MOST)
+		if (d->rows.size == ROWS_MAX)
 			return ux_error_set(err, UX_ELIMIT, "has more than %d source lines",
-					    ROWS_MOST);
+					    ROWS_MAX);
 		if (!ux_jit_row_list_append(&d->rows, row))
 			return ux_error_nomem(err);
 	}
@@ -176,11 +176,11 @@ static struct ux_jit_rows jitdump_take_rows(struct ux_jitdump *d, uint64_t addr)
 	struct ux_jit_rows rows = *slot;
 	struct ux_jit_row *row = d->rows.data + rows.first;
 	slot->n = 0;
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 	for (size_t i = 0; i < rows.n; i++)
-		least = ux_min(least, (uint64_t)row[i].offset);
+		min = ux_min(min, (uint64_t)row[i].offset);
 	uint64_t base = addr;
-	if (d->is_v8 && least >= addr && least - addr >= V8_SHIFT)
+	if (d->is_v8 && min >= addr && min - addr >= V8_SHIFT)
 		base += V8_SHIFT;
 	bool sorted = true;
 	for (size_t i = 0; i < rows.n; i++) {
@@ -206,9 +206,9 @@ static enum ux_code jitdump_set_number(struct ux_jit_numbers *numbers, uint64_t 
 static enum ux_code jitdump_add_event(struct ux_jitdump *d, struct ux_code_event e,
 				      struct ux_error *err)
 {
-	if (d->events.size + d->history.n_events >= UX_CODE_EVENTS_MOST - 1)
+	if (d->events.size + d->history.n_events >= UX_CODE_EVENTS_MAX - 1)
 		return ux_error_set(err, UX_ELIMIT, "has more than %d records; the rest is ignored",
-				    UX_CODE_EVENTS_MOST);
+				    UX_CODE_EVENTS_MAX);
 	return ux_jit_event_list_append(&d->events, e) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -303,9 +303,9 @@ static enum ux_code jitdump_next_size(struct ux_jitdump *d, struct ux_bytes byte
 	if (size < PREFIX_SIZE)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "record is %" PRIu32 " bytes long; expected 16 or more", size);
-	if (size > UX_JITDUMP_RECORD_MOST)
+	if (size > UX_JITDUMP_RECORD_MAX)
 		return ux_error_set(err, UX_ELIMIT, "record is %" PRIu32 " bytes long; at most %d",
-				    size, UX_JITDUMP_RECORD_MOST);
+				    size, UX_JITDUMP_RECORD_MAX);
 	*ret = size;
 	return UX_OK;
 }

@@ -13,8 +13,8 @@
 
 enum {
 	NAMES_BUDGET = 1 << 30,
-	DIGITS_MOST = 16,
-	DECIMAL_LEAST = 16, /* least number of entries for which the base of the sizes is checked */
+	DIGITS_MAX = 16,
+	DECIMAL_MIN = 16, /* least number of entries for which the base of the sizes is checked */
 };
 
 void ux_perf_map_init(struct ux_perf_map *m)
@@ -49,7 +49,7 @@ static bool perf_map_read_number(struct ux_bytes *s, uint64_t *ret, bool *ret_le
 		v = v << 4 | (unsigned)digit;
 		letters = letters || digit > 9;
 	}
-	if (i == begin || i - begin > DIGITS_MOST || i == s->size || !ux_is_blank(s->data[i]))
+	if (i == begin || i - begin > DIGITS_MAX || i == s->size || !ux_is_blank(s->data[i]))
 		return false;
 	*s = ux_bytes(s->data + i + 1, s->size - i - 1);
 	*ret = v;
@@ -87,9 +87,9 @@ static bool perf_map_add_line(struct ux_perf_map *m, struct ux_bytes line, struc
 		m->skipped++;
 		return true;
 	}
-	if (m->entries.size == UX_CODE_EVENTS_MOST) {
+	if (m->entries.size == UX_CODE_EVENTS_MAX) {
 		ux_error_set(err, UX_ELIMIT, "has more than %d entries; the rest is ignored",
-			     UX_CODE_EVENTS_MOST);
+			     UX_CODE_EVENTS_MAX);
 		return false;
 	}
 	m->letters = m->letters || letters;
@@ -124,7 +124,7 @@ static int perf_map_compare_extents(const void *a, const void *b)
 static bool perf_map_sizes_are_decimal(const struct ux_perf_map *m)
 {
 	size_t n = m->entries.size, hex = 0, decimal = 0;
-	if (m->letters || n < DECIMAL_LEAST)
+	if (m->letters || n < DECIMAL_MIN)
 		return false;
 	ux_cleanup(ux_free_ptr) struct perf_map_extent *all = calloc(n, sizeof(*all));
 	if (!all) /* out of memory: the last result is used */

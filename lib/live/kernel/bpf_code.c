@@ -9,7 +9,7 @@
 enum {
 	BTF_MAGIC = 0xeb9f,
 	BTF_VERSION = 1,
-	BTF_HEADER_LEAST = 24,
+	BTF_HEADER_MIN = 24,
 	KIND_SHIFT = 24,
 	KIND_MASK = 31,
 	COUNT_MASK = 0xffff,
@@ -118,7 +118,7 @@ static enum ux_code btf_parse(struct ux_btf *b, struct ux_bytes btf, struct ux_e
 			err, UX_EUNSUPPORTED,
 			"BTF begins with 0x%04x, version %u; expected 0x%04x, version %d", magic,
 			version, BTF_MAGIC, BTF_VERSION);
-	if (header < BTF_HEADER_LEAST ||
+	if (header < BTF_HEADER_MIN ||
 	    !ux_bytes_sub(btf, (uint64_t)header + types_off, types_size, &types) ||
 	    !ux_bytes_sub(btf, (uint64_t)header + strings_off, strings_size, &b->strings))
 		return ux_error_set(err, UX_ECORRUPT, "types or strings exceed the BTF");
@@ -159,10 +159,10 @@ const char *ux_btf_function(const struct ux_btf *b, uint32_t type)
 enum {
 	STRINGS_BUDGET = 64 << 20,
 	TAG = 8,
-	NAME_MOST = 512, /* bytes; the kernel's names of symbols are shorter */
-	FUNCTION_LEAST = 8,
-	LINE_LEAST = 16,
-	JITED_LINE_LEAST = 8,
+	NAME_BYTES_MAX = 512, /* bytes; the kernel's names of symbols are shorter */
+	FUNCTION_MIN = 8,
+	LINE_MIN = 16,
+	JITED_LINE_MIN = 8,
 	LINE_SHIFT = 10, /* the lower bits are the column */
 	FILES = 64,      /* cached files */
 };
@@ -216,7 +216,7 @@ static struct ux_bytes bpf_text_until_nul(struct ux_bytes s)
 static const char *bpf_function_name(const struct bpf_program *a, size_t i)
 {
 	const struct ux_bpf_info *info = a->info;
-	char text[sizeof("bpf_prog_") + 2 * TAG + 1 + NAME_MOST], hex[2 * TAG + 1] = "";
+	char text[sizeof("bpf_prog_") + 2 * TAG + 1 + NAME_BYTES_MAX], hex[2 * TAG + 1] = "";
 	struct ux_bytes tag = info->tag, name = UX_BYTES_NONE;
 	/* The first function is listed with the tag of the whole program, others with their own. */
 	if (i > 0)
@@ -231,7 +231,7 @@ static const char *bpf_function_name(const struct bpf_program *a, size_t i)
 	if (name.size == 0)
 		name = bpf_text_until_nul(info->name);
 	int n = snprintf(text, sizeof(text), "bpf_prog_%s%s%.*s", hex, name.size > 0 ? "_" : "",
-			 (int)ux_min(name.size, (size_t)NAME_MOST),
+			 (int)ux_min(name.size, (size_t)NAME_BYTES_MAX),
 			 name.size > 0 ? (const char *)name.data : "");
 	return ux_arena_strndup(&a->to->arena, text, (size_t)n);
 }
@@ -283,7 +283,7 @@ static bool bpf_file_find(struct bpf_program *a, uint32_t off, struct bpf_file *
 static enum ux_code bpf_lines_add(struct bpf_program *a, struct ux_error *err)
 {
 	const struct ux_bpf_info *info = a->info;
-	if (info->line_size < LINE_LEAST || info->jited_line_size < JITED_LINE_LEAST)
+	if (info->line_size < LINE_MIN || info->jited_line_size < JITED_LINE_MIN)
 		return UX_OK;
 	size_t n = ux_min(info->lines.size / info->line_size,
 			  info->jited_lines.size / info->jited_line_size);

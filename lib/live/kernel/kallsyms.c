@@ -7,8 +7,8 @@
 
 enum {
 	NAMES_BUDGET = 512 << 20,
-	SYMBOLS_MOST = 1 << 24,
-	NAME_MOST = 1024,
+	SYMBOLS_MAX = 1 << 24,
+	NAME_BYTES_MAX = 1024,
 	ADDRESS_DIGITS = 16,
 	LINE_USUAL = 40, /* bytes */
 	PAGE = 4096,
@@ -86,7 +86,8 @@ static bool kallsyms_parse_line(struct ux_bytes s, struct kallsyms_line *ret)
 		if (s.size > 2 && s.data[0] == '[' && s.data[s.size - 1] == ']')
 			ret->module = ux_bytes(s.data + 1, s.size - 2);
 	}
-	return ret->name.size > 0 && ret->name.size <= NAME_MOST && ret->module.size <= NAME_MOST;
+	return ret->name.size > 0 && ret->name.size <= NAME_BYTES_MAX &&
+	       ret->module.size <= NAME_BYTES_MAX;
 }
 
 static bool kallsyms_type_is_code(char type)
@@ -110,8 +111,8 @@ static enum ux_code kallsyms_add_line(struct ux_kallsyms *k, struct kallsyms_raw
 				      const struct kallsyms_line *line, struct ux_error *err)
 {
 	struct kallsyms_raw raw = {.start = line->start, .global = line->type < 'a'};
-	if (all->size == SYMBOLS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d symbols", SYMBOLS_MOST);
+	if (all->size == SYMBOLS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d symbols", SYMBOLS_MAX);
 	raw.module = kallsyms_module_name(k, all, line->module);
 	if (kallsyms_type_is_code(line->type))
 		raw.name = ux_arena_strndup(&k->arena, line->name.data, line->name.size);

@@ -56,7 +56,7 @@ struct ux_bytes ux_module_path_plain(struct ux_bytes path);
 bool ux_module_path_is(struct ux_bytes path, const char *module);
 
 enum {
-	UX_KALLSYMS_MOST = 256 << 20, /* bytes of the list that are read at most */
+	UX_KALLSYMS_MAX = 256 << 20, /* bytes of the list that are read at most */
 };
 
 struct ux_kernel_symbol {

@@ -8,8 +8,8 @@
 
 enum {
 	NAMES_BUDGET = 16 << 20,
-	MODULES_MOST = 1 << 16,
-	NAME_MOST = 256,
+	MODULES_MAX = 1 << 16,
+	NAME_BYTES_MAX = 256,
 	WORDS = 6, /* words of a line up to the address */
 };
 
@@ -40,7 +40,7 @@ static enum ux_code kernel_modules_add_line(struct ux_kernel_modules *m, struct 
 {
 	struct ux_bytes words[WORDS];
 	struct ux_kernel_module module = {0};
-	if (kernel_modules_split(line, words, WORDS) < WORDS || words[0].size > NAME_MOST ||
+	if (kernel_modules_split(line, words, WORDS) < WORDS || words[0].size > NAME_BYTES_MAX ||
 	    memchr(words[0].data, 0, words[0].size) ||
 	    !ux_hex_parse_u64(words[1], /* hex= */ false, &module.size) ||
 	    !ux_hex_parse_u64(words[5], /* hex= */ false, &module.start) ||
@@ -48,8 +48,8 @@ static enum ux_code kernel_modules_add_line(struct ux_kernel_modules *m, struct 
 		m->skipped++;
 		return UX_OK;
 	}
-	if (m->list.size == MODULES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d modules", MODULES_MOST);
+	if (m->list.size == MODULES_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d modules", MODULES_MAX);
 	module.name = ux_arena_strndup(&m->arena, words[0].data, words[0].size);
 	if (!module.name)
 		return ux_arena_fail(&m->arena, err);

@@ -21,7 +21,7 @@ uint16_t swift_find(const struct swift *p, uint16_t node, enum swift_kind kind)
 
 uint16_t swift_number(struct swift *p, enum swift_kind kind, uint32_t v)
 {
-	if (ux_unlikely(p->n_nodes == SWIFT_NODES_MOST))
+	if (ux_unlikely(p->n_nodes == SWIFT_NODES_MAX))
 		return 0;
 	p->nodes[p->n_nodes] = (struct swift_node){.kind = (uint16_t)kind, .at = v};
 	return (uint16_t)p->n_nodes++;
@@ -34,7 +34,7 @@ uint16_t swift_leaf(struct swift *p, enum swift_kind kind)
 
 uint16_t swift_text(struct swift *p, enum swift_kind kind, const char *text, size_t n)
 {
-	if (ux_unlikely(SWIFT_TEXT_MOST - p->n_text < n))
+	if (ux_unlikely(SWIFT_TEXT_MAX - p->n_text < n))
 		return 0;
 	uint16_t node = swift_number(p, kind, p->n_text);
 	if (!node)
@@ -47,7 +47,7 @@ uint16_t swift_text(struct swift *p, enum swift_kind kind, const char *text, siz
 
 uint16_t swift_make(struct swift *p, enum swift_kind kind, size_t n, const uint16_t *kids)
 {
-	if (ux_unlikely(SWIFT_KIDS_MOST - p->n_kids < n))
+	if (ux_unlikely(SWIFT_KIDS_MAX - p->n_kids < n))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!kids[i])
@@ -64,9 +64,9 @@ uint16_t swift_make(struct swift *p, enum swift_kind kind, size_t n, const uint1
 
 uint16_t swift_make_some(struct swift *p, enum swift_kind kind, size_t n, const uint16_t *kids)
 {
-	uint16_t there[SWIFT_LIST_MOST];
+	uint16_t there[SWIFT_LIST_MAX];
 	size_t m = 0;
-	for (size_t i = 0; i < n && m < SWIFT_LIST_MOST; i++)
+	for (size_t i = 0; i < n && m < SWIFT_LIST_MAX; i++)
 		if (kids[i])
 			there[m++] = kids[i];
 	return swift_make(p, kind, m, there);
@@ -74,7 +74,7 @@ uint16_t swift_make_some(struct swift *p, enum swift_kind kind, size_t n, const 
 
 bool swift_push(struct swift *p, uint16_t node)
 {
-	if (ux_unlikely(node == 0 || p->n_stack == SWIFT_STACK_MOST))
+	if (ux_unlikely(node == 0 || p->n_stack == SWIFT_STACK_MAX))
 		return false;
 	p->stack[p->n_stack++] = node;
 	return true;
@@ -132,7 +132,7 @@ uint16_t swift_pop_protocol(struct swift *p)
 
 uint16_t swift_add_substitution(struct swift *p, uint16_t node)
 {
-	if (ux_unlikely(node == 0 || p->n_subs == SWIFT_SUBS_MOST))
+	if (ux_unlikely(node == 0 || p->n_subs == SWIFT_SUBS_MAX))
 		return 0;
 	p->subs[p->n_subs++] = node;
 	return node;
@@ -170,8 +170,8 @@ uint16_t swift_index_node(struct swift *p)
 
 uint16_t swift_list(struct swift *p, enum swift_kind kind, swift_pop_fn *pop)
 {
-	uint16_t items[SWIFT_LIST_MOST];
-	size_t at = SWIFT_LIST_MOST;
+	uint16_t items[SWIFT_LIST_MAX];
+	size_t at = SWIFT_LIST_MAX;
 	if (swift_pop(p, SWIFT_EMPTY_LIST))
 		return swift_leaf(p, kind);
 	for (bool first = false; !first;) {
@@ -181,7 +181,7 @@ uint16_t swift_list(struct swift *p, enum swift_kind kind, swift_pop_fn *pop)
 			return 0;
 		items[--at] = item;
 	}
-	return swift_make(p, kind, SWIFT_LIST_MOST - at, items + at);
+	return swift_make(p, kind, SWIFT_LIST_MAX - at, items + at);
 }
 
 uint16_t swift_type_list(struct swift *p)
@@ -231,9 +231,9 @@ uint16_t swift_nested_name(struct swift *p, const char *name, size_t n)
 {
 	bool old = false;
 	size_t mark = swift_mark(name, n, &old);
-	if (mark == 0 || p->nested == SWIFT_NESTED_MOST)
+	if (mark == 0 || p->nested == SWIFT_NESTED_MAX)
 		return 0;
-	struct swift_word words[SWIFT_WORDS_MOST];
+	struct swift_word words[SWIFT_WORDS_MAX];
 	memcpy(words, p->words, sizeof(words));
 	const char *start = p->start, *pos = p->pos, *end = p->end;
 	bool was_old = p->old;

@@ -343,13 +343,13 @@ static unsigned swift_parameters_of(const struct swift *p, uint16_t type, uint16
 
 uint16_t swift_labels(struct swift *p, uint16_t type)
 {
-	uint16_t labels[SWIFT_LIST_MOST];
+	uint16_t labels[SWIFT_LIST_MAX];
 	uint16_t tuple = 0;
 	if (!p->old && swift_pop(p, SWIFT_EMPTY_LIST))
 		return swift_leaf(p, SWIFT_LABELS);
 	unsigned n = type ? swift_parameters_of(p, type, &tuple) : 0;
 	bool any = false;
-	if (n == 0 || n > SWIFT_LIST_MOST)
+	if (n == 0 || n > SWIFT_LIST_MAX)
 		return 0;
 	for (unsigned i = 0; i < n; i++) {
 		unsigned at = p->old ? i : n - 1 - i;
@@ -390,14 +390,14 @@ static const char *swift_take_letter(struct swift *p, const struct letter *lette
 
 /* The parts of an intermediate function type, in the order that they have as text. */
 struct impl {
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n;
 	bool failed;
 };
 
 static void swift_impl_add(struct impl *f, uint16_t node)
 {
-	if (node == 0 || f->n == SWIFT_LIST_MOST)
+	if (node == 0 || f->n == SWIFT_LIST_MAX)
 		f->failed = true;
 	else
 		f->kids[f->n++] = node;
@@ -520,7 +520,7 @@ static void swift_impl_operand(struct swift *p, struct impl *f, enum swift_kind 
 		kids[n++] = swift_text_node(p, SWIFT_IMPL_ATTRIBUTE, "sil_implicit_leading_param");
 	/* The last element is reserved for the type. */
 	uint16_t node = swift_make(p, kind, n, kids);
-	if (node && p->n_kids < SWIFT_KIDS_MOST) {
+	if (node && p->n_kids < SWIFT_KIDS_MAX) {
 		p->kids[p->n_kids++] = 0;
 		p->nodes[node].n++;
 	} else {

@@ -26,14 +26,14 @@ uint16_t swift_generic_param(struct swift *p)
 
 uint16_t swift_signature(struct swift *p, bool counts)
 {
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n = 0;
 	if (!counts)
 		kids[n++] = swift_number(p, SWIFT_PARAM_COUNT, 1);
 	while (counts && !swift_eat(p, 'l')) {
 		uint32_t count = 0;
 		bool none = swift_eat(p, 'z');
-		if (n == SWIFT_LIST_MOST || (!none && !swift_index(p, &count)))
+		if (n == SWIFT_LIST_MAX || (!none && !swift_index(p, &count)))
 			return 0;
 		kids[n++] = swift_number(p, SWIFT_PARAM_COUNT, none ? 0 : count + 1);
 	}
@@ -41,7 +41,7 @@ uint16_t swift_signature(struct swift *p, bool counts)
 	while (from > p->first_stack && swift_is(p, p->stack[from - 1], SWIFT_IS_REQUIREMENT))
 		from--;
 	size_t m = p->n_stack - from;
-	if (m > SWIFT_LIST_MOST - n)
+	if (m > SWIFT_LIST_MAX - n)
 		return 0;
 	memcpy(kids + n, p->stack + from, m * sizeof(*kids));
 	p->n_stack = from;

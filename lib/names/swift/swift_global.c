@@ -138,8 +138,8 @@ static uint16_t swift_outlined(struct swift *p)
 
 static uint16_t swift_once(struct swift *p, enum swift_kind kind)
 {
-	uint16_t names[SWIFT_LIST_MOST];
-	size_t at = SWIFT_LIST_MOST;
+	uint16_t names[SWIFT_LIST_MAX];
+	size_t at = SWIFT_LIST_MAX;
 	while (swift_pop(p, SWIFT_FIRST_ELEMENT)) {
 		uint16_t name = swift_pop_class(p, SWIFT_IS_NAME);
 		if (!name || at == 0)
@@ -147,7 +147,7 @@ static uint16_t swift_once(struct swift *p, enum swift_kind kind)
 		names[--at] = name;
 	}
 	uint16_t context = swift_pop_context(p);
-	uint16_t list = swift_make(p, SWIFT_ONCE_NAMES, SWIFT_LIST_MOST - at, names + at);
+	uint16_t list = swift_make(p, SWIFT_ONCE_NAMES, SWIFT_LIST_MAX - at, names + at);
 	return SWIFT_MAKE(p, kind, context, list);
 }
 
@@ -431,12 +431,12 @@ uint16_t swift_global(struct swift *p)
 	while (p->pos < p->end)
 		if (!ux_name_text_charge(p->budget, 1) || !swift_push(p, swift_one_operator(p)))
 			return 0;
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n = 0;
 	uint16_t clone = swift_pop(p, SWIFT_SUFFIX), node = 0;
 	/* Attributes are written in reverse order. */
 	while ((node = swift_pop_class(p, SWIFT_IS_ATTRIBUTE)) != 0) {
-		if (n == SWIFT_LIST_MOST - 2)
+		if (n == SWIFT_LIST_MAX - 2)
 			return 0;
 		kids[n++] = node;
 	}

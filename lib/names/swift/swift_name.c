@@ -6,7 +6,7 @@
 static void swift_record_words(struct swift *p, const char *s, size_t n)
 {
 	size_t start = n; /* n: outside of a word */
-	for (size_t i = 0; i <= n && p->n_words < SWIFT_WORDS_MOST; i++) {
+	for (size_t i = 0; i <= n && p->n_words < SWIFT_WORDS_MAX; i++) {
 		char c = i < n ? s[i] : '\0';
 		bool ends =
 			i == n || c == '_' || (i > 0 && ux_is_upper(c) && !ux_is_upper(s[i - 1]));
@@ -22,7 +22,7 @@ static void swift_record_words(struct swift *p, const char *s, size_t n)
 
 static bool swift_append(struct swift *p, const char *s, size_t n)
 {
-	if (SWIFT_TEXT_MOST - p->n_text < n)
+	if (SWIFT_TEXT_MAX - p->n_text < n)
 		return false;
 	memcpy(p->text + p->n_text, s, n);
 	p->n_text += (unsigned)n;
@@ -61,7 +61,7 @@ static bool swift_append_literal(struct swift *p, bool punycode)
 		return swift_append(p, s, n);
 	}
 	struct ux_name_text text =
-		ux_name_text_make(p->text + p->n_text, SWIFT_TEXT_MOST - p->n_text);
+		ux_name_text_make(p->text + p->n_text, SWIFT_TEXT_MAX - p->n_text);
 	ux_name_text_punycode(&text, s, n, UX_PUNYCODE_SWIFT);
 	size_t size = (size_t)(text.pos - text.start);
 	p->n_text += (unsigned)size;
@@ -103,7 +103,7 @@ uint16_t swift_operator_name(struct swift *p)
 	if (!name)
 		return 0;
 	unsigned at = p->nodes[name].at, n = p->nodes[name].n, from = p->n_text;
-	if (SWIFT_TEXT_MOST - from < n)
+	if (SWIFT_TEXT_MAX - from < n)
 		return 0;
 	for (unsigned i = 0; i < n; i++) {
 		char c = p->text[at + i];
@@ -151,7 +151,7 @@ uint16_t swift_local_name(struct swift *p)
 /* Pushes a repeated node times - 1 times; the caller pushes the last. */
 static bool swift_push_repeated(struct swift *p, uint16_t node, uint32_t times)
 {
-	if (times > SWIFT_REPEAT_MOST || !ux_name_text_charge(p->budget, times / 8))
+	if (times > SWIFT_REPEAT_MAX || !ux_name_text_charge(p->budget, times / 8))
 		return false;
 	for (; times > 1; times--)
 		if (!swift_push(p, node))

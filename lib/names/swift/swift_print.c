@@ -241,7 +241,7 @@ static uint16_t swift_put_any(struct swift_printer *w, uint16_t node, bool prefi
 
 static uint16_t swift_put_bounded(struct swift_printer *w, uint16_t node, bool prefix)
 {
-	if (!ux_name_text_enter(&w->text, SWIFT_PRINT_DEPTH_MOST))
+	if (!ux_name_text_enter(&w->text, SWIFT_PRINT_DEPTH_MAX))
 		return 0;
 	uint16_t later = swift_put_any(w, node, prefix);
 	w->text.depth--;

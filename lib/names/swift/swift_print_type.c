@@ -387,7 +387,7 @@ static void swift_put_params(struct swift_printer *w, uint16_t node, uint32_t de
 	for (uint32_t i = 0; i < n && !w->text.failed; i++) {
 		if (i > 0)
 			SWIFT_PUT(w, ", ");
-		if (i == SWIFT_SIGNATURE_MOST) {
+		if (i == SWIFT_SIGNATURE_MAX) {
 			SWIFT_PUT(w, "...");
 			return;
 		}

@@ -6,8 +6,8 @@
 #include "swift_tree.h"
 
 enum {
-	SWIFT_PRINT_DEPTH_MOST = 512, /* deepest nesting of nodes; a level takes about 300 bytes */
-	SWIFT_SIGNATURE_MOST = 128,   /* most parameters of one depth that are written */
+	SWIFT_PRINT_DEPTH_MAX = 512, /* deepest nesting of nodes; a level takes about 300 bytes */
+	SWIFT_SIGNATURE_MAX = 128,   /* most parameters of one depth that are written */
 };
 
 struct swift_printer {

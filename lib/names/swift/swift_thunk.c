@@ -52,14 +52,14 @@ static uint16_t swift_base_conformance(struct swift *p)
 /* Operands of a key path's thunk: types, below them a signature and the accessed entity. */
 static uint16_t swift_key_path_accessor(struct swift *p, enum swift_kind kind)
 {
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n = 2;
 	uint16_t serialized = swift_eat(p, 'q') ? swift_leaf(p, SWIFT_SPEC_SERIALIZED) : 0;
 	unsigned from = p->n_stack;
 	while (from > p->first_stack && swift_is(p, p->stack[from - 1], SWIFT_IS_TYPE))
 		from--;
 	size_t m = p->n_stack - from;
-	if (m == 0 || m > SWIFT_LIST_MOST - 3)
+	if (m == 0 || m > SWIFT_LIST_MAX - 3)
 		return 0;
 	memcpy(kids + n, p->stack + from, m * sizeof(*kids));
 	n += m;
@@ -89,8 +89,8 @@ static uint16_t swift_key_path_index(struct swift *p, enum swift_kind kind)
 	swift_eat(p, 'q');
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
 	unsigned n = p->n_stack - p->first_stack;
-	uint16_t kids[SWIFT_LIST_MOST];
-	if (n >= SWIFT_LIST_MOST)
+	uint16_t kids[SWIFT_LIST_MAX];
+	if (n >= SWIFT_LIST_MAX)
 		return 0;
 	memcpy(kids, p->stack + p->first_stack, n * sizeof(*kids));
 	for (unsigned i = 0; i < n; i++)
@@ -290,13 +290,13 @@ uint16_t swift_thunk(struct swift *p)
 
 /* A specialization while it is parsed. */
 struct spec {
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n;
 };
 
 static bool swift_spec_add(struct spec *s, uint16_t node)
 {
-	if (node == 0 || s->n == SWIFT_LIST_MOST)
+	if (node == 0 || s->n == SWIFT_LIST_MAX)
 		return false;
 	s->kids[s->n++] = node;
 	return true;
@@ -472,7 +472,7 @@ static uint16_t swift_completed(struct swift *p, uint16_t node)
 	if (!types && of != SWIFT_SPEC_FUNCTION && of != SWIFT_SPEC_GLOBAL &&
 	    of != SWIFT_SPEC_STRING)
 		return node;
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n = 0;
 	kids[n++] = what;
 	if (of == SWIFT_SPEC_STRING)
@@ -481,7 +481,7 @@ static uint16_t swift_completed(struct swift *p, uint16_t node)
 	while (types && from > p->first_stack && swift_is(p, p->stack[from - 1], SWIFT_IS_TYPE))
 		from--;
 	size_t m = p->n_stack - from;
-	if (m > SWIFT_LIST_MOST - 3)
+	if (m > SWIFT_LIST_MAX - 3)
 		return 0;
 	memcpy(kids + n + 1, p->stack + from, m * sizeof(*kids));
 	p->n_stack = from;
@@ -559,10 +559,10 @@ static uint16_t swift_kind_of_function(struct swift *p, const char *kinds)
 /* Operands on the stack, then kind, parameters, results. */
 static uint16_t swift_autodiff_function(struct swift *p, enum swift_kind kind, const char *kinds)
 {
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
 	size_t n = p->n_stack - p->first_stack;
-	if (n == 0 || n > SWIFT_LIST_MOST - 4)
+	if (n == 0 || n > SWIFT_LIST_MAX - 4)
 		return 0;
 	memcpy(kids, p->stack + p->first_stack, n * sizeof(*kids));
 	p->n_stack = p->first_stack;
@@ -587,9 +587,9 @@ static uint16_t swift_reorder(struct swift *p)
 
 static uint16_t swift_subset(struct swift *p)
 {
-	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n = p->n_stack - p->first_stack;
-	if (n == 0 || n > SWIFT_LIST_MOST - 4)
+	if (n == 0 || n > SWIFT_LIST_MAX - 4)
 		return 0;
 	memcpy(kids, p->stack + p->first_stack, n * sizeof(*kids));
 	p->n_stack = p->first_stack;

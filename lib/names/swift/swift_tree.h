@@ -35,16 +35,16 @@ struct swift_kind_facts {
 extern const struct swift_kind_facts swift_kinds[];
 
 enum {
-	SWIFT_NODES_MOST = 8192, /* each byte of a name makes about one node */
-	SWIFT_KIDS_MOST = 16384,
-	SWIFT_SUBS_MOST = 4096,
-	SWIFT_STACK_MOST = 4096,
-	SWIFT_WORDS_MOST = 26,
-	SWIFT_TEXT_MOST = 1 << 15, /* bytes of all identifiers of a name */
-	SWIFT_LIST_MOST = 256,     /* elements of one list */
-	SWIFT_REPEAT_MOST = 2048,  /* repetitions of one substitution */
-	SWIFT_NESTED_MOST = 4,     /* nesting of names in names of specializations */
-	SWIFT_DEPTH_MOST = 128,    /* nesting of types that enclose a type with arguments */
+	SWIFT_NODES_MAX = 8192, /* each byte of a name makes about one node */
+	SWIFT_KIDS_MAX = 16384,
+	SWIFT_SUBS_MAX = 4096,
+	SWIFT_STACK_MAX = 4096,
+	SWIFT_WORDS_MAX = 26,
+	SWIFT_TEXT_MAX = 1 << 15, /* bytes of all identifiers of a name */
+	SWIFT_LIST_MAX = 256,     /* elements of one list */
+	SWIFT_REPEAT_MAX = 2048,  /* repetitions of one substitution */
+	SWIFT_NESTED_MAX = 4,     /* nesting of names in names of specializations */
+	SWIFT_DEPTH_MAX = 128,    /* nesting of types that enclose a type with arguments */
 };
 
 /* A leaf has a text or a number; any other node has children. */
@@ -72,12 +72,12 @@ struct swift {
 	unsigned n_nodes, n_kids, n_text;
 	unsigned n_stack, n_subs, n_words;
 	unsigned first_stack, first_sub; /* entries below belong to an enclosing name */
-	uint16_t stack[SWIFT_STACK_MOST];
-	uint16_t subs[SWIFT_SUBS_MOST];
-	struct swift_word words[SWIFT_WORDS_MOST];
-	uint16_t kids[SWIFT_KIDS_MOST];
-	char text[SWIFT_TEXT_MOST];
-	struct swift_node nodes[SWIFT_NODES_MOST];
+	uint16_t stack[SWIFT_STACK_MAX];
+	uint16_t subs[SWIFT_SUBS_MAX];
+	struct swift_word words[SWIFT_WORDS_MAX];
+	uint16_t kids[SWIFT_KIDS_MAX];
+	char text[SWIFT_TEXT_MAX];
+	struct swift_node nodes[SWIFT_NODES_MAX];
 };
 
 ux_inline char swift_peek(const struct swift *p)

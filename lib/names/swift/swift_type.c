@@ -15,7 +15,7 @@ static uint16_t swift_sized_builtin(struct swift *p, const char *name, uint16_t 
 	uint32_t size = 0;
 	if (!swift_natural(p, &size) || size == 0 || !swift_eat(p, '_'))
 		return 0;
-	char text[SWIFT_LIST_MOST];
+	char text[SWIFT_LIST_MAX];
 	int n = snprintf(text, sizeof(text), "Builtin.%s%u", name, size);
 	if (element) {
 		size_t skip = strlen("Builtin.");
@@ -83,14 +83,14 @@ uint16_t swift_builtin(struct swift *p)
 
 /* Arguments of a type and of the types around it. */
 struct arguments {
-	uint16_t lists[SWIFT_LIST_MOST]; /* the innermost type's first */
+	uint16_t lists[SWIFT_LIST_MAX]; /* the innermost type's first */
 	size_t n;
 	size_t used;
 };
 
 static bool swift_pop_arguments(struct swift *p, struct arguments *args)
 {
-	for (args->n = args->used = 0; args->n < SWIFT_LIST_MOST;) {
+	for (args->n = args->used = 0; args->n < SWIFT_LIST_MAX;) {
 		unsigned from = p->n_stack;
 		while (from > p->first_stack && swift_is(p, p->stack[from - 1], SWIFT_IS_TYPE))
 			from--;
@@ -166,8 +166,8 @@ static uint16_t swift_bind_context(struct swift *p, uint16_t decl, struct argume
 	}
 	if (!bound)
 		return 0;
-	uint16_t kids[SWIFT_LIST_MOST] = {bound};
-	size_t n = ux_min(p->nodes[decl].n, SWIFT_LIST_MOST);
+	uint16_t kids[SWIFT_LIST_MAX] = {bound};
+	size_t n = ux_min(p->nodes[decl].n, SWIFT_LIST_MAX);
 	memcpy(kids + 1, p->kids + p->nodes[decl].at + 1, (n - 1) * sizeof(*kids));
 	return swift_make(p, swift_kind_of(p, decl), n, kids);
 }
@@ -176,7 +176,7 @@ static uint16_t swift_bind(struct swift *p, uint16_t decl, struct arguments *arg
 {
 	enum swift_kind kind = swift_kind_of(p, decl);
 	if (args->used == args->n || !swift_is(p, decl, SWIFT_IS_CONTEXT | SWIFT_IS_ANY_GENERIC) ||
-	    kind == SWIFT_MODULE || kind == SWIFT_BUILTIN_TUPLE || p->depth == SWIFT_DEPTH_MOST)
+	    kind == SWIFT_MODULE || kind == SWIFT_BUILTIN_TUPLE || p->depth == SWIFT_DEPTH_MAX)
 		return 0;
 	uint16_t list = args->lists[args->used];
 	bool takes = swift_takes_arguments(kind);
@@ -262,7 +262,7 @@ static uint16_t swift_box(struct swift *p, bool generic)
 			return 0;
 	}
 	uint16_t types = swift_type_list(p);
-	uint16_t fields[SWIFT_LIST_MOST];
+	uint16_t fields[SWIFT_LIST_MAX];
 	size_t n = types ? p->nodes[types].n : 0;
 	for (size_t i = 0; i < n; i++) {
 		uint16_t type = swift_kid(p, types, (unsigned)i);

@@ -3,13 +3,13 @@
 // Everything else of the pages works without scripts.
 
 const SLICE = 4 << 20; // bytes that are read and hashed at a time
-const NOTES_MOST = 1 << 20; // bytes of one section of notes
+const NOTES_MAX = 1 << 20; // bytes of one section of notes
 const TRIES = 20; // without a byte of progress: some minutes
 const LOOK_AGAIN_MS = 1000;
 // A network can be lost without the browser noticing: no error, and no byte moves. A request that
 // does not move for so long is begun again; the server keeps what it has received.
 const STALLED_MS = 20000;
-const DROPPED_MOST = 1000; // files of folders that are dropped at once
+const DROPPED_MAX = 1000; // files of folders that are dropped at once
 const ANSWER_MS = 300000; // for an answer to a complete request: the server may have to check a file
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -152,7 +152,7 @@ async function readElf(file, start) {
 		if (segments.view.getUint32(at, little) === 4)
 			notes.push([number(segments.view, at, f.phOff), number(segments.view, at, f.phSize)]);
 	for (const [off, size] of notes)
-		notesIn(await bytesOf(file, off, Math.min(size, NOTES_MOST)), little, ids);
+		notesIn(await bytesOf(file, off, Math.min(size, NOTES_MAX)), little, ids);
 	return {ids: [ids.gnu, ids.go].filter(Boolean), kind: code ? "executable" : "debuginfo"};
 }
 
@@ -400,7 +400,7 @@ async function sendAll(files, options) {
 
 // The files of what was dropped, those in folders too.
 async function filesOf(entry, files) {
-	if (files.length === DROPPED_MOST)
+	if (files.length === DROPPED_MAX)
 		return;
 	if (entry.isFile) {
 		files.push(await new Promise((done, fail) => entry.file(done, fail)));

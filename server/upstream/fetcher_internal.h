@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that are private to the fetcher's source files. */
-#ifndef UX_FETCHER_INSIDE_H
-#define UX_FETCHER_INSIDE_H
+#ifndef UX_FETCHER_INTERNAL_H
+#define UX_FETCHER_INTERNAL_H
 
 #include "cache.h"
 #include "fetcher.h"
@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 enum {
-	UX_FETCH_ITEMS_MOST = UX_UPSTREAMS_MOST * UX_ARTIFACT_COUNT,
-	UX_FETCH_LATER_MOST = 4, /* times that one upstream may answer "retry later" */
+	UX_FETCH_ITEMS_MAX = UX_UPSTREAMS_MAX * UX_ARTIFACT_COUNT,
+	UX_FETCH_LATER_MAX = 4, /* times that one upstream may answer "retry later" */
 };
 
 enum ux_fetch_item_state {
@@ -47,7 +47,7 @@ struct ux_fetch {
 	struct ux_hops_sent hops;
 	struct ux_id parsed;
 	enum ux_fetch_state state;
-	struct ux_fetch_item items[UX_FETCH_ITEMS_MOST];
+	struct ux_fetch_item items[UX_FETCH_ITEMS_MAX];
 	size_t n_items;
 	bool claimed;       /* no other server with this index queries meanwhile */
 	int64_t not_before; /* earliest time to plan it, in ms: another server has claimed it */
@@ -91,7 +91,7 @@ const struct ux_fetched *ux_fetch_answer_valid(const struct ux_fetched_list *ans
 /* Where an upstream has an artifact. With packages, they are what the paths lead to. */
 struct ux_fetch_places {
 	struct ux_upstream_paths paths;
-	struct ux_package_job packages[UX_UPSTREAM_PATHS_MOST];
+	struct ux_package_job packages[UX_UPSTREAM_PATHS_MAX];
 };
 
 /* Reads the index for upstreams of packages. */
@@ -135,13 +135,13 @@ struct ux_fetched_package {
 };
 
 enum {
-	UX_FETCH_BESIDE_MOST = 256, /* files of one package that several fetches wait for */
+	UX_FETCH_BESIDE_MAX = 256, /* files of one package that several fetches wait for */
 };
 
 /* What was kept of a package. */
 struct ux_fetched_files {
-	uint64_t size;                             /* bytes of the file that was to be fetched */
-	struct ux_id beside[UX_FETCH_BESIDE_MOST]; /* IDs of those that other fetches wait for */
+	uint64_t size;                            /* bytes of the file that was to be fetched */
+	struct ux_id beside[UX_FETCH_BESIDE_MAX]; /* IDs of those that other fetches wait for */
 	size_t n;
 };
 
@@ -181,11 +181,11 @@ enum ux_code ux_package_members_find(struct ux_bytes package,
 				     const atomic_bool *stop, struct ux_error *err) ux_must;
 
 enum {
-	UX_FETCH_NEGATIVE_MOST = 1 << 14, /* entries of the negative cache */
+	UX_FETCH_NEGATIVE_MAX = 1 << 14, /* entries of the negative cache */
 	/* longest time that an entry is valid; then the index is read again */
-	UX_FETCH_NEGATIVE_MOST_MS = 60000,
+	UX_FETCH_NEGATIVE_MAX_MS = 60000,
 	UX_FETCH_KEY_SIZE = 16,
-	UX_FETCH_UNCLAIMS_MOST = 256,
+	UX_FETCH_UNCLAIMS_MAX = 256,
 };
 
 /* Computes the key of one thing to fetch. NULL strings count as "". */
@@ -207,7 +207,7 @@ struct ux_fetcher {
 	struct ux_fetcher *older; /* the fetcher that this one replaced; NULL: none */
 	struct ux_store *store;
 	struct ux_fetcher_options options; /* with all defaults filled in */
-	struct ux_upstream configured[UX_UPSTREAMS_MOST];
+	struct ux_upstream configured[UX_UPSTREAMS_MAX];
 	size_t n;
 	char own[UX_SERVER_ID];
 	atomic_bool stopping; /* set with the lock held, read relaxed elsewhere as a hint to end */
@@ -215,7 +215,7 @@ struct ux_fetcher {
 	size_t n_threads;
 	pthread_mutex_t lock; /* guards the fields below, and all fetches */
 	pthread_cond_t changed;
-	struct ux_fetcher_upstream upstreams[UX_UPSTREAMS_MOST];
+	struct ux_fetcher_upstream upstreams[UX_UPSTREAMS_MAX];
 	/* packages that are being fetched; 0: free */
 	int64_t packages[UX_FETCHERS];
 	struct ux_fetch *first; /* oldest fetch */
@@ -227,7 +227,7 @@ struct ux_fetcher {
 	 */
 	struct ux_cache negative;
 	/* claims of fetches that are over */
-	uint8_t unclaims[UX_FETCH_UNCLAIMS_MOST][UX_FETCH_KEY_SIZE];
+	uint8_t unclaims[UX_FETCH_UNCLAIMS_MAX][UX_FETCH_KEY_SIZE];
 	size_t n_unclaims;
 };
 

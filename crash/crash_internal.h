@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers of the forms of crash reports share. */
-#ifndef UX_CRASH_INSIDE_H
-#define UX_CRASH_INSIDE_H
+#ifndef UX_CRASH_INTERNAL_H
+#define UX_CRASH_INTERNAL_H
 
 #include "crash_line.h"
 #include "text.h"

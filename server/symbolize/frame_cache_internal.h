@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the frame cache share: its tables, and numbers of what is in them. */
-#ifndef UX_FRAME_CACHE_INSIDE_H
-#define UX_FRAME_CACHE_INSIDE_H
+#ifndef UX_FRAME_CACHE_INTERNAL_H
+#define UX_FRAME_CACHE_INTERNAL_H
 
 #include "frame_cache.h"
 
@@ -80,7 +80,7 @@ struct ux_frame_cache {
 	atomic_size_t *all;    /* a sum, so no memory order is needed */
 	pthread_rwlock_t lock; /* guards lists and the fields below */
 	size_t bytes;          /* total size */
-	size_t most;           /* its limit */
+	size_t max;            /* its limit */
 	/* of all functions of the best candidate, in a cache that was filled with them; never
 	 * changes once others know the cache */
 	struct ux_frame_map *map;
@@ -149,7 +149,7 @@ bool frame_cache_reserve_address(struct ux_frame_cache *m);
 bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset, uint32_t frame);
 
 /* Prefetches the slot of an address. */
-ux_inline void frame_cache_expect_address(const struct ux_frame_cache *m, uint64_t pc)
+ux_inline void frame_cache_prefetch_address(const struct ux_frame_cache *m, uint64_t pc)
 {
 	if (m->addresses_cap > 0)
 		__builtin_prefetch(&m->addresses[(size_t)ux_hash_u64(pc) & (m->addresses_cap - 1)]);
@@ -165,16 +165,16 @@ ux_inline uint32_t cached_frame_tag(const struct ux_cached_frame *f)
 }
 
 /* Prefetches the slot of a frame. */
-ux_inline void frame_cache_expect_slot(const struct ux_frame_cache *m,
-				       const struct ux_cached_frame *f)
+ux_inline void frame_cache_prefetch_slot(const struct ux_frame_cache *m,
+					 const struct ux_cached_frame *f)
 {
 	if (m->frame_slots_cap > 0)
 		__builtin_prefetch(&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
 }
 
 /* Prefetches the frame to which this one is probably equal. */
-ux_inline void frame_cache_expect_equal(const struct ux_frame_cache *m,
-					const struct ux_cached_frame *f)
+ux_inline void frame_cache_prefetch_equal(const struct ux_frame_cache *m,
+					  const struct ux_cached_frame *f)
 {
 	uint32_t tag = cached_frame_tag(f);
 	if (m->frame_slots_cap == 0)
