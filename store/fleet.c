@@ -4,6 +4,7 @@
 #include "store.h"
 
 #include "clock.h"
+#include "db.h"
 
 #include <errno.h>
 #include <fcntl.h>

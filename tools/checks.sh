@@ -150,7 +150,7 @@ check_format() {
 }
 
 check_layers() {
-	one layers tools/layers.sh
+	one layers tools/layers.py
 }
 
 check_tree() {

@@ -55,7 +55,7 @@ E2E = {
     "store/": "test_cli_store test_backup test_cli_key test_access test_server test_disk",
     "push/": "test_push test_push_again test_push_kernel_modules test_dwz_uploads test_macho test_cuda test_sources "
     "test_split_uploads",
-    "fetch/": "test_debuginfod",
+    "cli/fetch/": "test_debuginfod",
     "lib/extract/symbol_cache.c": "test_symbol_cache",
     "sandbox/": "test_elf_uploads test_malformed_uploads test_sources",
     "net/": "test_server test_slow_clients test_hot_files test_web",

@@ -2,7 +2,7 @@
 /* /v1/crawl/jobs: packages are leased to workers, which renew their leases and end them. */
 #include "crawl.h"
 
-#include "glob.h"
+#include "name_glob.h"
 #include "request_values.h"
 #include "text.h"
 

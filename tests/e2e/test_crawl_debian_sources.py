@@ -64,7 +64,7 @@ class SourcePackage:
     def __init__(self, folder, form):
         self.folder, tree = folder, folder / "demo-1.0"
         files = {"src/main.c": MAIN, "src/part.c": PART, "src/part.h": HEADER, "gone.c": "int gone;\n",
-                 "lib/main.c": "int other;\n", "doc/page.html": "<p>"}
+                 "cli/main.c": "int other;\n", "doc/page.html": "<p>"}
         for name, text in files.items():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text(text)

@@ -210,7 +210,7 @@ def plans():
     with sqlite3.connect(":memory:") as db:
         for path in sorted((ROOT / "store/schema").glob("*.sql")):
             db.executescript(path.read_text())
-        texts = "".join((ROOT / "store" / name).read_text() for name in ("package_rows.h", "packages.c", "package_status.c"))
+        texts = "".join((ROOT / "store/index" / name).read_text() for name in ("package_rows.h", "packages.c", "package_status.c"))
         columns = "".join(re.findall(r'"([^"]*)"', re.search(r"#define UX_PACKAGE_COLUMNS((?:.*\\\n)*.*)", texts)[1]))
         for name, body in re.findall(r"UX_SQL\((\w+),(.*?)\);\n", texts, re.S):
             sql = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', body.replace("UX_PACKAGE_COLUMNS", f'"{columns}"')))

@@ -43,7 +43,7 @@ def test_every_status_of_a_push_is_explained():
 
 
 def test_every_exit_status_is_explained():
-    values = re.findall(r"UX_EXIT_\w+ = (\d+)", (ROOT / "cli/output.h").read_text())
+    values = re.findall(r"UX_EXIT_\w+ = (\d+)", (ROOT / "cli/output/output.h").read_text())
     assert [name for name, _ in rows(TROUBLE, "Exit statuses")[1:]] == values
 
 
@@ -59,7 +59,7 @@ def test_every_symptom_has_a_message_of_the_program():
 def test_libunhex_has_one_row_for_each_function():
     exported = set(re.findall(r"\b(ux_\w+);", (ROOT / "lib/public/libunhex.map").read_text()))
     exported |= set(re.findall(r"\b(ux_\w+);", "".join(
-        p.read_text() for p in (ROOT / "client").glob("*.map"))))
+        p.read_text() for p in (ROOT / "net/client").glob("*.map"))))
     listed = [name for row in re.findall(r"^\| (`ux_.*?) \|", (DOCS / "api/library.md").read_text(), re.M)
               for name in re.findall(r"`(ux_\w+)`", row)]
     assert sorted(listed) == sorted(exported)

@@ -133,7 +133,7 @@ def test_the_apt_line_of_the_build(tree):
 
 @pytest.mark.parametrize("name", ["README.md", "docs/install.md", "docs/decisions/0010-static-client.md"])
 def test_documents_name_what_the_static_program_lacks(name):
-    absent = re.findall(r'ABSENT\("(.*?)"\)', (ROOT / "cli/server_absent.c").read_text())
+    absent = re.findall(r'ABSENT\("(.*?)"\)', (ROOT / "cli/verbs/server_absent.c").read_text())
     [said] = re.findall(r"[Ee]very\scommand\sbut\s((?:`\w+`,\s)*`\w+`\sand\s`\w+`)", (ROOT / name).read_text())
     assert re.findall(r"`(\w+)`", said) == sorted(absent)
 

@@ -2,7 +2,7 @@
 /* What every backend of the index must do with packages of a crawl. */
 #include "index_suite.h"
 
-#include "glob.h"
+#include "name_glob.h"
 #include "sweep.h"
 
 enum {

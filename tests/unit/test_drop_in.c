@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/drop_in.c, cli/symbolizer_request.c, cli/response_file.c. */
+/* cli/dropin/drop_in.c, cli/dropin/symbolizer_request.c. */
 #include "sweep.h"
 
 #include "drop_in.h"

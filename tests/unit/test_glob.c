@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
-#include "glob.h"
+#include "name_glob.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>

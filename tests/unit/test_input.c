@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/address_reader.c. */
+/* cli/input/input.c. */
 #include "sweep.h"
 
 #include "input.h"

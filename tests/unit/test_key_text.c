@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/key_text.c: durations and dates as people write them. */
+/* store/index/key_text.c: durations and dates as people write them. */
 #include "sweep.h"
 
 #include "keys.h"

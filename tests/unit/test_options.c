@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/options.c. */
+/* cli/options/options.c. */
 #include "sweep.h"
 
 #include "debug_file.h"

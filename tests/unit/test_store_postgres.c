@@ -3,7 +3,7 @@
 #include "sweep.h"
 
 #include "db_engine.h"
-#include "glob.h"
+#include "name_glob.h"
 #include "index.h"
 #include "index_sql.h"
 #include "index_suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/symbol_source.c: a few addresses of a file, read by themselves, have the frames that they
+ * cli/input/symbol_source.c: a few addresses of a file, read by themselves, have the frames that they
  * have when everything is read. Files can be named: test_symbol_source [-rROUNDS] FILE...
  */
 #include "sweep.h"

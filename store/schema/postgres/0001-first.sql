@@ -11,7 +11,7 @@ CREATE FUNCTION min(BIGINT, BIGINT) RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALL
 CREATE FUNCTION instr(TEXT, TEXT) RETURNS INTEGER LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	AS 'SELECT strpos($1, $2)';
 
--- The pattern is bound as a regular expression (ux_glob_expression() of store/glob.h).
+-- The pattern is bound as a regular expression (ux_glob_expression() of lib/base/name_glob.h).
 CREATE FUNCTION ux_glob(TEXT, TEXT) RETURNS BOOLEAN LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	AS 'SELECT $2 ~ $1';
 

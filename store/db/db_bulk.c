@@ -4,7 +4,6 @@
 
 #include "db_engine.h"
 #include "hash.h"
-#include "index_sql.h"
 #include "out.h"
 #include "text.h"
 #include "vec.h"

@@ -2,7 +2,7 @@
 /* Statements of PostgreSQL: parameters by number, prepared once in a session, rows as text. */
 #include "postgres.h"
 
-#include "glob.h"
+#include "name_glob.h"
 #include "text.h"
 
 enum {

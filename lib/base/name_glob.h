@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of file names: '*', '?' and sets in brackets, matched in bounded time. */
-#ifndef UX_GLOB_H
-#define UX_GLOB_H
+#ifndef UX_NAME_GLOB_H
+#define UX_NAME_GLOB_H
 
 #include "error.h"
 #include "out.h"

@@ -5,7 +5,7 @@
  */
 #include "package_rows.h"
 
-#include "glob.h"
+#include "name_glob.h"
 #include "vec.h"
 
 enum {

@@ -6,14 +6,6 @@
 
 UX_VEC(texts, const char *);
 
-void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size)
-{
-	void *copy = ux_arena_alloc_n(arena, n + 1, size, _Alignof(max_align_t));
-	if (copy && n > 0)
-		memcpy(copy, data, n * size);
-	return copy;
-}
-
 enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
 				size_t *ret_n, struct ux_error *err)
 {

@@ -15,7 +15,6 @@ struct ux_index;
 enum {
 	UX_NODE_NAME = 64 + 1,     /* bytes of a node's name, with the NUL */
 	UX_NODE_INSTANCE = 32 + 1, /* of the name of its process */
-	UX_NODE_DEAD_S = 15,       /* a node that was not seen for so long has ended */
 	UX_NODE_FORGET_S = 24 * 60 * 60,
 	UX_CHANGES_KEPT_S = 600, /* seconds for which changes are known */
 };

@@ -2,7 +2,7 @@
 /* Modules: lookup by ID, lists, search, removal. */
 #include "index_sql.h"
 
-#include "glob.h"
+#include "name_glob.h"
 #include "json_out.h"
 #include "vec.h"
 

@@ -2,7 +2,7 @@
 /* Searching modules by names of files and by filters, newest first. */
 #include "index_sql.h"
 
-#include "glob.h"
+#include "name_glob.h"
 #include "vec.h"
 
 UX_VEC(found_modules, struct ux_module);

@@ -258,9 +258,6 @@ enum ux_code ux_provenance_read(struct ux_stmt *st, int first, struct ux_arena *
 enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
 			  struct ux_hits *ret, struct ux_error *err) ux_must;
 
-/* Copies n elements of size bytes into the arena. NULL only on failure. */
-void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size);
-
 /* The module's candidate other than c that has the same bytes; NULL if there is none. */
 const struct ux_candidate *ux_candidate_same(const struct ux_module *m,
 					     const struct ux_candidate *c);

@@ -34,7 +34,9 @@ struct ux_db_prepared {
 enum {
 	/* slots of the hash table, a power of two. Every statement of the program may be in it, and
 	 * it must never be full: a search ends at a free slot. */
-	UX_DB_STATEMENTS_MAX = 1024
+	UX_DB_STATEMENTS_MAX = 1024,
+	/* seconds after which a server that shares the database and has not reported has ended */
+	UX_NODE_DEAD_S = 15
 };
 
 struct ux_checkpointer;
@@ -263,6 +265,9 @@ struct ux_db_counts {
 
 /* Adds what a connection has done. Nothing for a database that is no server. Any thread. */
 void ux_db_count(const struct ux_db *db, struct ux_db_counts *to);
+
+/* Copies n elements of size bytes into the arena. NULL only on failure. */
+void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size);
 
 /* Holds the connection's lock until the end of the scope. */
 static inline pthread_mutex_t *ux_lock_hold(pthread_mutex_t *m)

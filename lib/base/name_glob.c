@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of file names, which clients send. */
-#include "glob.h"
+#include "name_glob.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #include "db_engine.h"
 
 #include "clock.h"
-#include "glob.h"
+#include "name_glob.h"
 #include "out.h"
 #include "room.h"
 

@@ -236,6 +236,14 @@ void ux_stmt_bind_pattern(struct ux_stmt *st, const char *name, const char *patt
 	st->db->engine->bind_pattern(st, name, pattern ? pattern : "");
 }
 
+void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size)
+{
+	void *copy = ux_arena_alloc_n(arena, n + 1, size, _Alignof(max_align_t));
+	if (copy && n > 0)
+		memcpy(copy, data, n * size);
+	return copy;
+}
+
 static enum ux_code tx_begin(struct ux_tx *tx, struct ux_db *db, enum ux_tx_kind kind,
 			     enum ux_tx_scope scope, struct ux_error *err)
 {
