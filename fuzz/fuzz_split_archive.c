@@ -141,7 +141,7 @@ static void split(struct ux_bytes wheel, const struct ux_split_options *options)
 	unsigned members = 0;
 	wheel_write(wheel, path);
 	snprintf(debug, sizeof(debug), "%s/" DEBUG, folder);
-	enum ux_code code = ux_split_file(path, options, count_member, &members, &result, &err);
+	enum ux_code code = ux_dwo_file(path, options, count_member, &members, &result, &err);
 	fuzz_truths_of_error(code, &err, SIZE_MAX);
 	bool written = code == UX_OK && !options->dry_run;
 	if (!written)

@@ -2,7 +2,7 @@
 /* Pushing of whole files. */
 #include "push_work.h"
 #include "path_canonical.h"
-#include "split_files.h"
+#include "dwo_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,7 +98,7 @@ struct push_parts {
 };
 
 /* Finds the .dwo files of the module; none when there are more than a server takes. */
-static enum ux_code push_find_parts(const struct ux_push_module *m, struct ux_split_paths *ret,
+static enum ux_code push_find_parts(const struct ux_push_module *m, struct ux_dwo_paths *ret,
 				    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -107,7 +107,7 @@ static enum ux_code push_find_parts(const struct ux_push_module *m, struct ux_sp
 	/* What cannot be read is reported when the file itself is sent. */
 	enum ux_code code = ux_push_map(m->debug ? m->debug : m->path, &file, &why);
 	if (code == UX_OK)
-		code = ux_split_paths_find(file.bytes, m->debug, m->path, ret, &why);
+		code = ux_dwo_paths_find(file.bytes, m->debug, m->path, ret, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < ret->list.size; i++) {
@@ -139,7 +139,7 @@ static enum ux_code push_send_part(struct ux_push_work *p, const struct ux_push_
 static enum ux_code push_send_parts(struct ux_push_work *p, const struct ux_push_module *m,
 				    struct push_parts *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_split_paths_deinit) struct ux_split_paths parts = {0};
+	ux_cleanup(ux_dwo_paths_deinit) struct ux_dwo_paths parts = {0};
 	char path[PATH_MAX];
 	if (m->part.size > 0 || m->debug_part.size > 0)
 		return UX_OK;

@@ -23,7 +23,7 @@ enum ux_sandbox_file {
 	/* the file to which dwz moved common entries of the debug file; an empty one: it is not
 	 * there */
 	UX_SANDBOX_SUPPLEMENTARY,
-	UX_SANDBOX_SPLIT, /* archive of split files (split_files.h) */
+	UX_SANDBOX_SPLIT, /* archive of split files (dwo_files.h) */
 	UX_SANDBOX_GSYM,  /* empty output file */
 	UX_SANDBOX_SPILL, /* made for limits->disk; callers pass none */
 	UX_SANDBOX_FILE_COUNT

@@ -56,9 +56,9 @@ typedef void ux_split_member_fn(void *ctx, const char *member, const struct ux_s
  * UX_ECONFLICT: the file changed meanwhile. UX_EIO, UX_EDENIED, UX_ELIMIT, UX_ENOMEM. One thread at
  * a time for one file.
  */
-enum ux_code ux_split_file(const char *path, const struct ux_split_options *options,
-			   ux_split_member_fn *member, void *ctx, struct ux_split_result *ret,
-			   struct ux_error *err) ux_must;
+enum ux_code ux_dwo_file(const char *path, const struct ux_split_options *options,
+			 ux_split_member_fn *member, void *ctx, struct ux_split_result *ret,
+			 struct ux_error *err) ux_must;
 void ux_split_result_deinit(struct ux_split_result *result);
 
 /* --- both kinds of files, once open ------------------------------------------------------------

@@ -129,9 +129,9 @@ enum ux_code ux_split_elf(const struct ux_split_input *in, const struct ux_split
 /* --- any file ----------------------------------------------------------------------------------
  */
 
-enum ux_code ux_split_file(const char *path, const struct ux_split_options *options,
-			   ux_split_member_fn *member, void *ctx, struct ux_split_result *ret,
-			   struct ux_error *err)
+enum ux_code ux_dwo_file(const char *path, const struct ux_split_options *options,
+			 ux_split_member_fn *member, void *ctx, struct ux_split_result *ret,
+			 struct ux_error *err)
 {
 	ux_cleanup(ux_split_input_close) struct ux_split_input in = UX_SPLIT_INPUT_INIT;
 	*ret = (struct ux_split_result){0};

@@ -56,7 +56,7 @@ E2E = {
     "push/": "test_push test_push_again test_push_kernel_modules test_dwz_uploads test_macho test_cuda test_sources "
     "test_split_uploads",
     "cli/fetch/": "test_debuginfod",
-    "lib/extract/symbol_cache.c": "test_symbol_cache",
+    "lib/extract/extract_cache.c": "test_extract_cache",
     "sandbox/": "test_elf_uploads test_malformed_uploads test_sources",
     "net/": "test_server test_slow_clients test_hot_files test_web",
     "server/": "test_server test_metrics test_access",

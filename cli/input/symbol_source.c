@@ -41,7 +41,7 @@ bool ux_symbol_source_drop_cached(struct ux_symbol_source *s)
 {
 	if (!s->cached.bytes.data)
 		return false;
-	ux_symbol_cache_drop(&s->cache);
+	ux_extract_cache_drop(&s->cache);
 	symbol_source_close_gsym(s);
 	ux_file_unmap(&s->cached);
 	s->whole = false;
@@ -51,7 +51,7 @@ bool ux_symbol_source_drop_cached(struct ux_symbol_source *s)
 /* Opens the cached GSYM. Damage inside of it is not checked here; lookups detect it. */
 static bool symbol_source_open_cached(struct ux_symbol_source *s)
 {
-	if (!ux_symbol_cache_find(&s->cache, &s->cached))
+	if (!ux_extract_cache_find(&s->cache, &s->cached))
 		return false;
 	if (symbol_source_open_gsym(s, s->cached.bytes, NULL) == UX_OK && s->gsym.n_functions > 0)
 		return s->whole = true;
@@ -60,7 +60,7 @@ static bool symbol_source_open_cached(struct ux_symbol_source *s)
 }
 
 static void symbol_source_inputs(const struct ux_symbol_source *s,
-				 const struct ux_mapping *ret[UX_SYMBOL_CACHE_INPUTS])
+				 const struct ux_mapping *ret[UX_EXTRACT_CACHE_INPUTS])
 {
 	ret[0] = &s->file;
 	ret[1] = &s->files.debug.file;
@@ -72,14 +72,14 @@ static void symbol_source_inputs(const struct ux_symbol_source *s,
 static void symbol_source_init_cache(struct ux_symbol_source *s)
 {
 	char words[32];
-	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS];
+	const struct ux_mapping *inputs[UX_EXTRACT_CACHE_INPUTS];
 	symbol_source_inputs(s, inputs);
 	if (s->options.columns || !ux_elf_is(s->file.bytes) || s->options.gpu ||
 	    ux_cubin_is(s->file.bytes))
 		return;
 	snprintf(words, sizeof(words), "%c%x", s->options.alternatives ? 'a' : 'n',
 		 s->options.without);
-	ux_symbol_cache_init(&s->cache, inputs, words);
+	ux_extract_cache_init(&s->cache, inputs, words);
 }
 
 /* Extracts the file, or a part of it if options.filter is set. */
@@ -101,7 +101,7 @@ static enum ux_code symbol_source_extract_whole(struct ux_symbol_source *s, stru
 	UX_TRY(symbol_source_extract(s, err));
 	/* The cache has no room for what is to be said of a damaged file. */
 	if (stats->split_units == 0 && stats->bad_units + stats->bad_go + stats->bad_relocs == 0)
-		ux_symbol_cache_write(&s->cache, ux_out_bytes(&s->built));
+		ux_extract_cache_write(&s->cache, ux_out_bytes(&s->built));
 	return UX_OK;
 }
 
@@ -127,7 +127,7 @@ static enum ux_code symbol_source_extract_part(struct ux_symbol_source *s, const
 	s->parts_ms += ux_max(ms, (uint64_t)1);
 	s->whole = code == UX_OK && !s->filter.narrowed;
 	if (code == UX_OK && s->stats.split_units == 0)
-		ux_symbol_cache_add_cost(&s->cache, ms);
+		ux_extract_cache_add_cost(&s->cache, ms);
 	return code;
 }
 
@@ -139,11 +139,11 @@ bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
 /* Whether it is faster to extract only the functions at n pcs than everything. */
 static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
-	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS];
+	const struct ux_mapping *inputs[UX_EXTRACT_CACHE_INPUTS];
 	symbol_source_inputs(s, inputs);
-	uint64_t max = ux_symbol_cache_most_ms(inputs);
+	uint64_t max = ux_extract_cache_most_ms(inputs);
 	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < max) &&
-	       !ux_symbol_cache_is_due(&s->cache, max);
+	       !ux_extract_cache_is_due(&s->cache, max);
 }
 
 static bool symbol_is_stub(const char *name)
@@ -269,7 +269,7 @@ void ux_symbol_source_close(struct ux_symbol_source *s)
 	ux_out_deinit(&s->built);
 	ux_address_filter_deinit(&s->filter);
 	ux_symbol_files_close(&s->files);
-	ux_symbol_cache_deinit(&s->cache);
+	ux_extract_cache_deinit(&s->cache);
 	free(s->path);
 	ux_file_unmap(&s->cached);
 	ux_file_unmap(&s->file);

@@ -9,7 +9,7 @@
 #include "file.h"
 #include "gsym_reader.h"
 #include "out.h"
-#include "symbol_cache.h"
+#include "extract_cache.h"
 #include "symbol_files.h"
 
 /* An open file with its symbols. gsym points into file, built or cached. Zeroed = closed. */
@@ -19,7 +19,7 @@ struct ux_symbol_source {
 	struct ux_column_vec columns; /* of the files of built, if they were requested */
 	struct ux_mapping cached;     /* GSYM from the cache; built is then empty */
 	struct ux_symbol_files files;
-	struct ux_symbol_cache cache;
+	struct ux_extract_cache cache;
 	char *path; /* malloc'ed: path of file */
 	struct ux_extract_options options;
 	struct ux_address_filter filter; /* the addresses that gsym has, unless it is whole */

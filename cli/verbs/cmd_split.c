@@ -163,8 +163,7 @@ static void split_one(struct split_run *run, const struct ux_scan_file *file)
 		return;
 	ux_sigbus_reading(file->path);
 	run->archive = file->path;
-	enum ux_code code =
-		ux_split_file(file->path, &run->how, split_on_member, run, &result, &err);
+	enum ux_code code = ux_dwo_file(file->path, &run->how, split_on_member, run, &result, &err);
 	if (code != UX_OK) {
 		run->out.size = before; /* the members were not split either */
 		if (file->named || !split_is_passed(code))

@@ -46,7 +46,7 @@
 		struct name##_entry *e = name##_slot(m, key, hash_fn(key) | 1);                    \
 		return e->hash != 0 ? &e->value : NULL;                                            \
 	}                                                                                          \
-	__attribute__((unused)) static inline void name##_prefetch(const struct name *m, K key)      \
+	__attribute__((unused)) static inline void name##_prefetch(const struct name *m, K key)    \
 	{                                                                                          \
 		if (m->cap != 0)                                                                   \
 			__builtin_prefetch(                                                        \

@@ -5,7 +5,7 @@
 #include "code_reader.h"
 #include "dwarf_code.h"
 #include "dwarf_ranges.h"
-#include "split_files.h"
+#include "dwo_files.h"
 
 enum {
 	SPLIT_BYTES = 1u << 16, /* assumed size of a split unit before it is opened */

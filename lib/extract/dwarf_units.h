@@ -9,7 +9,7 @@
 #include "dwarf_unit.h"
 #include "extract.h"
 #include "section_content.h"
-#include "split_files.h"
+#include "dwo_files.h"
 #include "wave_queue.h"
 
 /* Reads a compressed .debug_info in waves: the units of some waves are read while the next one is
@@ -88,7 +88,7 @@ struct ux_dwarf_units_input {
 	const struct ux_range_set *text; /* functions and rows outside of it are dropped */
 	/* sorted; rows outside of functions are kept for these symbols */
 	const struct ux_code_symbol_vec *symbols;
-	const struct ux_split_files *split; /* finds the split units; NULL: only the skeletons
+	const struct ux_dwo_files *split; /* finds the split units; NULL: only the skeletons
 					       themselves are read, which gives their lines */
 	unsigned threads;
 	const struct ux_address_filter *filter; /* units without any of its addresses are skipped;

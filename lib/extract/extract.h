@@ -27,15 +27,15 @@ struct ux_extract_options {
 	unsigned threads;       /* 0: one for each processor */
 	uint64_t memory;        /* limit of anonymous memory in bytes; 0: none */
 	struct ux_spill *spill; /* where what would be over the limit is; NULL: UX_SPILL_FOLDER */
-	struct ux_bytes split; /* split units: a .dwp, a .dwo or an archive of them (split_files.h);
-				  empty: none */
+	struct ux_bytes split;  /* split units: a .dwp, a .dwo or an archive of them (dwo_files.h);
+				   empty: none */
 	struct ux_bytes supplementary; /* the supplementary file, to which dwz moved common entries
 					  (debug_file.h); empty: none */
 	ux_gsym_write_at_fn *place;    /* Writes bytes at an offset, with the context of the sink.
 					  Where this is possible, records need not be kept in memory.
 					  NULL: everything goes through the sink. */
-	const char *path; /* path of exe; files of split units (split_files.h) are searched for
-			     beside it and in the folders of compilation. NULL: no search */
+	const char *path;       /* path of exe; files of split units (dwo_files.h) are searched for
+				   beside it and in the folders of compilation. NULL: no search */
 	const char *debug_path; /* path of debug; NULL: not known */
 	const char *arch; /* slice of a universal Mach-O file (macho_fat.h); NULL: the only one,
 			     that of the debug file, or that of this machine */

@@ -33,7 +33,7 @@ static void extraction_deinit(struct ux_extraction *x)
 	ux_go_source_close(&x->go);
 	ux_debug_map_close(&x->map);
 	ux_dwarf_units_ahead_free(&x->ahead);
-	ux_split_files_close(&x->split);
+	ux_dwo_files_close(&x->split);
 	ux_debug_sections_free(&x->sections);
 	ux_debug_sections_free(&x->sup_sections);
 	ux_object_close(x->sup);
@@ -396,8 +396,8 @@ static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_err
 		return x->steps->read_elsewhere ? x->steps->read_elsewhere(x, err) : UX_OK;
 	UX_TRY(extraction_read_supplementary(x, err));
 	if (options->path || options->debug_path || options->split.size > 0)
-		UX_TRY(ux_split_files_open(&x->split, &x->sections.dwarf, options->split,
-					   options->debug_path, options->path, b->spill, err));
+		UX_TRY(ux_dwo_files_open(&x->split, &x->sections.dwarf, options->split,
+					 options->debug_path, options->path, b->spill, err));
 	UX_TRY(extraction_collect(x, err));
 	b->stats.bundle = x->dwarf == x->debug && x->found.bytes.size > 0;
 	ux_module_build_dwarf(b, ux_debug_sections_info_head(x->dwarf, &x->sections, head));

@@ -6,7 +6,7 @@
 
 #include "debug_sections.h"
 #include "dwarf_units.h"
-#include "split_files.h"
+#include "dwo_files.h"
 #include "file.h"
 #include "debug_map.h"
 #include "go_source.h"
@@ -24,7 +24,7 @@ struct ux_extraction {
 	struct ux_dwarf_units_ahead ahead;
 	struct ux_object *sup; /* supplementary file (debug_file.h) */
 	struct ux_debug_sections sup_sections;
-	struct ux_split_files split;
+	struct ux_dwo_files split;
 	struct ux_debug_map map;
 	struct ux_go_source go;
 	struct ux_module_build build;

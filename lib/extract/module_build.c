@@ -4,7 +4,7 @@
 
 #include "pack.h"
 #include "pool.h"
-#include "split_files.h"
+#include "dwo_files.h"
 
 #include <stdatomic.h>
 

@@ -39,7 +39,7 @@ void ux_file_symbols_drop(struct ux_file_symbols *s)
 	ux_gsym_index_free(&s->gsym);
 	ux_out_deinit(&s->built);
 	ux_file_unmap(&s->cached);
-	ux_symbol_cache_deinit(&s->cache);
+	ux_extract_cache_deinit(&s->cache);
 	free(s);
 }
 
@@ -209,7 +209,7 @@ static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
  * find it. */
 static bool file_symbols_open_cached(struct ux_file_symbols *s)
 {
-	if (!ux_symbol_cache_find(&s->cache, &s->cached))
+	if (!ux_extract_cache_find(&s->cache, &s->cached))
 		return false;
 	if (ux_gsym_open(&s->gsym, s->cached.bytes, NULL) == UX_OK && s->gsym.n_functions > 0 &&
 	    ux_gsym_index_open(&s->gsym, INDEX_MAX, NULL) == UX_OK)
@@ -222,7 +222,7 @@ bool ux_file_symbols_drop_cached(struct ux_file_symbols *s)
 {
 	if (!s->cached.bytes.data)
 		return false;
-	ux_symbol_cache_drop(&s->cache);
+	ux_extract_cache_drop(&s->cache);
 	ux_gsym_index_free(&s->gsym);
 	s->gsym = (struct ux_gsym){0};
 	ux_file_unmap(&s->cached);
@@ -245,7 +245,7 @@ static enum ux_code file_symbols_extract_to(struct ux_file_symbols *s,
 					    struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
-	const bool whole = !in->only || ux_symbol_cache_is_due(&s->cache, most_ms);
+	const bool whole = !in->only || ux_extract_cache_is_due(&s->cache, most_ms);
 	const uint64_t before = file_symbols_cpu_ms();
 	options->filter = whole ? NULL : in->only;
 	UX_TRY(ux_extract(in->file, debug, options, file_symbols_write_gsym, &s->built, &stats,
@@ -253,9 +253,9 @@ static enum ux_code file_symbols_extract_to(struct ux_file_symbols *s,
 	if (stats.split_units > 0) /* their files are no part of the cache's key */
 		return UX_OK;
 	if (whole)
-		ux_symbol_cache_write(&s->cache, ux_out_bytes(&s->built));
+		ux_extract_cache_write(&s->cache, ux_out_bytes(&s->built));
 	else
-		ux_symbol_cache_add_cost(&s->cache, file_symbols_cpu_ms() - before);
+		ux_extract_cache_add_cost(&s->cache, file_symbols_cpu_ms() - before);
 	return UX_OK;
 }
 
@@ -286,14 +286,14 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	    ux_supplementary_find(debug, options.debug_path, search->dirs, &sup, NULL) == UX_OK)
 		options.supplementary = sup.bytes;
 	s->has_dwarf = s->has_dwarf || options.debug_path;
-	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {in->cacheable, &found.file,
-								   &sup};
+	const struct ux_mapping *inputs[UX_EXTRACT_CACHE_INPUTS] = {in->cacheable, &found.file,
+								    &sup};
 	if (in->cacheable && in->debug.size == 0) {
-		ux_symbol_cache_init(&s->cache, inputs, in->no_dwarf ? "d0" : "n0");
+		ux_extract_cache_init(&s->cache, inputs, in->no_dwarf ? "d0" : "n0");
 		if (file_symbols_open_cached(s))
 			return UX_OK;
 	}
-	const uint64_t most_ms = s->cache.path ? ux_symbol_cache_most_ms(inputs) : 0;
+	const uint64_t most_ms = s->cache.path ? ux_extract_cache_most_ms(inputs) : 0;
 	UX_TRY(file_symbols_extract_to(s, in, debug, &options, most_ms, err));
 	if (s->built.size == 0)
 		return UX_OK;

@@ -9,7 +9,7 @@
 #include "id.h"
 #include "out.h"
 #include "proc_files.h"
-#include "symbol_cache.h"
+#include "extract_cache.h"
 #include "unhex/process.h"
 
 #include <stdatomic.h>
@@ -44,8 +44,8 @@ struct ux_file_symbols {
 	bool has_dwarf;      /* in the file or in its debug file */
 	struct ux_out built; /* the GSYM; empty: it is `cached`, or there are no symbols, and `why`
 				has the reason */
-	struct ux_mapping cached;     /* the GSYM of an earlier command */
-	struct ux_symbol_cache cache; /* the entry of `cached` */
+	struct ux_mapping cached;      /* the GSYM of an earlier command */
+	struct ux_extract_cache cache; /* the entry of `cached` */
 	struct ux_gsym gsym;
 	struct ux_error why;
 	struct ux_error lost; /* why the symbols are incomplete; code UX_OK: they are not */
@@ -69,7 +69,7 @@ struct ux_symbol_input {
 			  has none of them, the symbols are empty without a reason */
 	bool no_dwarf; /* as in struct ux_extract_options */
 	bool mapped;   /* `file` was mapped by ux_file_map(), as debug files are in any case */
-	/* The mapping of `file`, if the cache of GSYM files is used (symbol_cache.h): what earlier
+	/* The mapping of `file`, if the cache of GSYM files is used (extract_cache.h): what earlier
 	 * commands have left there takes the place of an extraction, even with `only`, and after
 	 * enough extractions of parts the whole GSYM is left there. NULL: it is not used. */
 	const struct ux_mapping *cacheable;

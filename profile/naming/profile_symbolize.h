@@ -59,7 +59,7 @@ struct ux_profile_sources {
 	bool no_local;         /* do not read the files to which the recording's paths lead */
 	bool no_kernel;        /* do not use the symbols of the running kernel */
 	bool no_dwarf; /* of local files, names of functions alone: symbol tables and Go's tables */
-	bool gsym_cache; /* use the cache of what earlier commands have extracted (symbol_cache.h)
+	bool gsym_cache; /* use the cache of what earlier commands have extracted (extract_cache.h)
 			  */
 	ux_profile_server_fn *server;            /* NULL: none */
 	ux_profile_base_fn *server_base;         /* of the same server; NULL: none */

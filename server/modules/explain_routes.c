@@ -10,7 +10,7 @@
 #include "request_values.h"
 #include "request_work.h"
 #include "modules.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 
 enum {
 	/* bytes; the page for people also needs a tree of it */
@@ -226,7 +226,7 @@ static void explain_put_advice(struct explain *e, const char *id)
 	ux_json_array_begin(j);
 	if (!e->known) {
 		ux_json_cstr(j, "no file with this ID was uploaded: unhex push FILE");
-		ux_upstreams_advise(e->req, id, j);
+		ux_upstream_set_advise(e->req, id, j);
 	} else if (advice)
 		ux_json_cstr(j, advice);
 	explain_advise_supplementary(e);
@@ -273,7 +273,7 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 		explain_put_candidate(&e, &e.module.candidates[i]);
 	UX_TRY(e.code);
 	ux_json_array_end(j);
-	UX_TRY(ux_upstreams_explain(req, id, j));
+	UX_TRY(ux_upstream_set_explain(req, id, j));
 	explain_put_advice(&e, id);
 	ux_json_object_end(j);
 	ux_out_u8(&req->out, '\n');

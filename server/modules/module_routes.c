@@ -6,7 +6,7 @@
 #include "request_values.h"
 #include "file_answer.h"
 #include "modules.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 #include "index.h"
 #include "module_cache.h"
 

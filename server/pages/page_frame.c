@@ -11,7 +11,7 @@
 #include "resolve.h"
 #include "symbolize.h"
 #include "text.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 #include "vec.h"
 
 enum {

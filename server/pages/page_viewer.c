@@ -9,7 +9,7 @@
 
 #include "file_answer.h"
 #include "pages.h"
-#include "viewer.h"
+#include "viewer_files.h"
 
 static const char viewer_policy[] =
 	"sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'self'; "

@@ -16,7 +16,7 @@
 #include "presigned.h"
 #include "request_values.h"
 #include "row_cache.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include <time.h>
 

@@ -11,7 +11,7 @@
 #include "path_canonical.h"
 #include "protocols.h"
 #include "resolve.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 
 enum {
 	SOURCE_MAX = 16 << 20 /* size limit of a file in an answer */

@@ -7,7 +7,7 @@
 #include "module_cache.h"
 #include "profile_keeper.h"
 #include "routes.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 #include "service_manager.h"
 #include "tls.h"
 #include "watch.h"

@@ -18,7 +18,7 @@
 #include "serve.h"
 #include "symbolize.h"
 #include "upload.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 #include "watch.h"
 
 const struct ux_route ux_server_routes[] = {
@@ -341,7 +341,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	ux_metric_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
 		      "Maximum bytes of bodies and responses in memory: the setting memory.",
 		      atomic_load_explicit(&s->memory.max, memory_order_relaxed));
-	ux_upstreams_metrics(s, &req->out);
+	ux_upstream_set_metrics(s, &req->out);
 	if (s->forwarder)
 		ux_forwarder_metrics(s->forwarder, &req->out);
 	metrics_put_index(req);

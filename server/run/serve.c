@@ -9,7 +9,7 @@
 #include "routes.h"
 #include "extractor.h"
 #include "fetcher.h"
-#include "finisher.h"
+#include "finish_queue.h"
 #include "forwarder.h"
 #include "forwarding.h"
 #include "module_cache.h"
@@ -18,12 +18,12 @@
 #include "s3_client.h"
 #include "misses.h"
 #include "profile_keeper.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 #include "service_manager.h"
 #include "tls.h"
 #include "watch.h"
 #include "pages.h"
-#include "viewer.h"
+#include "viewer_files.h"
 
 #include <errno.h>
 #include <malloc.h>

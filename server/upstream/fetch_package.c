@@ -5,7 +5,7 @@
  */
 #include "fetcher_internal.h"
 
-#include "upstreams.h"
+#include "upstream_set.h"
 #include "route.h"
 #include "text.h"
 

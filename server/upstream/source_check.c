@@ -5,7 +5,7 @@
  * the source. What the debug information knows of the file is compared; what it does not know, no
  * check can tell.
  */
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include <nettle/md5.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source files of a module, by the path that is requested. */
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include "debian_source.h"
 #include "path_canonical.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The debuginfod servers that this system names for everyone, as upstreams. */
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include "event_log.h"
 #include "out.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Warns at start of upstreams with a private address that lack the option "private": each request
  * to them would be refused. */
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include "address.h"
 #include "event_log.h"
@@ -90,7 +90,7 @@ static void upstream_start_names(struct upstream_names *names)
 		free(names);
 }
 
-void ux_upstreams_warn(const struct ux_upstream *ups, size_t n)
+void ux_upstream_set_warn(const struct ux_upstream *ups, size_t n)
 {
 	struct ux_address a;
 	struct upstream_names *names = calloc(1, sizeof(*names) + n * sizeof(*ups));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the upstreams for explanations, advice and metrics. */
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include "index.h"
 #include "fetcher.h"
@@ -121,7 +121,7 @@ static enum ux_code explain_read_selected(struct ux_request *req, const char **r
 	return code == UX_ENOTFOUND ? UX_OK : code;
 }
 
-enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct ux_json *j)
+enum ux_code ux_upstream_set_explain(struct ux_request *req, const char *id, struct ux_json *j)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_fetcher *f = s->fetcher; /* read once, since a reload may exchange it */
@@ -153,7 +153,7 @@ static void advise_about(struct ux_json *j, const char *name, const char *words)
 	ux_json_cstr(j, text);
 }
 
-void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json *j)
+void ux_upstream_set_advise(struct ux_request *req, const char *id, struct ux_json *j)
 {
 	struct ux_fetcher *f = ux_server_of(req)->fetcher;
 	bool asks_debuginfod = false;
@@ -217,7 +217,7 @@ static void upstream_metric_outcomes(struct ux_out *out, const struct ux_upstrea
 				   upstream_status_number(&all[i], at[k]));
 }
 
-void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
+void ux_upstream_set_metrics(struct ux_server *s, struct ux_out *out)
 {
 	struct ux_upstream_status all[UX_UPSTREAMS_MAX];
 	struct ux_fetcher *f = s->fetcher;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that wait for fetches from upstreams. */
 #include "clock.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include <time.h>
 

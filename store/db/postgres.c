@@ -2,7 +2,6 @@
 /* An index in a PostgreSQL database: its transactions and its schema. */
 #include "postgres.h"
 
-
 enum {
 	/* "unhe": the advisory lock of transactions of scope UX_TX_INDEX; those of the others
 	 * follow */

@@ -26,7 +26,7 @@ NAMESPACES = {
     "test_stripped_help.py":
         "test_a_report_names_the_archive_once "
         "test_the_debian_package_of_a_file_is_named_and_the_archive_that_has_it",
-    "test_symbol_cache.py": "test_a_full_disk_costs_nothing",
+    "test_extract_cache.py": "test_a_full_disk_costs_nothing",
 }
 RECORDING = {
     # Without records of the kernel the agent scans, and a process may have ended before.

@@ -7,7 +7,7 @@
 #include "make_server.h"
 #include "profile_keeper.h"
 #include "recent.h"
-#include "viewer.h"
+#include "viewer_files.h"
 
 #include <jansson.h>
 

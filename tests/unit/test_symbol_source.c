@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/input/symbol_source.c: a few addresses of a file, read by themselves, have the frames that they
- * have when everything is read. Files can be named: test_symbol_source [-rROUNDS] FILE...
+ * cli/input/symbol_source.c: a few addresses of a file, read by themselves, have the frames that
+ * they have when everything is read. Files can be named: test_symbol_source [-rROUNDS] FILE...
  */
 #include "sweep.h"
 

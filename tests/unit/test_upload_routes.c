@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server/upload: the routes of queries and uploads. */
-#include "finisher.h"
+#include "finish_queue.h"
 #include "test_server.h"
 
 #include <semaphore.h>

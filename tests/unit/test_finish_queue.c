@@ -2,7 +2,7 @@
 /* The queue of uploads that are to be finished: its order, and who learns the outcome. */
 #include "sweep.h"
 
-#include "finisher.h"
+#include "finish_queue.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 /* Makes a candidate of the bytes of an upload: hashes, verifies and commits them. */
 #include "bundle.h"
 #include "extractor.h"
-#include "finisher.h"
+#include "finish_queue.h"
 #include "module_cache.h"
 #include "upload.h"
 #include "upload_check.h"

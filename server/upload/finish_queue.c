@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of uploads that are to be finished, and its threads. */
-#include "finisher.h"
+#include "finish_queue.h"
 
 #include "clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The upstreams of a server, and the requests that wait for a fetch. */
-#ifndef UX_UPSTREAMS_H
-#define UX_UPSTREAMS_H
+#ifndef UX_UPSTREAM_SET_H
+#define UX_UPSTREAM_SET_H
 
 #include "extractor.h"
 #include "fetcher.h"
@@ -74,7 +74,7 @@ enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struc
 
 /* Logs a warning for each upstream whose private address is refused. Names are resolved by a
  * thread, which nothing waits for. */
-void ux_upstreams_warn(const struct ux_upstream *ups, size_t n);
+void ux_upstream_set_warn(const struct ux_upstream *ups, size_t n);
 
 /* Sets s->fetcher and s->missing when upstreams are configured. The caller closes the fetcher. */
 enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
@@ -92,14 +92,14 @@ enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_set
  * about the ID (canonical), and when it is queried again. Upstreams that answered and are no longer
  * configured are listed too. Reads the index.
  */
-enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct ux_json *j)
+enum ux_code ux_upstream_set_explain(struct ux_request *req, const char *id, struct ux_json *j)
 	ux_must;
 
 /* Appends suggestions, as strings of an open array, about an ID that is unknown. */
-void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json *j);
+void ux_upstream_set_advise(struct ux_request *req, const char *id, struct ux_json *j);
 
 /* Appends the metrics, labelled with configured names. s->fetcher may be NULL. */
-void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out);
+void ux_upstream_set_metrics(struct ux_server *s, struct ux_out *out);
 
 /* A source file that is looked for. */
 struct ux_source_request {

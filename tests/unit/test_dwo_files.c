@@ -2,7 +2,7 @@
 /* Skeletons that name a few files in turn; the files are opened once. */
 #include "test_extract.h"
 
-#include "split_files.h"
+#include "dwo_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -147,9 +147,9 @@ static void skeletons_may_name_files_in_turn(void **state)
 	}
 }
 
-static struct ux_split_file *take(struct ux_split_cache *cache, const char *name)
+static struct ux_dwo_file *take(struct ux_split_cache *cache, const char *name)
 {
-	struct ux_split_file *file = NULL;
+	struct ux_dwo_file *file = NULL;
 	assert_int_equal(ux_split_cache_get(cache, path_of(name), &file, NULL), UX_OK);
 	return file;
 }
@@ -158,11 +158,11 @@ static void a_file_is_opened_once_whatever_it_is_called(void **state)
 {
 	(void)state;
 	struct ux_dwarf_sections linked = {0};
-	struct ux_split_file *absent = NULL;
+	struct ux_dwo_file *absent = NULL;
 	make_dwo(0, true);
 	make_dwo(1, true);
 	struct ux_split_cache *cache = ux_split_cache_create(&linked, NULL);
-	struct ux_split_file *a = take(cache, "0.dwo"), *b = take(cache, "1.dwo");
+	struct ux_dwo_file *a = take(cache, "0.dwo"), *b = take(cache, "1.dwo");
 	assert_int_equal(a->outcome.code, UX_OK);
 	assert_int_equal(a->ids.count, UNITS / FILES);
 	assert_ptr_not_equal(a, b);
@@ -175,7 +175,7 @@ static void a_file_is_opened_once_whatever_it_is_called(void **state)
 	ux_split_cache_release(cache, b);
 	assert_int_equal(ux_split_cache_get(cache, path_of("2"), &absent, NULL), UX_ENOTFOUND);
 	write_file("bad.dwo", UX_STR("no ELF"));
-	struct ux_split_file *bad = take(cache, "bad.dwo");
+	struct ux_dwo_file *bad = take(cache, "bad.dwo");
 	assert_int_not_equal(bad->outcome.code, UX_OK);
 	ux_split_cache_release(cache, bad);
 	assert_ptr_equal(take(cache, "bad.dwo"), bad); /* nor is a damaged one read again */
@@ -190,8 +190,8 @@ static void what_is_held_stays_when_others_come(void **state)
 	struct ux_dwarf_sections linked = {0};
 	make_dwo(0, true);
 	struct ux_split_cache *cache = ux_split_cache_create(&linked, NULL);
-	struct ux_split_file *held = take(cache, "0.dwo");
-	for (int i = 0; i < 2 * UX_SPLIT_FILES_KEPT; i++) {
+	struct ux_dwo_file *held = take(cache, "0.dwo");
+	for (int i = 0; i < 2 * UX_DWO_FILES_KEPT; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "other%d.dwo", i);
 		write_file(name, UX_STR("no ELF"));
@@ -199,7 +199,7 @@ static void what_is_held_stays_when_others_come(void **state)
 		assert_int_equal(unlink(path_of(name)), 0);
 	}
 	assert_int_equal(held->ids.count, UNITS / FILES);
-	struct ux_split_file *again = take(cache, "0.dwo");
+	struct ux_dwo_file *again = take(cache, "0.dwo");
 	assert_ptr_not_equal(again, held); /* it had left the cache */
 	ux_split_cache_release(cache, held);
 	ux_split_cache_release(cache, again);
@@ -209,7 +209,7 @@ static void what_is_held_stays_when_others_come(void **state)
 static enum ux_code take_once(void *ctx)
 {
 	struct ux_dwarf_sections linked = {0};
-	struct ux_split_file *file = NULL;
+	struct ux_dwo_file *file = NULL;
 	struct ux_split_cache *cache = ux_split_cache_create(&linked, NULL);
 	if (!cache)
 		return UX_ENOMEM;
@@ -320,15 +320,15 @@ static void a_failed_allocation_for_input_is_reported(void **state)
 
 static enum ux_code find_paths(void *ctx)
 {
-	struct ux_split_paths paths;
+	struct ux_dwo_paths paths;
 	enum ux_code code =
-		ux_split_paths_find(*(struct ux_bytes *)ctx, NULL, path_of("module"), &paths, NULL);
+		ux_dwo_paths_find(*(struct ux_bytes *)ctx, NULL, path_of("module"), &paths, NULL);
 	if (code == UX_OK) {
 		assert_int_equal(paths.list.size, 2);
 		assert_string_equal(strrchr(paths.list.data[0], '/'), "/0.dwo");
 		assert_string_equal(strrchr(paths.list.data[1], '/'), "/2.dwo");
 	}
-	ux_split_paths_deinit(&paths);
+	ux_dwo_paths_deinit(&paths);
 	return code;
 }
 
@@ -384,5 +384,5 @@ int main(void)
 		UX_TEST(a_failed_allocation_for_input_is_reported),
 		UX_TEST(paths_are_those_of_files_that_have_the_units),
 	};
-	return cmocka_run_group_tests_name("split_files", tests, make_folder, remove_folder);
+	return cmocka_run_group_tests_name("dwo_files", tests, make_folder, remove_folder);
 }

@@ -2,7 +2,7 @@
 /* The folder of a viewer's files. */
 #include "sweep.h"
 
-#include "viewer.h"
+#include "viewer_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static void scripts_styles_and_fonts_of_the_folder_are_served(void **state)
 	assert_memory_equal(v->script->bytes.data, "script", 6);
 	assert_string_equal(v->script->tag, "\"21a0270b7f66a1e4c25933f1\"");
 	assert_null(ux_viewer_find(v, UX_STR("index.html")));
-	assert_null(ux_viewer_find(v, UX_STR("../viewer.c")));
+	assert_null(ux_viewer_find(v, UX_STR("../viewer_files.c")));
 	ux_viewer_close(v);
 }
 

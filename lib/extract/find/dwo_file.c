@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens .dwo files: those that are searched for, in a cache, and those that the caller supplied. */
-#include "split_files.h"
+#include "dwo_files.h"
 
 #include "ar_member.h"
 #include "hash.h"
@@ -14,39 +14,39 @@ struct split_slot {
 	char *path; /* malloc'ed; NULL: the slot is free */
 	uint64_t hash;
 	uint64_t used; /* clock at its last use */
-	struct ux_split_file *file;
+	struct ux_dwo_file *file;
 };
 
 struct ux_split_cache {
 	const struct ux_dwarf_sections *linked;
 	struct ux_spill *spill;
 	pthread_mutex_t lock; /* guards everything below, and the reference counts of files */
-	struct split_slot slots[UX_SPLIT_FILES_KEPT];
+	struct split_slot slots[UX_DWO_FILES_KEPT];
 	uint64_t clock;
 	uint64_t inflated; /* sum over the slots; a file in several slots counts several times */
 };
 
-void ux_split_file_close(struct ux_split_file *f)
+void ux_dwo_file_close(struct ux_dwo_file *f)
 {
 	ux_dwarf_split_ids_free(&f->ids);
 	ux_dwarf_units_free(&f->units);
 	ux_debug_sections_free(&f->loaded);
 	ux_object_close(f->object);
 	ux_file_unmap(&f->file);
-	*f = (struct ux_split_file){0};
+	*f = (struct ux_dwo_file){0};
 }
 
-static struct ux_split_file *split_file_destroy(struct ux_split_file *f)
+static struct ux_dwo_file *dwo_file_destroy(struct ux_dwo_file *f)
 {
 	if (f) {
-		ux_split_file_close(f);
+		ux_dwo_file_close(f);
 		free(f);
 	}
 	return NULL;
 }
 
-enum ux_code ux_split_file_prepare(struct ux_split_file *f, const struct ux_dwarf_sections *linked,
-				   const struct ux_dwarf_sections *dwo, struct ux_error *err)
+enum ux_code ux_dwo_file_prepare(struct ux_dwo_file *f, const struct ux_dwarf_sections *linked,
+				 const struct ux_dwarf_sections *dwo, struct ux_error *err)
 {
 	ux_dwarf_split_ids_free(&f->ids);
 	ux_dwarf_units_free(&f->units);
@@ -56,7 +56,7 @@ enum ux_code ux_split_file_prepare(struct ux_split_file *f, const struct ux_dwar
 	return ux_dwarf_split_ids_find(&f->sections, &f->units, &f->ids, err);
 }
 
-static bool split_file_has_code(const struct ux_dwarf_units *units)
+static bool dwo_file_has_code(const struct ux_dwarf_units *units)
 {
 	for (size_t i = 0; i < units->count; i++)
 		if (units->list[i].type != DW_UT_split_type)
@@ -64,38 +64,38 @@ static bool split_file_has_code(const struct ux_dwarf_units *units)
 	return false;
 }
 
-enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
-				const struct ux_dwarf_sections *linked, struct ux_spill *spill,
-				struct ux_error *err)
+enum ux_code ux_dwo_file_read(struct ux_dwo_file *f, struct ux_bytes bytes,
+			      const struct ux_dwarf_sections *linked, struct ux_spill *spill,
+			      struct ux_error *err)
 {
 	const struct ux_object_choice any = {0};
 	uint32_t at = 0;
 	UX_TRY(ux_object_elf.open(bytes, &any, &f->object, err));
 	UX_TRY(ux_debug_sections_load_split(f->object, spill, &f->loaded, err));
-	UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
-	while (!split_file_has_code(&f->units)) {
+	UX_TRY(ux_dwo_file_prepare(f, linked, &f->loaded.dwarf, err));
+	while (!dwo_file_has_code(&f->units)) {
 		enum ux_code code =
 			ux_debug_sections_next_split_info(f->object, spill, &at, &f->loaded, err);
 		if (code == UX_ENOTFOUND)
 			return UX_OK; /* its units will not be found */
 		UX_TRY(code);
-		UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
+		UX_TRY(ux_dwo_file_prepare(f, linked, &f->loaded.dwarf, err));
 	}
 	return UX_OK;
 }
 
 /* Creates a file, and takes over the mapping. */
-static enum ux_code split_file_create(const struct ux_split_cache *c, struct ux_mapping *file,
-				      struct ux_split_file **ret, struct ux_error *err)
+static enum ux_code dwo_file_create(const struct ux_split_cache *c, struct ux_mapping *file,
+				    struct ux_dwo_file **ret, struct ux_error *err)
 {
-	struct ux_split_file *f = calloc(1, sizeof(*f));
+	struct ux_dwo_file *f = calloc(1, sizeof(*f));
 	if (!f)
 		return ux_error_nomem(err);
 	f->file = *file;
 	*file = (struct ux_mapping){0};
 	f->outcome = (struct ux_error)UX_ERROR_INIT;
-	if (ux_split_file_read(f, f->file.bytes, c->linked, c->spill, &f->outcome) == UX_ENOMEM) {
-		split_file_destroy(f);
+	if (ux_dwo_file_read(f, f->file.bytes, c->linked, c->spill, &f->outcome) == UX_ENOMEM) {
+		dwo_file_destroy(f);
 		return ux_error_nomem(err);
 	}
 	f->inflated = ux_debug_sections_inflated(&f->loaded);
@@ -117,19 +117,19 @@ struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *lin
 
 /* Drops one reference. Returns the file when it was the last one; the caller destroys it after it
  * released the lock. */
-static struct ux_split_file *split_file_unref(struct ux_split_file *f)
+static struct ux_dwo_file *dwo_file_unref(struct ux_dwo_file *f)
 {
 	return f && --f->holders == 0 ? f : NULL;
 }
 
 /* Frees the slot, and drops its reference. */
-static struct ux_split_file *split_slot_clear(struct ux_split_cache *c, struct split_slot *p)
+static struct ux_dwo_file *split_slot_clear(struct ux_split_cache *c, struct split_slot *p)
 {
-	struct ux_split_file *f = p->file;
+	struct ux_dwo_file *f = p->file;
 	c->inflated -= f ? f->inflated : 0;
 	free(p->path);
 	*p = (struct split_slot){0};
-	return split_file_unref(f);
+	return dwo_file_unref(f);
 }
 
 struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *c)
@@ -137,21 +137,21 @@ struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *c)
 	if (!c)
 		return NULL;
 	for (size_t i = 0; i < ux_countof(c->slots); i++)
-		split_file_destroy(split_slot_clear(c, &c->slots[i]));
+		dwo_file_destroy(split_slot_clear(c, &c->slots[i]));
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return NULL;
 }
 
-static struct ux_split_file *split_slot_ref(struct ux_split_cache *c, struct split_slot *p)
+static struct ux_dwo_file *split_slot_ref(struct ux_split_cache *c, struct split_slot *p)
 {
 	p->used = ++c->clock;
 	p->file->holders++;
 	return p->file;
 }
 
-static struct ux_split_file *split_cache_find_path(struct ux_split_cache *c, const char *path,
-						   uint64_t hash)
+static struct ux_dwo_file *split_cache_find_path(struct ux_split_cache *c, const char *path,
+						 uint64_t hash)
 {
 	for (size_t i = 0; i < ux_countof(c->slots); i++) {
 		struct split_slot *p = &c->slots[i];
@@ -162,8 +162,8 @@ static struct ux_split_file *split_cache_find_path(struct ux_split_cache *c, con
 }
 
 /* Finds the same file under any path. */
-static struct ux_split_file *split_cache_find_file(struct ux_split_cache *c,
-						   const struct ux_mapping *file)
+static struct ux_dwo_file *split_cache_find_file(struct ux_split_cache *c,
+						 const struct ux_mapping *file)
 {
 	for (size_t i = 0; i < ux_countof(c->slots); i++) {
 		struct split_slot *p = &c->slots[i];
@@ -186,7 +186,7 @@ static struct split_slot *split_cache_oldest(struct ux_split_cache *c)
 }
 
 static struct split_slot *split_cache_oldest_inflated(struct ux_split_cache *c,
-						      const struct ux_split_file *but)
+						      const struct ux_dwo_file *but)
 {
 	struct split_slot *oldest = NULL;
 	for (size_t i = 0; i < ux_countof(c->slots); i++) {
@@ -198,15 +198,15 @@ static struct split_slot *split_cache_oldest_inflated(struct ux_split_cache *c,
 	return oldest;
 }
 
-UX_VEC(file_vec, struct ux_split_file *);
+UX_VEC(file_vec, struct ux_dwo_file *);
 
 /* Adds a file to which the caller has a reference. Evicted files are appended to `evicted`. */
 static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *path, uint64_t hash,
-				       struct ux_split_file *file, struct file_vec *evicted,
+				       struct ux_dwo_file *file, struct file_vec *evicted,
 				       struct ux_error *err)
 {
 	char *copy = strdup(path);
-	if (!copy || !file_vec_reserve(evicted, UX_SPLIT_FILES_KEPT + 1)) {
+	if (!copy || !file_vec_reserve(evicted, UX_DWO_FILES_KEPT + 1)) {
 		free(copy);
 		return ux_error_nomem(err);
 	}
@@ -222,7 +222,7 @@ static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *pat
 
 /* Opens the file at path. *ret is a file that was open before, or a new one with one reference. */
 static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
-				     struct ux_split_file **ret, struct ux_error *err)
+				     struct ux_dwo_file **ret, struct ux_error *err)
 {
 	struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK)
@@ -234,7 +234,7 @@ static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
 		ux_file_unmap(&file);
 		return UX_OK;
 	}
-	enum ux_code code = split_file_create(c, &file, ret, err);
+	enum ux_code code = dwo_file_create(c, &file, ret, err);
 	ux_file_unmap(&file);
 	if (code == UX_OK)
 		(*ret)->holders = 1;
@@ -242,7 +242,7 @@ static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
 }
 
 enum ux_code ux_split_cache_get(struct ux_split_cache *c, const char *path,
-				struct ux_split_file **ret, struct ux_error *err)
+				struct ux_dwo_file **ret, struct ux_error *err)
 {
 	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(path));
 	ux_cleanup(file_vec_deinit) struct file_vec evicted = {0};
@@ -256,26 +256,26 @@ enum ux_code ux_split_cache_get(struct ux_split_cache *c, const char *path,
 	enum ux_code code = split_cache_insert(c, path, hash, *ret, &evicted, err);
 	pthread_mutex_unlock(&c->lock);
 	for (size_t i = 0; i < evicted.size; i++)
-		split_file_destroy(evicted.data[i]);
+		dwo_file_destroy(evicted.data[i]);
 	if (code != UX_OK)
 		ux_split_cache_release(c, *ret);
 	return code;
 }
 
-void ux_split_cache_release(struct ux_split_cache *c, struct ux_split_file *file)
+void ux_split_cache_release(struct ux_split_cache *c, struct ux_dwo_file *file)
 {
 	pthread_mutex_lock(&c->lock);
-	struct ux_split_file *evicted = split_file_unref(file);
+	struct ux_dwo_file *evicted = dwo_file_unref(file);
 	pthread_mutex_unlock(&c->lock);
-	split_file_destroy(evicted);
+	dwo_file_destroy(evicted);
 }
 
 /* --- files that the caller supplied ----------------------------------------------------------- */
 
-static struct ux_split_file *split_given_destroy(struct ux_split_file *file)
+static struct ux_dwo_file *split_given_destroy(struct ux_dwo_file *file)
 {
 	if (file)
-		ux_split_file_close(file);
+		ux_dwo_file_close(file);
 	free(file);
 	return NULL;
 }
@@ -284,7 +284,7 @@ void ux_split_given_close(struct ux_split_given *given)
 {
 	for (size_t i = 0; i < given->files.size; i++)
 		split_given_destroy(given->files.data[i]);
-	ux_split_file_vec_deinit(&given->files);
+	ux_dwo_file_vec_deinit(&given->files);
 	ux_split_location_vec_deinit(&given->locations);
 	given->package = UX_BYTES_NONE;
 }
@@ -312,11 +312,11 @@ static enum ux_code split_given_add(struct ux_split_given *given, struct ux_byte
 			given->package = bytes;
 		return UX_OK;
 	}
-	struct ux_split_file *file = calloc(1, sizeof(*file));
+	struct ux_dwo_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return ux_error_nomem(err);
-	enum ux_code code = ux_split_file_read(file, bytes, linked, spill, reason);
-	if (code == UX_OK && ux_split_file_vec_append(&given->files, file))
+	enum ux_code code = ux_dwo_file_read(file, bytes, linked, spill, reason);
+	if (code == UX_OK && ux_dwo_file_vec_append(&given->files, file))
 		return UX_OK;
 	code = code == UX_OK ? UX_ENOMEM : code;
 	split_given_destroy(file);
@@ -369,7 +369,7 @@ enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes b
 	}
 }
 
-const struct ux_split_file *ux_split_given_find(const struct ux_split_given *given, uint64_t dwo_id)
+const struct ux_dwo_file *ux_split_given_find(const struct ux_split_given *given, uint64_t dwo_id)
 {
 	size_t lo = 0, hi = given->locations.size;
 	while (lo < hi) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the files of a module's split units, and skeletons that refer to the same split unit. */
-#include "split_files.h"
+#include "dwo_files.h"
 
 #include "vec.h"
 
@@ -14,7 +14,7 @@ enum {
 	INDEX_MAX = 1u << 30,
 };
 
-static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes file,
+static enum ux_code split_package_open(struct ux_dwo_files *f, struct ux_bytes file,
 				       struct ux_error *err)
 {
 	const struct ux_object_choice any = {0};
@@ -28,7 +28,7 @@ static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes
 	return ux_dwarf_package_open(&f->package, f->index.bytes, &f->sections.dwarf, err);
 }
 
-static void split_package_close(struct ux_split_files *f)
+static void split_package_close(struct ux_dwo_files *f)
 {
 	ux_content_free(&f->index);
 	ux_debug_sections_free(&f->sections);
@@ -63,19 +63,19 @@ bool ux_split_package_path(const char *debug_path, const char *module_path, char
 	return false;
 }
 
-static bool split_package_find(struct ux_split_files *f)
+static bool split_package_find(struct ux_dwo_files *f)
 {
 	char path[PATH_MAX];
 	return ux_split_package_path(f->paths[0], f->paths[1], path) &&
 	       ux_file_map(path, &f->file, NULL) == UX_OK;
 }
 
-enum ux_code ux_split_files_open(struct ux_split_files *files,
-				 const struct ux_dwarf_sections *linked, struct ux_bytes given,
-				 const char *debug_path, const char *module_path,
-				 struct ux_spill *spill, struct ux_error *err)
+enum ux_code ux_dwo_files_open(struct ux_dwo_files *files, const struct ux_dwarf_sections *linked,
+			       struct ux_bytes given, const char *debug_path,
+			       const char *module_path, struct ux_spill *spill,
+			       struct ux_error *err)
 {
-	*files = (struct ux_split_files){
+	*files = (struct ux_dwo_files){
 		.linked = linked,
 		.paths = {debug_path, module_path},
 		.spill = spill,
@@ -99,12 +99,12 @@ enum ux_code ux_split_files_open(struct ux_split_files *files,
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-void ux_split_files_close(struct ux_split_files *files)
+void ux_dwo_files_close(struct ux_dwo_files *files)
 {
 	split_package_close(files);
 	ux_split_given_close(&files->given);
 	ux_split_cache_destroy(files->cache);
-	*files = (struct ux_split_files){0};
+	*files = (struct ux_dwo_files){0};
 }
 
 /* Releases the unit's file, wherever it is from. The copies of names stay. */
@@ -117,7 +117,7 @@ static void split_unit_release(struct ux_split_unit *u)
 		ux_split_cache_release(u->cache, u->shared);
 	u->shared = NULL;
 	u->given = NULL;
-	ux_split_file_close(&u->part);
+	ux_dwo_file_close(&u->part);
 }
 
 void ux_split_unit_close(struct ux_split_unit *unit)
@@ -127,32 +127,32 @@ void ux_split_unit_close(struct ux_split_unit *unit)
 }
 
 /* Initializes the names of the file's units. */
-static void split_unit_begin_names(struct ux_split_unit *u, const struct ux_split_file *file)
+static void split_unit_begin_names(struct ux_split_unit *u, const struct ux_dwo_file *file)
 {
 	ux_dwarf_names_init(&u->names, &file->sections, &file->units);
 	u->ready = true;
 }
 
-static enum ux_code split_unit_from_package(struct ux_split_unit *u, const struct ux_split_files *f,
+static enum ux_code split_unit_from_package(struct ux_split_unit *u, const struct ux_dwo_files *f,
 					    const struct ux_dwarf_context *skeleton,
 					    struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	struct ux_dwarf_sections dwo;
-	struct ux_split_file *part = &u->part;
+	struct ux_dwo_file *part = &u->part;
 	if (!f->has_package)
 		return UX_ENOTFOUND;
 	UX_TRY(ux_dwarf_package_find(&f->package, skeleton->dwo_id, &dwo, err));
 	split_unit_release(u);
-	UX_TRY(ux_split_file_prepare(part, f->linked, &dwo, err));
+	UX_TRY(ux_dwo_file_prepare(part, f->linked, &dwo, err));
 	split_unit_begin_names(u, part);
 	return ux_dwarf_split_open(&part->sections, &part->units, &part->ids, skeleton, ret, err);
 }
 
-static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct ux_split_files *f,
+static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct ux_dwo_files *f,
 					  const struct ux_dwarf_context *skeleton,
 					  struct ux_dwarf_context *ret, struct ux_error *err)
 {
-	const struct ux_split_file *file = ux_split_given_find(&f->given, skeleton->dwo_id);
+	const struct ux_dwo_file *file = ux_split_given_find(&f->given, skeleton->dwo_id);
 	if (!file)
 		return UX_ENOTFOUND;
 	if (file != u->given) {
@@ -166,10 +166,10 @@ static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct 
 /*
  * Opens the .dwo file at path, unless the unit has it already. UX_ENOTFOUND: there is no such file.
  */
-static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct ux_split_files *f,
+static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct ux_dwo_files *f,
 					 const char *path, struct ux_error *err)
 {
-	struct ux_split_file *file = NULL;
+	struct ux_dwo_file *file = NULL;
 	UX_TRY(ux_split_cache_get(f->cache, path, &file, err));
 	if (file == u->shared) {
 		ux_split_cache_release(f->cache, file);
@@ -187,7 +187,7 @@ static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct u
 /* A search for a unit's file, with what was found so far. */
 struct search {
 	struct ux_split_unit *unit;
-	const struct ux_split_files *files;
+	const struct ux_dwo_files *files;
 	const struct ux_dwarf_context *skeleton;
 	struct ux_dwarf_context *ret;
 	enum ux_split_outcome outcome;
@@ -215,7 +215,7 @@ static bool split_search_path(struct search *s, const char *path)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = split_unit_from_file(s->unit, s->files, path, &why);
-	const struct ux_split_file *file = s->unit->shared;
+	const struct ux_dwo_file *file = s->unit->shared;
 	if (code == UX_ENOTFOUND)
 		return false;
 	if (code == UX_OK)
@@ -285,7 +285,7 @@ static enum ux_code split_search_unit(struct search *s, struct ux_error *err)
 									      : UX_OK;
 }
 
-enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_split_files *files,
+enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_dwo_files *files,
 				const struct ux_dwarf_context *skeleton,
 				struct ux_dwarf_context *ret, enum ux_split_outcome *ret_outcome,
 				struct ux_error *reason, struct ux_error *err)
@@ -296,7 +296,7 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
 	return UX_OK;
 }
 
-enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_split_files *files,
+enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_dwo_files *files,
 				const struct ux_dwarf_context *skeleton, char ret[PATH_MAX],
 				bool *ret_found, struct ux_error *err)
 {

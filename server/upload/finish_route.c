@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/uploads/UID/finish: makes a candidate of the uploaded bytes. */
-#include "finisher.h"
+#include "finish_queue.h"
 #include "upload.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the files of a viewer into memory, so that changes of the folder change no answer.
  */
-#include "viewer.h"
+#include "viewer_files.h"
 
 #include "base.h"
 #include "file.h"

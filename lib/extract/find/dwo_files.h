@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that hold the split units of a module: one .dwp, or a .dwo for each unit. */
-#ifndef UX_SPLIT_FILES_H
-#define UX_SPLIT_FILES_H
+#ifndef UX_DWO_FILES_H
+#define UX_DWO_FILES_H
 
 #include "arena.h"
 #include "debug_sections.h"
@@ -15,7 +15,7 @@
 /* --- .dwo files ------------------------------------------------------------------------------- */
 
 /* A .dwo file, or the part of a package for one unit. Once it is open, any thread may read it. */
-struct ux_split_file {
+struct ux_dwo_file {
 	struct ux_mapping file;
 	struct ux_object *object;
 	struct ux_debug_sections loaded;
@@ -48,26 +48,24 @@ struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *cache);
  * outcome has the error.
  */
 enum ux_code ux_split_cache_get(struct ux_split_cache *cache, const char *path,
-				struct ux_split_file **ret, struct ux_error *err) ux_must;
-void ux_split_cache_release(struct ux_split_cache *cache, struct ux_split_file *file);
+				struct ux_dwo_file **ret, struct ux_error *err) ux_must;
+void ux_split_cache_release(struct ux_split_cache *cache, struct ux_dwo_file *file);
 
 /* Prepares the units of a part of a package; dwo has its sections. UX_ENOMEM is the only failure.
- * `file` must be zeroed before. Call ux_split_file_close() also after a failure. */
-enum ux_code ux_split_file_prepare(struct ux_split_file *file,
-				   const struct ux_dwarf_sections *linked,
-				   const struct ux_dwarf_sections *dwo, struct ux_error *err)
-	ux_must;
+ * `file` must be zeroed before. Call ux_dwo_file_close() also after a failure. */
+enum ux_code ux_dwo_file_prepare(struct ux_dwo_file *file, const struct ux_dwarf_sections *linked,
+				 const struct ux_dwarf_sections *dwo, struct ux_error *err) ux_must;
 /* Opens a file from its bytes. bytes, linked and spill must outlive it. Codes other than UX_ENOMEM
  * describe damage of the file. */
-enum ux_code ux_split_file_read(struct ux_split_file *file, struct ux_bytes bytes,
-				const struct ux_dwarf_sections *linked, struct ux_spill *spill,
-				struct ux_error *err) ux_must;
-void ux_split_file_close(struct ux_split_file *file);
+enum ux_code ux_dwo_file_read(struct ux_dwo_file *file, struct ux_bytes bytes,
+			      const struct ux_dwarf_sections *linked, struct ux_spill *spill,
+			      struct ux_error *err) ux_must;
+void ux_dwo_file_close(struct ux_dwo_file *file);
 
 enum {
 	/* Files that stay open without a reference. With 64 files of a hostile megabyte, each
 	 * opening costs 16 KB; inflated sections of real programs take a few megabytes. */
-	UX_SPLIT_FILES_KEPT = 64,
+	UX_DWO_FILES_KEPT = 64,
 	UX_SPLIT_INFLATED_KEPT = 64 << 20, /* bytes */
 };
 
@@ -78,12 +76,12 @@ struct ux_split_location {
 };
 
 UX_VEC(ux_split_location_vec, struct ux_split_location);
-UX_VEC(ux_split_file_vec, struct ux_split_file *);
+UX_VEC(ux_dwo_file_vec, struct ux_dwo_file *);
 
 /* Files that the caller of the extraction supplied. A zeroed struct has none. Any thread may use
  * it. */
 struct ux_split_given {
-	struct ux_split_file_vec files; /* .dwo files, all open */
+	struct ux_dwo_file_vec files; /* .dwo files, all open */
 	/* sorted by ID; of equal IDs only the first file is here */
 	struct ux_split_location_vec locations;
 	struct ux_bytes package; /* the first .dwp file; empty: there is none */
@@ -97,11 +95,10 @@ enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes b
 void ux_split_given_close(struct ux_split_given *given);
 
 /* Returns the file that has the unit; NULL when there is none. */
-const struct ux_split_file *ux_split_given_find(const struct ux_split_given *given,
-						uint64_t dwo_id);
+const struct ux_dwo_file *ux_split_given_find(const struct ux_split_given *given, uint64_t dwo_id);
 
 /* The files of one module. Any thread may use it. */
-struct ux_split_files {
+struct ux_dwo_files {
 	const struct ux_dwarf_sections *linked; /* sections of the skeletons */
 	const char *paths[2]; /* of the debug file and the module; NULL: not known */
 	struct ux_spill *spill;
@@ -129,11 +126,11 @@ bool ux_split_package_path(const char *debug_path, const char *module_path, char
  * linked and paths (each may be NULL) must outlive files; spill is as for ux_debug_sections_load().
  * Damage of a package is described by `reason`, and is not a failure. UX_ENOMEM.
  */
-enum ux_code ux_split_files_open(struct ux_split_files *files,
-				 const struct ux_dwarf_sections *linked, struct ux_bytes given,
-				 const char *debug_path, const char *module_path,
-				 struct ux_spill *spill, struct ux_error *err) ux_must;
-void ux_split_files_close(struct ux_split_files *files);
+enum ux_code ux_dwo_files_open(struct ux_dwo_files *files, const struct ux_dwarf_sections *linked,
+			       struct ux_bytes given, const char *debug_path,
+			       const char *module_path, struct ux_spill *spill,
+			       struct ux_error *err) ux_must;
+void ux_dwo_files_close(struct ux_dwo_files *files);
 
 /* The result of the search for a skeleton's split unit. */
 enum ux_split_outcome {
@@ -151,10 +148,10 @@ UX_MAP(ux_split_texts, struct ux_bytes, const char *, ux_hash_bytes, UX_SPLIT_SA
  * use. */
 struct ux_split_unit {
 	struct ux_split_cache *cache; /* the cache that `shared` is from */
-	struct ux_split_file *shared; /* a reference to a file of the cache; NULL: there is none, or
-					 `part` or `given` is used */
-	struct ux_split_file part;    /* part of a package */
-	const struct ux_split_file *given;
+	struct ux_dwo_file *shared;   /* a reference to a file of the cache; NULL: there is none, or
+					   `part` or `given` is used */
+	struct ux_dwo_file part;      /* part of a package */
+	const struct ux_dwo_file *given;
 	struct ux_dwarf_names names; /* names of units in the file */
 	bool ready;                  /* `names` is initialized */
 	struct ux_split_texts texts; /* copies of names made so far */
@@ -166,7 +163,7 @@ struct ux_split_unit {
  * the module, and at last in these folders by its file name only. *ret is valid until the next
  * call. UX_ENOMEM is the only failure; *reason describes UX_SPLIT_DAMAGED.
  */
-enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_split_files *files,
+enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_dwo_files *files,
 				const struct ux_dwarf_context *skeleton,
 				struct ux_dwarf_context *ret, enum ux_split_outcome *ret_outcome,
 				struct ux_error *reason, struct ux_error *err) ux_must;
@@ -175,7 +172,7 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
  * As ux_split_unit_open(), of a unit that is searched for and not in the package or supplied: *ret
  * is the path of its file, which has the unit's ID. False: there is none. UX_ENOMEM.
  */
-enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_split_files *files,
+enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_dwo_files *files,
 				const struct ux_dwarf_context *skeleton, char ret[PATH_MAX],
 				bool *ret_found, struct ux_error *err) ux_must;
 
@@ -204,17 +201,17 @@ enum ux_code ux_split_duplicates_find(const struct ux_dwarf_sections *sections,
 
 /* --- paths of .dwo files ---------------------------------------------------------------------- */
 
-UX_VEC(ux_split_path_vec, const char *);
+UX_VEC(ux_dwo_path_vec, const char *);
 
 /* A zeroed struct is empty. */
-struct ux_split_paths {
-	struct ux_split_path_vec list; /* in the order of the units, each file once */
-	struct ux_arena arena;         /* of the paths */
+struct ux_dwo_paths {
+	struct ux_dwo_path_vec list; /* in the order of the units, each file once */
+	struct ux_arena arena;       /* of the paths */
 };
 
 enum {
-	UX_SPLIT_PATHS_MAX = 1 << 20,         /* files of one program */
-	UX_SPLIT_PATHS_BYTES_MAX = 256 << 20, /* of all paths together */
+	UX_DWO_PATHS_MAX = 1 << 20,         /* files of one program */
+	UX_DWO_PATHS_BYTES_MAX = 256 << 20, /* of all paths together */
 };
 
 /*
@@ -222,12 +219,12 @@ enum {
  * DW_AT_dwo_name and the other ways of ux_split_unit_open(). A path is only returned when the file
  * there has the ID of the unit, so that a hostile program cannot make its reader send some other
  * file. Units in a package are left out. Files in other formats, and without split units, have
- * none. debug_path and module_path as for ux_split_files_open(). Free *ret also after a failure.
+ * none. debug_path and module_path as for ux_dwo_files_open(). Free *ret also after a failure.
  * Codes: those of ux_debug_sections_load(), UX_ENOMEM, UX_ELIMIT.
  */
-enum ux_code ux_split_paths_find(struct ux_bytes file, const char *debug_path,
-				 const char *module_path, struct ux_split_paths *ret,
-				 struct ux_error *err) ux_must;
-void ux_split_paths_deinit(struct ux_split_paths *p);
+enum ux_code ux_dwo_paths_find(struct ux_bytes file, const char *debug_path,
+			       const char *module_path, struct ux_dwo_paths *ret,
+			       struct ux_error *err) ux_must;
+void ux_dwo_paths_deinit(struct ux_dwo_paths *p);
 
 #endif

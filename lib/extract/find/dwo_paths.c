@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks the skeletons of a file and finds the .dwo file of each. */
-#include "split_files.h"
+#include "dwo_files.h"
 
 /* A file, under whatever path. */
 struct split_inode {
@@ -25,7 +25,7 @@ struct split_walk {
 	struct ux_debug_sections sections;
 	struct ux_dwarf_units units;
 	struct ux_dwarf_abbrev_buffers abbrevs;
-	struct ux_split_files files;
+	struct ux_dwo_files files;
 	struct ux_split_unit unit;
 	struct split_inodes seen;
 	bool *repeated; /* see ux_split_duplicates_find() */
@@ -34,7 +34,7 @@ struct split_walk {
 static void split_walk_deinit(struct split_walk *w)
 {
 	ux_split_unit_close(&w->unit);
-	ux_split_files_close(&w->files);
+	ux_dwo_files_close(&w->files);
 	split_inodes_deinit(&w->seen);
 	free(w->repeated);
 	ux_dwarf_abbrev_buffers_deinit(&w->abbrevs);
@@ -43,14 +43,14 @@ static void split_walk_deinit(struct split_walk *w)
 	ux_object_close(w->object);
 }
 
-void ux_split_paths_deinit(struct ux_split_paths *p)
+void ux_dwo_paths_deinit(struct ux_dwo_paths *p)
 {
-	ux_split_path_vec_deinit(&p->list);
+	ux_dwo_path_vec_deinit(&p->list);
 	ux_arena_deinit(&p->arena);
 }
 
-static enum ux_code split_paths_add(struct split_walk *w, const char *path,
-				    struct ux_split_paths *ret, struct ux_error *err)
+static enum ux_code dwo_paths_add(struct split_walk *w, const char *path, struct ux_dwo_paths *ret,
+				  struct ux_error *err)
 {
 	const struct ux_mapping *file = &w->unit.shared->file;
 	bool fresh = false;
@@ -58,16 +58,16 @@ static enum ux_code split_paths_add(struct split_walk *w, const char *path,
 		return ux_error_nomem(err);
 	if (!fresh)
 		return UX_OK;
-	if (ret->list.size == UX_SPLIT_PATHS_MAX)
-		return ux_error_set(err, UX_ELIMIT, "more than %d .dwo files", UX_SPLIT_PATHS_MAX);
+	if (ret->list.size == UX_DWO_PATHS_MAX)
+		return ux_error_set(err, UX_ELIMIT, "more than %d .dwo files", UX_DWO_PATHS_MAX);
 	const char *copy = ux_arena_strndup(&ret->arena, path, strlen(path));
 	if (!copy)
 		return ux_arena_fail(&ret->arena, err);
-	return ux_split_path_vec_append(&ret->list, copy) ? UX_OK : ux_error_nomem(err);
+	return ux_dwo_path_vec_append(&ret->list, copy) ? UX_OK : ux_error_nomem(err);
 }
 
-static enum ux_code split_paths_of_unit(struct split_walk *w, size_t number,
-					struct ux_split_paths *ret, struct ux_error *err)
+static enum ux_code dwo_paths_of_unit(struct split_walk *w, size_t number, struct ux_dwo_paths *ret,
+				      struct ux_error *err)
 {
 	struct ux_dwarf_context skeleton;
 	char path[PATH_MAX];
@@ -81,36 +81,36 @@ static enum ux_code split_paths_of_unit(struct split_walk *w, size_t number,
 	if (code != UX_OK || !ux_dwarf_is_skeleton(&skeleton))
 		return UX_OK; /* a damaged unit costs only itself */
 	UX_TRY(ux_split_unit_path(&w->unit, &w->files, &skeleton, path, &found, err));
-	return found ? split_paths_add(w, path, ret, err) : UX_OK;
+	return found ? dwo_paths_add(w, path, ret, err) : UX_OK;
 }
 
 /* Split units have their addresses in .debug_addr, and few other files have it. */
-static bool split_paths_possible(const struct ux_object *object)
+static bool dwo_paths_possible(const struct ux_object *object)
 {
 	struct ux_section s;
 	return ux_object_section_find(object, ".debug_addr", &s);
 }
 
-enum ux_code ux_split_paths_find(struct ux_bytes file, const char *debug_path,
-				 const char *module_path, struct ux_split_paths *ret,
-				 struct ux_error *err)
+enum ux_code ux_dwo_paths_find(struct ux_bytes file, const char *debug_path,
+			       const char *module_path, struct ux_dwo_paths *ret,
+			       struct ux_error *err)
 {
 	/* of inflated sections, which are read once */
 	struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
 	ux_cleanup(split_walk_deinit) struct split_walk w = {0};
-	*ret = (struct ux_split_paths){0};
-	ux_arena_init(&ret->arena, UX_SPLIT_PATHS_BYTES_MAX);
+	*ret = (struct ux_dwo_paths){0};
+	ux_arena_init(&ret->arena, UX_DWO_PATHS_BYTES_MAX);
 	if (ux_object_format(file) != &ux_object_elf)
 		return UX_OK;
 	UX_TRY(ux_object_open(file, &w.object, err));
-	if (!ux_debug_sections_exist(w.object) || !split_paths_possible(w.object))
+	if (!ux_debug_sections_exist(w.object) || !dwo_paths_possible(w.object))
 		return UX_OK;
 	UX_TRY(ux_debug_sections_load(w.object, 1, &spill, &w.sections, err));
 	UX_TRY(ux_dwarf_units_parse(&w.sections.dwarf, &w.units, err));
 	UX_TRY(ux_split_duplicates_find(&w.sections.dwarf, &w.units, &w.repeated, err));
-	UX_TRY(ux_split_files_open(&w.files, &w.sections.dwarf, UX_BYTES_NONE, debug_path,
-				   module_path, &spill, err));
+	UX_TRY(ux_dwo_files_open(&w.files, &w.sections.dwarf, UX_BYTES_NONE, debug_path,
+				 module_path, &spill, err));
 	for (size_t i = 0; i < w.units.count; i++)
-		UX_TRY(split_paths_of_unit(&w, i, ret, err));
+		UX_TRY(dwo_paths_of_unit(&w, i, ret, err));
 	return UX_OK;
 }

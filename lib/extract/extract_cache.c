@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of GSYM files of binaries that were extracted before. */
-#include "symbol_cache.h"
+#include "extract_cache.h"
 
 #include "clock.h"
 #include "out.h"
@@ -101,46 +101,46 @@ enum {
 };
 
 /* Appends the identity of a file. */
-static void symbol_cache_append_file(struct ux_out *out, uint64_t dev, uint64_t ino, uint64_t size,
-				     int64_t mtime)
+static void extract_cache_append_file(struct ux_out *out, uint64_t dev, uint64_t ino, uint64_t size,
+				      int64_t mtime)
 {
 	ux_out_fmt(out, "-%" PRIx64 ".%" PRIx64 ".%" PRIx64 ".%" PRIx64, dev, ino, size,
 		   (uint64_t)mtime);
 }
 
-static void symbol_cache_append_input(struct ux_out *out, const struct ux_mapping *input)
+static void extract_cache_append_input(struct ux_out *out, const struct ux_mapping *input)
 {
 	if (!input->bytes.data)
 		ux_out_cstr(out, "-0");
 	else
-		symbol_cache_append_file(out, input->dev, input->ino, input->bytes.size,
-					 input->mtime_ns);
+		extract_cache_append_file(out, input->dev, input->ino, input->bytes.size,
+					  input->mtime_ns);
 }
 
 /* Appends the identity of the running executable, because another build of unhex may extract
  * more. */
-static bool symbol_cache_append_self(struct ux_out *out)
+static bool extract_cache_append_self(struct ux_out *out)
 {
 	struct stat st;
 	if (stat("/proc/self/exe", &st) != 0)
 		return false;
-	symbol_cache_append_file(out, st.st_dev, st.st_ino, (uint64_t)st.st_size,
-				 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	extract_cache_append_file(out, st.st_dev, st.st_ino, (uint64_t)st.st_size,
+				  (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
 	return true;
 }
 
-static bool symbol_cache_append_name(struct ux_out *out, const struct ux_mapping *const inputs[],
-				     const char *options)
+static bool extract_cache_append_name(struct ux_out *out, const struct ux_mapping *const inputs[],
+				      const char *options)
 {
 	ux_out_cstr(out, options);
-	if (!symbol_cache_append_self(out))
+	if (!extract_cache_append_self(out))
 		return false;
-	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
-		symbol_cache_append_input(out, inputs[i]);
+	for (size_t i = 0; i < UX_EXTRACT_CACHE_INPUTS; i++)
+		extract_cache_append_input(out, inputs[i]);
 	return !out->failed;
 }
 
-static char *symbol_cache_with_suffix(const struct ux_out *path, const char *suffix)
+static char *extract_cache_with_suffix(const struct ux_out *path, const char *suffix)
 {
 	char *text = NULL;
 	return asprintf(&text, "%.*s%s", (int)path->size, (const char *)path->data, suffix) < 0
@@ -148,32 +148,32 @@ static char *symbol_cache_with_suffix(const struct ux_out *path, const char *suf
 		       : text;
 }
 
-void ux_symbol_cache_init(struct ux_symbol_cache *c,
-			  const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS],
-			  const char *options)
+void ux_extract_cache_init(struct ux_extract_cache *c,
+			   const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS],
+			   const char *options)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out path = {0};
 	enum ux_cache_policy policy = ux_cache_policy();
 	uint64_t bytes = 0;
-	*c = (struct ux_symbol_cache){0};
-	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
+	*c = (struct ux_extract_cache){0};
+	for (size_t i = 0; i < UX_EXTRACT_CACHE_INPUTS; i++)
 		bytes += inputs[i]->bytes.size;
-	uint64_t min = policy == UX_CACHE_DEFAULT ? UX_SYMBOL_CACHE_USUAL : UX_SYMBOL_CACHE_MIN;
+	uint64_t min = policy == UX_CACHE_DEFAULT ? UX_EXTRACT_CACHE_USUAL : UX_EXTRACT_CACHE_MIN;
 	if (bytes < min || !ux_cache_folder(policy, &path) ||
-	    !symbol_cache_append_name(&path, inputs, options))
+	    !extract_cache_append_name(&path, inputs, options))
 		return;
-	c->path = symbol_cache_with_suffix(&path, SUFFIX);
+	c->path = extract_cache_with_suffix(&path, SUFFIX);
 	c->cost_path =
-		policy == UX_CACHE_DEFAULT ? symbol_cache_with_suffix(&path, COST_SUFFIX) : NULL;
+		policy == UX_CACHE_DEFAULT ? extract_cache_with_suffix(&path, COST_SUFFIX) : NULL;
 	if (policy == UX_CACHE_DEFAULT && !c->cost_path)
-		ux_symbol_cache_deinit(c);
+		ux_extract_cache_deinit(c);
 }
 
-void ux_symbol_cache_deinit(struct ux_symbol_cache *c)
+void ux_extract_cache_deinit(struct ux_extract_cache *c)
 {
 	free(c->path);
 	free(c->cost_path);
-	*c = (struct ux_symbol_cache){0};
+	*c = (struct ux_extract_cache){0};
 }
 
 static bool cached_file_check(int fd, struct stat *ret)
@@ -181,7 +181,7 @@ static bool cached_file_check(int fd, struct stat *ret)
 	return fstat(fd, ret) == 0 && ux_cache_is_ours(ret);
 }
 
-bool ux_symbol_cache_find(const struct ux_symbol_cache *c, struct ux_mapping *ret)
+bool ux_extract_cache_find(const struct ux_extract_cache *c, struct ux_mapping *ret)
 {
 	struct stat st;
 	int fd = c->path ? open(c->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -194,15 +194,15 @@ bool ux_symbol_cache_find(const struct ux_symbol_cache *c, struct ux_mapping *re
 	return ok;
 }
 
-uint64_t ux_symbol_cache_most_ms(const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS])
+uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS])
 {
 	uint64_t bytes = 0;
-	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
+	for (size_t i = 0; i < UX_EXTRACT_CACHE_INPUTS; i++)
 		bytes += inputs[i]->bytes.size;
 	return bytes / BYTES_PER_MS / PARTS_SHARE;
 }
 
-bool ux_symbol_cache_is_due(const struct ux_symbol_cache *c, uint64_t most_ms)
+bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms)
 {
 	struct stat st;
 	if (!c->path || !c->cost_path)
@@ -212,14 +212,14 @@ bool ux_symbol_cache_is_due(const struct ux_symbol_cache *c, uint64_t most_ms)
 }
 
 /* Whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the process. */
-static bool symbol_cache_may_write(uint64_t bytes)
+static bool extract_cache_may_write(uint64_t bytes)
 {
 	struct rlimit limit;
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
 	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-void ux_symbol_cache_add_cost(const struct ux_symbol_cache *c, uint64_t ms)
+void ux_extract_cache_add_cost(const struct ux_extract_cache *c, uint64_t ms)
 {
 	static const uint8_t bytes[COST_MAX_MS];
 	struct stat st;
@@ -230,7 +230,7 @@ void ux_symbol_cache_add_cost(const struct ux_symbol_cache *c, uint64_t ms)
 	if (fd < 0)
 		return;
 	size_t n = (size_t)ux_min(ux_max(ms, (uint64_t)1), (uint64_t)sizeof(bytes));
-	if (cached_file_check(fd, &st) && symbol_cache_may_write((uint64_t)st.st_size + n))
+	if (cached_file_check(fd, &st) && extract_cache_may_write((uint64_t)st.st_size + n))
 		(void)!ux_file_write(fd, ux_bytes(bytes, n), NULL);
 	close(fd);
 }
@@ -290,16 +290,16 @@ static void cached_files_list(DIR *dir, const char *folder, struct cached_files 
 	}
 }
 
-static char *symbol_cache_folder(const char *path)
+static char *extract_cache_folder(const char *path)
 {
 	return strndup(path, (size_t)(strrchr(path, '/') - path));
 }
 
 /* Removes the least recently used files. Other processes may do the same at the same time. */
-static void symbol_cache_evict(const char *path)
+static void extract_cache_evict(const char *path)
 {
 	ux_cleanup(cached_files_free) struct cached_files all = {0};
-	ux_cleanup(ux_free_ptr) char *folder = symbol_cache_folder(path);
+	ux_cleanup(ux_free_ptr) char *folder = extract_cache_folder(path);
 	DIR *dir = folder ? opendir(folder) : NULL;
 	uint64_t sum = 0;
 	if (!dir)
@@ -311,7 +311,7 @@ static void symbol_cache_evict(const char *path)
 	if (all.size > 0)
 		qsort(all.data, all.size, sizeof(*all.data), cached_files_by_time);
 	for (size_t i = 0, n = all.size;
-	     i < all.size && (sum > UX_SYMBOL_CACHE_MAX || n > UX_SYMBOL_CACHE_FILES); i++) {
+	     i < all.size && (sum > UX_EXTRACT_CACHE_MAX || n > UX_EXTRACT_CACHE_FILES); i++) {
 		if (unlink(all.data[i].path) != 0)
 			continue;
 		sum -= all.data[i].size;
@@ -320,30 +320,30 @@ static void symbol_cache_evict(const char *path)
 }
 
 /* Whether a file of that size is allowed and leaves enough space on the disk. */
-static bool symbol_cache_has_room(const char *path, uint64_t bytes)
+static bool extract_cache_has_room(const char *path, uint64_t bytes)
 {
-	ux_cleanup(ux_free_ptr) char *folder = symbol_cache_folder(path);
+	ux_cleanup(ux_free_ptr) char *folder = extract_cache_folder(path);
 	struct statvfs fs;
-	return folder && symbol_cache_may_write(bytes) && statvfs(folder, &fs) == 0 &&
+	return folder && extract_cache_may_write(bytes) && statvfs(folder, &fs) == 0 &&
 	       (uint64_t)fs.f_bavail * fs.f_frsize / FREE_RATIO >= bytes;
 }
 
-void ux_symbol_cache_write(const struct ux_symbol_cache *c, struct ux_bytes gsym)
+void ux_extract_cache_write(const struct ux_extract_cache *c, struct ux_bytes gsym)
 {
 	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
 	if (!c->path)
 		return;
 	if (c->cost_path)
 		(void)unlink(c->cost_path);
-	if (gsym.size > UX_SYMBOL_CACHE_MAX || !symbol_cache_has_room(c->path, gsym.size) ||
+	if (gsym.size > UX_EXTRACT_CACHE_MAX || !extract_cache_has_room(c->path, gsym.size) ||
 	    ux_file_new_open(&f, c->path, NULL) != UX_OK || fchmod(f.fd, 0600) != 0 ||
 	    ux_file_write(f.fd, gsym, NULL) != UX_OK ||
 	    ux_file_new_commit(&f, /* sync= */ true, NULL) != UX_OK)
 		return;
-	symbol_cache_evict(c->path);
+	extract_cache_evict(c->path);
 }
 
-void ux_symbol_cache_drop(const struct ux_symbol_cache *c)
+void ux_extract_cache_drop(const struct ux_extract_cache *c)
 {
 	if (c->path)
 		(void)unlink(c->path);

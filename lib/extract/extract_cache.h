@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of GSYM files of binaries that were extracted before. */
-#ifndef UX_SYMBOL_CACHE_H
-#define UX_SYMBOL_CACHE_H
+#ifndef UX_EXTRACT_CACHE_H
+#define UX_EXTRACT_CACHE_H
 
 #include "file.h"
 #include "out.h"
@@ -37,7 +37,7 @@ bool ux_cache_is_ours(const struct stat *st);
  * is renamed into the cache when it is complete and on disk, so any number of processes may use one
  * directory. Only files that belong to this user and that no other user may write are used.
  *
- * The directory is kept below UX_SYMBOL_CACHE_MAX bytes and UX_SYMBOL_CACHE_FILES files by
+ * The directory is kept below UX_EXTRACT_CACHE_MAX bytes and UX_EXTRACT_CACHE_FILES files by
  * removing the least recently used files. Failures are not reported; the command then works without
  * the cache.
  *
@@ -45,52 +45,52 @@ bool ux_cache_is_ours(const struct stat *st);
  * time: a second file, at the path of the GSYM with another suffix, grows by one byte for each
  * millisecond that commands have spent without the GSYM.
  */
-struct ux_symbol_cache {
+struct ux_extract_cache {
 	char *path;      /* malloc'ed: path of the GSYM; NULL: it is not cached */
 	char *cost_path; /* malloc'ed: path of the file that counts milliseconds; NULL: the GSYM is
 			    stored at once */
 };
 
 enum {
-	UX_SYMBOL_CACHE_MIN = 4 << 20, /* bytes of inputs; smaller ones are fast without a cache */
-	UX_SYMBOL_CACHE_USUAL = 16 << 20, /* the same for the default cache */
-	UX_SYMBOL_CACHE_FILES = 4096,
-	UX_SYMBOL_CACHE_INPUTS = 3,
+	UX_EXTRACT_CACHE_MIN = 4 << 20, /* bytes of inputs; smaller ones are fast without a cache */
+	UX_EXTRACT_CACHE_USUAL = 16 << 20, /* the same for the default cache */
+	UX_EXTRACT_CACHE_FILES = 4096,
+	UX_EXTRACT_CACHE_INPUTS = 3,
 };
 
-#define UX_SYMBOL_CACHE_MAX (UINT64_C(2) << 30) /* bytes */
+#define UX_EXTRACT_CACHE_MAX (UINT64_C(2) << 30) /* bytes */
 
 /*
  * Sets the path for the GSYM of these inputs and options. Inputs that are not mapped are ignored;
  * options is a string of letters and digits.
  */
-void ux_symbol_cache_init(struct ux_symbol_cache *c,
-			  const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS],
-			  const char *options);
-void ux_symbol_cache_deinit(struct ux_symbol_cache *c);
+void ux_extract_cache_init(struct ux_extract_cache *c,
+			   const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS],
+			   const char *options);
+void ux_extract_cache_deinit(struct ux_extract_cache *c);
 
 /*
  * The processor time, in milliseconds, that partial extractions of these inputs may take before
  * everything is extracted: half of the estimate for that. If a partial extraction costs as much as
  * a full one, as with compressed DWARF, only one of them was wasted.
  */
-uint64_t ux_symbol_cache_most_ms(const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS]);
+uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS]);
 
 /* Maps the GSYM. Returns false when it is missing or another user could have written it. Its
  * contents are not checked. */
-bool ux_symbol_cache_find(const struct ux_symbol_cache *c, struct ux_mapping *ret) ux_must;
+bool ux_extract_cache_find(const struct ux_extract_cache *c, struct ux_mapping *ret) ux_must;
 
 /* Whether the whole GSYM should be extracted and written for later commands. With UNHEX_CACHE
  * this is always the case, in the default cache once commands have spent `most_ms` without it. */
-bool ux_symbol_cache_is_due(const struct ux_symbol_cache *c, uint64_t most_ms);
+bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms);
 
 /* Adds the time that a command took to answer without the GSYM. */
-void ux_symbol_cache_add_cost(const struct ux_symbol_cache *c, uint64_t ms);
+void ux_extract_cache_add_cost(const struct ux_extract_cache *c, uint64_t ms);
 
 /* Writes a GSYM to the cache and resets the counted time. A failure leaves no file. */
-void ux_symbol_cache_write(const struct ux_symbol_cache *c, struct ux_bytes gsym);
+void ux_extract_cache_write(const struct ux_extract_cache *c, struct ux_bytes gsym);
 
 /* Removes a damaged GSYM. */
-void ux_symbol_cache_drop(const struct ux_symbol_cache *c);
+void ux_extract_cache_drop(const struct ux_extract_cache *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The upstreams of a server: opened from its settings. What they send becomes candidates. */
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include "event_log.h"
 #include "extract_job.h"
@@ -278,7 +278,7 @@ static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_
 		.ctx = s,
 	};
 	UX_TRY(ux_fetcher_open(ret, s->store, &options, err));
-	ux_upstreams_warn(ups, list->n);
+	ux_upstream_set_warn(ups, list->n);
 	return UX_OK;
 }
 

@@ -3,8 +3,8 @@
  * Finishing of uploads: threads that hash, verify and commit them, while the requests for it wait
  * without a thread.
  */
-#ifndef UX_FINISHER_H
-#define UX_FINISHER_H
+#ifndef UX_FINISH_QUEUE_H
+#define UX_FINISH_QUEUE_H
 
 #include "server.h"
 

@@ -8,7 +8,7 @@
 #include "make_gsym.h"
 #include "make_server.h"
 #include "settings.h"
-#include "upstreams.h"
+#include "upstream_set.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

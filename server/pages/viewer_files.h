@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of speedscope, a viewer of profiles that is not part of unhex, from a folder. */
-#ifndef UX_VIEWER_H
-#define UX_VIEWER_H
+#ifndef UX_VIEWER_FILES_H
+#define UX_VIEWER_FILES_H
 
 #include "bytes.h"
 #include "error.h"
