@@ -3,10 +3,10 @@
  * .eh_frame and .debug_frame: entries, each with a length and either a CIE (the data that functions
  * share) or an FDE (one range of code, which refers to its CIE):
  *
- *   CIE length, ID (0, in .debug_frame all ones), version, augmentation text, in version 4 sizes
+ *   CIE   length, ID (0, in .debug_frame all ones), version, augmentation text, in version 4 sizes
  *         of addresses and segments, two alignments, a register; with "z" in the text a length and
- *         the data of its other letters, of which R has the encoding of addresses in FDEs FDE
- *         length, offset of its CIE (in .eh_frame the distance back from this field), first
+ *         the data of its other letters; the data of R is the encoding of addresses in FDEs
+ *   FDE   length, offset of its CIE (in .eh_frame the distance back from this field), first
  *         address, size
  *
  * A length of 0 ends the part of an object file like crtend.o; other parts may follow.

@@ -48,8 +48,9 @@ struct ux_debug_file {
  *   differ; and then in two places where gdb does not look, since people name the folder that
  *   contains the file:
  *   DIR/NAME for the link, with the same checks; without a link DIR/BINARY.debug, which must have
- *   the build ID. Returns UX_OK with nothing in *ret when exe has DWARF itself, is not an ELF file,
- *   or no debug file is found. UX_ENOMEM.
+ *   the build ID.
+ * Returns UX_OK with nothing in *ret when exe has DWARF itself, is not an ELF file, or no debug
+ * file is found. UX_ENOMEM.
  */
 enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 				const char *exe_path, const struct ux_debug_search *search,

@@ -4,8 +4,8 @@
  * files; the debug map tells which function comes from which object file. dsymutil makes a dSYM
  * bundle of it; here the object files are read directly.
  *
- *   N_OSO path of the object, or ARCHIVE(MEMBER); n_value: its modification time
- *   N_FUN name, n_value: the function's linked address; then N_FUN "", n_value: its size
+ *   N_OSO  path of the object, or ARCHIVE(MEMBER); n_value: its modification time
+ *   N_FUN  name, n_value: the function's linked address; then N_FUN "", n_value: its size
  *
  * The DWARF of an object has the object's own addresses. A function is found there by its symbol,
  * and all of its pieces are moved by the difference of the addresses. Dropped functions are not in
