@@ -68,9 +68,9 @@ ux_inline bool ux_dwarf_range_add(struct ux_dwarf_range_reader *r, uint64_t lo, 
 
 /*
  * Replaces the content of out by the ranges of the unit's own DIE (DWARF 5, 3.1.1), in any order,
- * including those of code that the linker dropped. The unit has no code outside of them. False when
- * they are unknown: the DIE has neither ranges nor low and high pc (some producers write none), or
- * its list is damaged, or memory is short. Any thread.
+ * including ranges of code that the linker dropped. The unit has no code outside of them. False
+ * when they are unknown: the DIE has neither ranges nor low and high pc (some producers write
+ * none), or its list is damaged, or memory is short. Any thread.
  */
 bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out) ux_must;
 

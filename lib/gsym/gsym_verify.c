@@ -162,7 +162,7 @@ static bool path_walk_find(struct path_walk *w, struct ux_cur block, struct ux_g
 	return w->found.lo <= r.lo && r.hi <= w->found.hi;
 }
 
-/* Reads the ranges of the current node of `it`. *ret_bad: what is wrong with them. */
+/* Reads the ranges of the current node of `it`. *ret_bad: their error. */
 static enum ux_code path_read(struct path_node *path, struct gsym_inlines *it, struct ux_cur *c,
 			      const char **ret_bad, struct ux_error *err)
 {
