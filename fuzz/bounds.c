@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an input may cost, asserted for every one of them.
+ * Limits of the cost of an input, asserted for every input.
  *
- * 1 MB may take 2 s of processor time (all threads together) and 256 MiB; a smaller input less, in
- * proportion, so that a cost that grows with the square shows long before 1 MB. Sanitizers and the
- * counters that fuzzers steer by take up to ten times the time, and their builds are allowed that.
- * Their memory is counted as what is allocated, since they keep what was freed; without them it is
- * what the kernel counts.
+ * 1 MB may take 2 s of processor time (all threads together) and 256 MiB; the limit of a smaller
+ * input is lower in proportion, so that a quadratic cost is found long before 1 MB. Sanitizers and
+ * the counters that guide fuzzers multiply the time by up to ten, which their builds are allowed.
+ * In these builds memory is counted by allocations, since sanitizers keep freed memory; without
+ * them the kernel's count is used.
  */
 #include "fuzz.h"
 
@@ -28,13 +28,14 @@
 
 enum {
 	MB = 1 << 20,
-	MS_FREE = 250, /* of processor time: threads, a server's store */
+	MS_FREE = 250, /* ms of processor time for threads and a server's store */
 	MS_MAX = 2000,
-	MEMORY_FREE = 64 * MB, /* tables of fixed size, budgets that small inputs may use up */
+	MEMORY_FREE = 64 * MB, /* bytes for tables of fixed size, and for budgets that small inputs
+				  may use up */
 	MEMORY_MAX = 256 * MB,
 };
 
-/* In a build with AddressSanitizer these are there. */
+/* A build with AddressSanitizer defines these. */
 int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
 					      void (*free_hook)(const volatile void *))
 	__attribute__((weak));
@@ -71,7 +72,7 @@ static bool counts_allocations(void)
 	return installed > 0;
 }
 
-/* A number of /proc/self/status in bytes; 0 where there is none. */
+/* Returns a number of /proc/self/status in bytes; 0 if it is missing. */
 static int64_t status_bytes(const char *name)
 {
 	char text[4096];
@@ -84,14 +85,14 @@ static int64_t status_bytes(const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
-/* Makes the highest the kernel has seen what there is now. */
+/* Resets the kernel's peak to the memory in use now. */
 static void forget_peak(void)
 {
 	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	ssize_t n = write(fd, "5", 1);
-	(void)n; /* without it the bound holds for all inputs together */
+	(void)n; /* if this fails, the bound applies to all inputs together */
 	close(fd);
 }
 
@@ -120,7 +121,10 @@ static int64_t now_ms(void)
 	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
-/* What `size` bytes may cost of something of which nothing may cost `none` and 1 MB `most`. */
+/*
+ * Returns the cost allowed for `size` bytes, if an empty input may cost `none` and 1 MB may cost
+ * `max`.
+ */
 static int64_t allowed(size_t size, int64_t none, int64_t max)
 {
 	return none + (max - none) * (int64_t)ux_min(size, (size_t)MB) / MB;
@@ -139,6 +143,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			used);
 	fuzz_truth(!warm || took <= ms_max);
 	fuzz_truth(!warm || used <= memory_max);
-	warm = true; /* the first input pays for libraries and tables that are made once */
+	warm = true; /* the first input pays for libraries and tables that are made only once */
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Lays the bytes against an unreadable page: a read past their end dies in every build. */
+/* Places the bytes before an unreadable page: a read past their end crashes in every build. */
 static void run_guarded(struct ux_bytes bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -45,7 +45,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* The files of a folder in the order of their names; their number, or -1. */
+/* Runs the files of a folder in the order of their names; returns their number, or -1. */
 static int run_folder(const char *path)
 {
 	struct dirent **entries = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fuzz target and the two programs around it agree on. */
+/* The interface between a fuzz target and the two programs that run it. */
 #ifndef UX_FUZZ_H
 #define UX_FUZZ_H
 
@@ -7,14 +7,13 @@
 #include "error.h"
 #include "out.h"
 
-/* A target: reads the bytes and returns 0; data is NULL or a place that may not be read when size
- * is 0. */
+/* A target: reads the bytes and returns 0; when size is 0, data is NULL or must not be read. */
 int fuzz_input(const uint8_t *data, size_t size);
 
-/* The same within bounds of time and memory (bounds.c): what libFuzzer and driver.c call. */
+/* Does the same within bounds of time and memory (bounds.c); libFuzzer and driver.c call it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Aborts when something is false that no input may make false. */
+/* Aborts when a condition is false that must be true for every input. */
 #define fuzz_truth(condition)                                                                     \
 	do {                                                                                      \
 		if (!(condition)) {                                                               \
@@ -24,9 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	} while (0)
 
 /*
- * What holds for every answer about `size` bytes: the error value tells the same code as the call,
- * says something, and points into the bytes. (Its offset may count from a section's start; then
- * `size` is still an upper bound, unless the section was inflated.)
+ * Checks conditions on every answer about `size` bytes: the error value has the same code as the
+ * call, contains a message, and points into the bytes. (Its offset may count from a section's
+ * start; then `size` is still an upper bound, unless the section was inflated.)
  */
 static inline void fuzz_truths_of_error(enum ux_code code, const struct ux_error *err, size_t size)
 {
@@ -35,7 +34,7 @@ static inline void fuzz_truths_of_error(enum ux_code code, const struct ux_error
 	fuzz_truth(err->off == UX_ERROR_NO_OFF || err->off <= size);
 }
 
-/* A sink of bytes, whose ctx is a struct ux_out. */
+/* A sink of bytes; ctx is a struct ux_out. */
 static inline enum ux_code fuzz_collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;

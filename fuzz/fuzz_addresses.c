@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: lines of addresses, as a pipe brings them. The first byte: bit 0, all are hexadecimal. */
+/* Target: lines of addresses, as read from a pipe. Bit 0 of the first byte: all are hexadecimal. */
 #include "fuzz.h"
 
 #include "input.h"
@@ -9,7 +9,7 @@
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	static struct ux_address_reader reader; /* large */
+	static struct ux_address_reader reader; /* static because it is large */
 	if (size == 0)
 		return 0;
 	int fd = memfd_create("addresses", MFD_CLOEXEC);

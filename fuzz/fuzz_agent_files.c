@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's own files: what is known, and messages that wait. Both have checksums, which the
- * fuzzer cannot guess; so a message is also read with the right one.
+ * The agent's own files: its list of known files, and waiting messages. Both have checksums, which
+ * the fuzzer cannot guess; so a message is also read with the correct one.
  */
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ static void check_message(struct ux_bytes bytes)
 	fuzz_truth(again.ids.size == m.ids.size && again.quality == m.quality);
 }
 
-/* The head begins behind 16 bytes: magic number, size, checksum. */
+/* The head begins after 16 bytes: magic number, size, checksum. */
 static void check_signed_message(const uint8_t *data, size_t size)
 {
 	enum {

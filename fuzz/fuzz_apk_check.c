@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of an .apk: a byte that chooses whether there is a signature and how large the pieces
- * are, two bytes with the size of the tar of the control segment, that tar, the data. The result is
- * the same whatever the pieces, and a file is good only when its control segment names the hash of
+ * Target: the parts of an .apk: a byte that tells whether it has a signature and how large the
+ * pieces are, two bytes with the size of the control segment's tar, that tar, the data. The result
+ * does not depend on the pieces, and a file is good only when its control segment names the hash of
  * its data.
  */
 #include "fuzz.h"
@@ -49,7 +49,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	size_t n = ux_min((size_t)(data[1] | data[2] << 8), size - 3);
 	struct ux_bytes control = ux_bytes(data + 3, n);
 	if (data[0] & 1)
-		put_gzip(&file, control); /* it is a signature only if it is named so */
+		put_gzip(&file, control); /* only this name makes it a signature */
 	size_t before = file.size;
 	put_gzip(&file, control);
 	sha1_init(&ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What targets that unpack archives share: libarchive's functions, and where the pack is written.
- */
+/* Code shared by targets that unpack archives: libarchive's functions, and the folder where the
+ * pack is written. */
 #ifndef UX_FUZZ_ARCHIVE_H
 #define UX_FUZZ_ARCHIVE_H
 

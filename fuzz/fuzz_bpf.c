@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: what bpf(2) tells of programs: for each a byte that says which record sizes are odd, nine
- * arrays, each behind its size (u16), then the next program. */
+/* Target: bpf(2)'s reports about programs: for each program a byte that selects unusual record
+ * sizes, nine arrays, each after its size (u16), then the next program. */
 #include "fuzz.h"
 
 #include "kernel.h"

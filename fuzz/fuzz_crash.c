@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: crash reports. All lines together are the text, and slices are inside of it. */
+/* Target: crash reports. All lines together equal the text, and slices are inside of it. */
 #include "fuzz.h"
 
 #include "crash_report.h"

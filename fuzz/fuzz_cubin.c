@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: .debug_line of a cubin, and the trees of inlined calls that its rows tell of.
+ * Target: .debug_line of a cubin, and the trees of inlined calls in its rows.
  *
- * Truths: sequences hold rows of the table; trees are no deeper than they may be, and a call's code
- * is ascending and inside of its parent's.
+ * Truths: sequences contain rows of the table; trees are not deeper than the limit, and a call's
+ * code is ascending and inside of its parent's.
  */
 #include "fuzz.h"
 
 #include "cubin_line.h"
 
 enum {
-	CALLS_MAX = 2000, /* of a table, compared with their parents */
+	CALLS_MAX = 2000, /* most calls of a table that are compared with their parents */
 };
 
 static bool covers(const struct ux_cubin_calls *c, const struct ux_cubin_call *call, uint64_t lo,
@@ -38,7 +38,10 @@ static void check_tree(const struct ux_cubin_calls *c, unsigned *left)
 	}
 }
 
-/* The rows of s at addresses of our own, one behind the other, as one function. */
+/*
+ * Builds trees from the rows of s, placed one after the other at addresses of our own, as one
+ * function.
+ */
 static void grow(const struct ux_cubin_lines *lines, const struct ux_cubin_sequence *s,
 		 struct ux_cubin_calls *calls, unsigned *left)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of Debian's: the first byte chooses stanzas, Release, or the sources of apt. Fields lie in
- * the text, in order; what Release has of an index is of the path that was looked for.
+ * Target: files of Debian: the first byte chooses stanzas, Release, or the sources of apt. Fields
+ * lie in the text, in order; an index entry of Release has the path that was searched for.
  */
 #include "fuzz.h"
 

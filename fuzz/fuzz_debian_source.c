@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source packages of Debian: whatever their archives have in them, the pack is readable, and each
- * file is inside of it and below the folder of the package.
+ * Target: source packages of Debian: whatever their archives contain, the pack is readable, and
+ * each file is inside of it and below the folder of the package.
  */
 #include "fuzz_archive.h"
 

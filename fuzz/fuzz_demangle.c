@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: linkage names. The first byte says how (bits 0 and 1 the mode, bit 2 LLVM's style, bit 3
- * Ada), the rest is the name.
+ * Target: linkage names. The first byte chooses the options (bits 0 and 1 the mode, bit 2 LLVM's
+ * style, bit 3 Ada), the rest is the name.
  */
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_bytes text = ux_bytes(all.data + 7, all.size - 7);
 	fuzz_truth(!out.failed && ux_bytes_starts(all, UX_STR("before ")));
 	fuzz_truth(how.mode != UX_DEMANGLE_NONE || ux_bytes_eq(text, name));
-	/* The budget, a clone's suffix, and "<...>" where arguments were shorter. */
+	/* The budget, a clone's suffix, and "<...>" in place of shorter arguments. */
 	fuzz_truth(text.size <= name.size + 2 * (size_t)UX_DEMANGLE_TEXT_MAX);
 	fuzz_truth(name.size == 0 || text.size > 0);
 	ux_demangle_as(name, &how, &again);

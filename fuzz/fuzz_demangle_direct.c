@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: C++ names, whose text is the same whether they are written at once or as a tree. */
+/* Target: C++ names: the text is the same whether they are written directly or through a tree. */
 #include "fuzz.h"
 
 #include "demangle_schemes.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the DWARF targets share: sections in one input, and what holds for all that is read. */
+/*
+ * Code shared by the DWARF targets: sections in one input, and the conditions for all data that is
+ * read.
+ */
 #ifndef UX_FUZZ_DWARF_H
 #define UX_FUZZ_DWARF_H
 
@@ -9,7 +12,7 @@
 
 /*
  * An input is one byte of options, a u16 size for each section (low byte first), and their bytes in
- * the same order; sizes that are not there are cut.
+ * the same order; sizes beyond the input are cut.
  */
 enum {
 	FUZZ_SWAP = 1,      /* the other byte order */
@@ -58,7 +61,7 @@ static inline bool fuzz_in_text(const struct ux_range_set *text, uint64_t lo, ui
 	return section && lo < hi && hi <= section->hi;
 }
 
-/* Text that was given out ends inside the section it lies in. */
+/* Text that was returned ends inside of its section. */
 static inline void fuzz_truths_of_text(const char *text, const struct ux_dwarf_sections *s)
 {
 	if (!text)
@@ -93,7 +96,7 @@ static inline void fuzz_truths_of_lines(const struct ux_dwarf_lines *l,
 					      q->hi - 1) == i);
 		end = q->hi;
 	}
-	/* overlapping sequences may be there twice */
+	/* overlapping sequences may be in it twice */
 	fuzz_truth(l->rows.size <= 2 * s->data[UX_DWARF_LINE].size);
 	for (size_t i = 0; i < l->whole.size; i++) {
 		const struct ux_code_sequence *q = &l->whole.data[i];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: an abbreviation table and entries that use it. The programs it is translated to are run
- * beside a plain reader that takes one attribute after the other.
+ * Target: an abbreviation table and entries that use it. The programs it is translated to are
+ * compared with a plain reader that reads one attribute after the other.
  */
 #include "dwarf_stride.h"
 #include "fuzz_dwarf.h"
 
 enum {
-	ENTRIES_MAX = 64, /* of the table that are tried on the bytes */
+	ENTRIES_MAX = 64, /* most entries of the table that are tried on the bytes */
 };
 
-/* The attributes of one abbreviation, c behind its children flag, over the bytes of d. */
+/* Reads the attributes of one abbreviation from the bytes of d; c is after its children flag. */
 static void read_plainly(struct ux_cur *c, struct ux_cur *d, struct ux_dwarf_layout layout)
 {
 	while (!c->failed && !d->failed) {
@@ -43,7 +43,7 @@ static void compare(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_
 	struct ux_dwarf_die die;
 	ux_dwarf_die_run(&bytes, table->words + entry->program, layout, &die);
 	read_plainly(&attrs, &plain, layout);
-	/* A number that is wanted must fit 64 bits; one that is stepped over need not. */
+	/* A number that is needed must fit 64 bits; a skipped one need not. */
 	if (bytes.failed && !plain.failed)
 		fuzz_truth(bytes.what && strstr(bytes.what, "LEB128 does not fit"));
 	else
@@ -52,8 +52,8 @@ static void compare(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_
 		fuzz_truth((size_t)(bytes.pos - bytes.start) == entry->fixed);
 }
 
-/* A layout of an inlined call has what the call's program reads. `die` is the call from its code
- * on. */
+/* A layout of an inlined call finds the same values as the call's program. `die` is the call from
+ * its code on. */
 static void check_call(const struct ux_dwarf_call_layout *at, const uint8_t *die,
 		       const struct ux_dwarf_die *read)
 {
@@ -77,8 +77,8 @@ static void check_call(const struct ux_dwarf_call_layout *at, const uint8_t *die
 	}
 }
 
-/* The step of a code of one or two bytes passes what the entry's program passes. `bytes` are those
- * behind the code. */
+/* The step of a code of one or two bytes skips the same bytes as the entry's program. `bytes` are
+ * the bytes after the code. */
 static void check_step(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_abbrev *entry,
 		       struct ux_cur bytes, struct ux_dwarf_layout layout)
 {
@@ -109,7 +109,7 @@ static void check_step(const struct ux_dwarf_abbrevs *table, const struct ux_dwa
 	fuzz_truth(bytes.swap || sibling == die.raw[UX_SLOT_SIBLING]);
 }
 
-/* The table again, plainly: each entry must be found under its code. */
+/* Reads the table again, plainly: each entry must be found under its code. */
 static void check_entries(const struct ux_dwarf_abbrevs *table, struct ux_cur c,
 			  struct ux_cur bytes, struct ux_dwarf_layout layout)
 {
@@ -163,7 +163,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size < 3)
 		return 0;
-	/* options; how many bytes are entries; entries; the table */
+	/* input: options; number of bytes of entries; entries; the table */
 	uint8_t options = data[0];
 	size_t n = ux_min((size_t)data[1] | (size_t)data[2] << 8, size - 3);
 	struct ux_dwarf_layout layout = {

@@ -17,7 +17,7 @@ struct reading {
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
 	struct ux_dwarf_lines_source paid;
-	uint64_t price; /* of the tables so far */
+	uint64_t price; /* cost of the tables so far */
 	bool split;
 };
 
@@ -56,7 +56,7 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 	const struct ux_dwarf_code *c = &r->code;
 	uint64_t bytes = unit->end - unit->off;
 	fuzz_truth(c->functions.size <= bytes && c->inlines.size <= bytes);
-	/* each DIE has one range of its own, or those of a list */
+	/* each DIE has one range of its own, or the ranges of a list */
 	fuzz_truth(c->ranges.size <= (UX_DWARF_RANGES_PER_BYTE + 1) * bytes);
 	for (size_t i = 0; i < c->ranges.size; i++)
 		fuzz_truth(fuzz_in_text(&r->text, c->ranges.data[i].lo, c->ranges.data[i].hi));
@@ -76,15 +76,16 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 	for (size_t i = 0; i < r->names.list.size; i++) {
 		const char *name = r->names.list.data[i];
 		uint32_t own = r->names.own.data[i];
-		fuzz_truth(!name || name[0] != '\0'); /* none: what it refers to is not there */
+		fuzz_truth(!name ||
+			   name[0] != '\0'); /* NULL: the DIE that it refers to is missing */
 		if (own == 0)
 			fuzz_truths_of_text(name, r->s);
-		else /* made, with something behind what qualifies it */
+		else /* a name that was made, with the function's own name after its qualifiers */
 			fuzz_truth(strnlen(name, UX_DWARF_QUALIFIED_MAX) > own);
 	}
 }
 
-/* What a skeleton stands for, when the module is its own .dwo file. */
+/* Reads the split unit of a skeleton, when the module is its own .dwo file. */
 static void read_split(struct reading *r, const struct ux_dwarf_context *skeleton)
 {
 	struct ux_dwarf_context ctx;
@@ -103,7 +104,7 @@ static void read_split(struct reading *r, const struct ux_dwarf_context *skeleto
 	check_code(r, ctx.unit);
 }
 
-/* A variable at some address; what it says of its declaration is of a unit. */
+/* Finds a variable at some address; its declaration belongs to a unit. */
 static void find_variable(const struct reading *r, const struct ux_dwarf_context *ctx)
 {
 	struct ux_dwarf_declared declared;

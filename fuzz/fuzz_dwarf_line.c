@@ -2,7 +2,7 @@
 /* Target: a line table with its header and files, read twice. */
 #include "fuzz_dwarf.h"
 
-/* The same rows, whatever the memory held before. */
+/* Checks that the rows are the same, whatever the memory held before. */
 static void compare(const struct ux_dwarf_lines *a, const struct ux_dwarf_lines *b)
 {
 	fuzz_truth(a->rows.size == b->rows.size && a->sequences.size == b->sequences.size &&
@@ -37,7 +37,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(price > 0 || lines.rows.size == 0);
 	fuzz_truths_of_dwarf_error(code, &err, &s);
 	fuzz_truths_of_lines(&lines, &text, &s);
-	fuzz_truth(ux_dwarf_lines_parse(&ctx, &text, &lines, &err2) == code); /* remembered */
+	fuzz_truth(ux_dwarf_lines_parse(&ctx, &text, &lines, &err2) ==
+		   code); /* the outcome was remembered */
 	fuzz_truth(memcmp(&err, &err2, sizeof(err)) == 0);
 	fuzz_truth(ux_dwarf_lines_parse(&ctx, &text, &again, NULL) == code);
 	compare(&lines, &again);

@@ -6,7 +6,7 @@
 
 enum {
 	SWAP = 1,         /* option: the other byte order */
-	ASKED_MAX = 4096, /* units looked for; a table may have more slots */
+	ASKED_MAX = 4096, /* units that are searched; a table may have more slots */
 };
 
 static void check_parts(const struct ux_dwarf_sections *cut, const struct ux_dwarf_sections *whole)
@@ -27,7 +27,7 @@ static enum ux_code ask(const struct ux_dwarf_package *p, uint64_t id, size_t si
 	return code;
 }
 
-/* A byte of options, then the index; the sections are made of the input too. */
+/* A byte of options, then the index; the sections are made from the input, too. */
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size == 0)

@@ -7,7 +7,8 @@
 
 enum {
 	INFLATED_MAX = 1 << 20,
-	/* Sections may overlap, so a small file can name much work; one input does this much. */
+	/* Sections may overlap, so a small file can demand much work; one input does at most this
+	 * much. */
 	WORK_MAX = 1 << 22, /* inflated bytes, symbols and notes together */
 };
 
@@ -23,7 +24,7 @@ static void walk_symbols(struct ux_elf_symbols *it, size_t *work)
 		fuzz_truth(s->name[0] == '\0' || fuzz_inside(first, it->strings));
 		fuzz_truth(!s->home || s->home == &elf->sections[s->section]);
 		fuzz_truth(!ux_elf_symbol_is_code(elf, s) || s->name[0] != '\0');
-		/* Where values count from a section, that is added. */
+		/* If values count from a section, the section's address is added. */
 		fuzz_truth(elf->by_section || ux_elf_symbol_pc(elf, s) <= s->value);
 		count++;
 	}
@@ -41,7 +42,7 @@ static void read_symbols(const struct ux_elf *elf, const struct ux_elf_section *
 		walk_symbols(&it, work);
 }
 
-/* What the loader finds, and descriptors at every place. */
+/* Reads the loader's tables, and descriptors at every position. */
 static void read_dynamic(const struct ux_elf *elf, size_t *work)
 {
 	struct ux_elf_symbols it;

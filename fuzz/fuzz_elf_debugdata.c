@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: xz streams, and the ELF file that .gnu_debugdata holds: the input is the stream, or,
- * where it begins as one, the ELF file. */
+/* Target: xz streams, and the ELF file in .gnu_debugdata: the input is the stream or, if it begins
+ * like one, the ELF file. */
 #include "fuzz.h"
 
 #include "elf_symbols.h"

@@ -10,7 +10,7 @@ enum {
 	WORK_MAX = 1 << 22, /* sections may overlap: bytes of sections and of the file together */
 };
 
-/* A cubin's code is where it is in the file. */
+/* The addresses of a cubin's code are its offsets in the file. */
 static void check_cubin(const struct ux_elf *elf)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
@@ -24,7 +24,7 @@ static void check_cubin(const struct ux_elf *elf)
 	}
 }
 
-/* Code lies behind one another and ends below what stands for dropped addresses. */
+/* Sections of code follow one another and end below the values for dropped addresses. */
 static void check_layout(const struct ux_elf *elf)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Target: the compact unwind tables of ARM. A byte of options, the number of entries of .ARM.exidx,
- * these, and then .ARM.extab.
+ * the entries, and then .ARM.extab.
  */
 #include "fuzz.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: a whole ELF file to a GSYM and its answers.
+ * Target: a whole ELF file, extracted to a GSYM and looked up.
  *
- * The first byte chooses: bits 0 and 1, threads of the second extraction (2 to 5); bit 2: that one
- * has 1 MiB of memory and puts what is larger on disk; bit 3: GSYM 2; bit 4: with other names; bit
- * 5: the file is its own debug file; bit 6: its own supplementary file; bit 7: without DWARF. The
- * rest is the file.
+ * The first byte chooses the options: bits 0 and 1: threads of the second extraction (2 to 5); bit
+ * 2: it has 1 MiB of memory and puts larger data on disk; bit 3: GSYM 2; bit 4: with other names;
+ * bit 5: the file is its own debug file; bit 6: its own supplementary file; bit 7: without DWARF.
+ * The rest is the file.
  *
- * Truths: threads, disk and memory change no byte; what is written verifies, and has nothing in it
- * that no lookup gives; a lookup gives what the record says.
+ * Truths: threads, disk and memory change no byte; the output verifies, and contains nothing that
+ * no lookup returns; a lookup returns the content of the record.
  */
 #include "fuzz.h"
 
@@ -27,8 +27,8 @@ enum {
 	OWN_SUP = 64,
 	NO_DWARF = 128,
 	BUDGET = 1 << 26,
-	FUNCTIONS_MAX = 200, /* looked into */
-	PLACES_MAX = 40,     /* looked up in each */
+	FUNCTIONS_MAX = 200, /* functions that are checked */
+	PLACES_MAX = 40,     /* addresses looked up in each */
 	NODES_MAX = UX_GSYM_DEPTH_MAX,
 };
 
@@ -57,10 +57,12 @@ static void extract(struct ux_bytes file, uint8_t options, unsigned threads, boo
 	ret->code = ux_extract(file, debug, &o, fuzz_collect, &ret->gsym, &ret->stats, &ret->err);
 	fuzz_truth(ret->code == ret->err.code);
 	fuzz_truth(ret->code == UX_OK || ret->err.text[0] != '\0');
-	fuzz_truth(ret->code == UX_OK || ret->gsym.size == 0); /* nothing half */
+	fuzz_truth(ret->code == UX_OK || ret->gsym.size == 0); /* no partial output */
 }
 
-/* Which of the units that share a line table a bound hits may depend on the threads. */
+/*
+ * If a bound is exceeded, the units that share a line table and hit it may depend on the threads.
+ */
 static bool may_differ(const struct outcome *o)
 {
 	return o->code == UX_OK && o->stats.bad_units > 0 &&
@@ -75,7 +77,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&a->gsym), ux_out_bytes(&b->gsym)));
 }
 
-/* The frames that the record gives at off: a slow reading of what a lookup promises. */
+/* Computes the frames at off from the record: a slow version of what a lookup promises. */
 static size_t frames_of(const struct ux_gsym *g, const struct ux_gsym_decoded *f, uint32_t off,
 			struct ux_frame *frames)
 {
@@ -162,7 +164,8 @@ static void check_output(const struct outcome *o)
 	for (size_t i = 0; i < ux_countof(never); i++)
 		fuzz_truth(notes.count[never[i]] == 0);
 	fuzz_truth(ux_gsym_measure(&g, &counts, NULL) == UX_OK);
-	/* Together: a file may call its own functions what we call those without a name. */
+	/* Compare the sum: a file may give its own functions the name that we use for functions
+	 * without one. */
 	fuzz_truth(counts.functions + counts.unnamed ==
 		   o->stats.counts.functions + o->stats.counts.unnamed);
 	fuzz_truth(counts.rows == o->stats.counts.rows);

@@ -2,8 +2,8 @@
 /*
  * Target: the GPU code in a file, unpacked.
  *
- * Truths: entries lie in the file, ascending in each run of containers; what is unpacked has the
- * size that was given; what is stored is a slice of the file.
+ * Truths: entries lie in the file, ascending in each run of containers; unpacked content has the
+ * stated size; stored content is a slice of the file.
  */
 #include "fuzz.h"
 
@@ -13,7 +13,7 @@
 #include "fatbin_unpack.h"
 
 enum {
-	UNPACKED_MAX = 1 << 24, /* of all entries together: each may have a bound's worth */
+	UNPACKED_MAX = 1 << 24, /* bytes of all entries together: each may use up the limit */
 };
 
 static void look_at_cubin(struct ux_bytes bytes)
@@ -29,7 +29,7 @@ static void look_at_cubin(struct ux_bytes bytes)
 			fuzz_truth(elf.n_sections > 0);
 }
 
-/* Returns the size of what was unpacked. */
+/* Returns the size of the unpacked content. */
 static uint64_t look_at(const struct ux_fatbin_entry *e, struct ux_bytes file)
 {
 	struct ux_fatbin_content content;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: what is written of a profile, which is read from folded stacks. No value is lost in the
- * tree of calls, whatever its limit; a page has no markup but its own; the same profile gives the
+ * Target: the outputs of a profile, which is read from folded stacks. No value is lost in the tree
+ * of calls, whatever its limit; a page contains only its own markup; the same profile gives the
  * same bytes.
  */
 #include "fuzz.h"
@@ -28,7 +28,7 @@ static size_t count(struct ux_bytes text, const char *part)
 	return n;
 }
 
-/* The root has the sum of all samples, and each node that of its callees and itself. */
+/* The root has the sum of all samples, and each node the sum of its callees and itself. */
 static void tree_truths(const struct ux_call_tree *t, int64_t sum)
 {
 	fuzz_truth(t->nodes.size > 0 && t->nodes.data[0].end == t->nodes.size);
@@ -82,7 +82,7 @@ static void viewer_truths(const struct ux_profile *p)
 	fuzz_truth(count(ux_out_bytes(&json), "}\n") >= 2);
 }
 
-/* The sum of what was measured in functions is that of all samples that have a stack. */
+/* The sum of the functions' own values equals the sum of all samples with a stack. */
 static void top_truths(const struct ux_profile *p, int64_t sum)
 {
 	for (int level = UX_TOP_FUNCTIONS; level <= UX_TOP_LINES; level++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: folded stacks. What is written is read again as the same stacks, and written again as the
- * same bytes.
+ * Target: folded stacks. The output is read again as the same stacks, and written again as the same
+ * bytes.
  */
 #include "fuzz.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: who asks through proxies.
+ * Target: finding the client's address behind proxies.
  *
- * Input: lines. The first is the peer, the second a network that is trusted; the others are header
- * lines, the first byte of each saying which.
+ * Input: lines. The first is the peer, the second a trusted network; the others are header lines;
+ * the first byte of each chooses the header.
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@ static struct ux_bytes take_line(struct ux_bytes *in)
 	return line;
 }
 
-/* What is an address is written as one that is the same. */
+/* A valid address is written as text that reads back as the same address. */
 static struct ux_address address(struct ux_bytes line)
 {
 	struct ux_address a = {0}, again = {0};
@@ -34,7 +34,7 @@ static struct ux_address address(struct ux_bytes line)
 	return a;
 }
 
-/* One that is taken has itself, and no message; one that is not, the reverse. */
+/* An accepted network contains itself, and has no message; a rejected one, the reverse. */
 static void network(struct ux_networks *list, struct ux_bytes line)
 {
 	char text[128];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: the tables of a Go program, all functions of it.
+ * Target: the tables of a Go program, with all of its functions.
  *
- * Truths: functions ascend and lie in code; rows and ranges are in order and where they belong;
- * what is inlined at an address is what a walk says that goes out from it call by call, as Go's
- * runtime does.
+ * Truths: functions ascend and lie in code; rows and ranges are in order and inside of their
+ * function; the calls inlined at an address are the same as in a walk outwards from it, call by
+ * call, as Go's runtime does.
  */
 #include "fuzz_gosym.h"
 
@@ -14,10 +14,10 @@
 
 enum {
 	WORDS_MAX = 4096,
-	PLACES_MAX = 64, /* of a function that are compared */
+	PLACES_MAX = 64, /* addresses of a function that are compared */
 };
 
-/* Where the function begins, which is the only one of the unit. */
+/* Returns the start of the function, which is the only one of the unit. */
 static uint64_t start_of(const struct ux_gosym_code *c)
 {
 	return c->ranges.data[c->functions.data[0].range_first].lo;
@@ -73,7 +73,7 @@ static void check_calls(const struct ux_gosym_code *c)
 	}
 }
 
-/* The names of what is inlined at place, outermost first, by the tree. */
+/* Returns the names of the calls inlined at `place`, outermost first, by the tree. */
 static size_t by_tree(const struct ux_gosym_code *c, uint32_t place,
 		      const char *names[UX_GOSYM_DEPTH_MAX])
 {
@@ -93,7 +93,10 @@ static bool is_node(const struct ux_gosym_code *c, int32_t index)
 	return false;
 }
 
-/* The same innermost first, as the runtime goes, but where trees tell parents by those. */
+/*
+ * Returns the same names, innermost first, by the runtime's walk. If the tree stores the parent of
+ * a call, the parent is used instead.
+ */
 static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *f,
 		      const struct ux_gosym_code *c, uint32_t place,
 		      const char *names[UX_GOSYM_DEPTH_MAX])
@@ -128,7 +131,7 @@ static void check_walks(const struct ux_gosym *g, const struct ux_gosym_function
 	}
 }
 
-/* A chain of hidden calls that goes in a circle, or hangs from one, ends where we stop. */
+/* A chain of hidden calls that is a cycle, or leads to one, ends where we stop. */
 static bool has_hidden_circle(const struct ux_gosym_code *c)
 {
 	for (size_t i = 0; i < c->nodes.size; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the target `gosym` cuts its input into a program's memory. */
+/* The layout of the input of the target `gosym`, which is cut into a program's memory. */
 #ifndef UX_FUZZ_GOSYM_H
 #define UX_FUZZ_GOSYM_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gpgv reports, and blocks in ASCII armour: no status without a good signature is one. */
+/*
+ * Target: the reports of gpgv, and blocks in ASCII armour: a status without a good signature never
+ * counts as one.
+ */
 #include "fuzz.h"
 
 #include "signature.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the GSYM targets share: pcs worth asking, and when two answers are the same. */
+/* Code shared by the GSYM targets: pcs to look up, and the comparison of two answers. */
 #ifndef UX_FUZZ_GSYM_H
 #define UX_FUZZ_GSYM_H
 
@@ -11,7 +11,9 @@ enum {
 	FUZZ_PCS_MAX = 512,
 };
 
-/* Fills pcs: starts of functions, what lies before and behind them, and numbers of seed's. */
+/*
+ * Fills pcs: starts of functions, addresses before and after them, and numbers derived from seed.
+ */
 static inline size_t fuzz_pcs(const struct ux_gsym *g, uint64_t seed, uint64_t *pcs)
 {
 	size_t n = 0;
@@ -23,7 +25,7 @@ static inline size_t fuzz_pcs(const struct ux_gsym *g, uint64_t seed, uint64_t *
 		pcs[n++] = start + (seed >> 40 & 0xfff);
 		if ((seed >> 60) == 0) {
 			pcs[n++] = start - 1;
-			pcs[n++] = start; /* twice */
+			pcs[n++] = start; /* added twice */
 			pcs[n++] = seed;
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: a batch of addresses gives what each of them gives by itself, in a file whose functions
- * are in order. The first byte says how they are looked up (bit 0: sorted, bit 1: of return
- * addresses), the rest is a GSYM file.
+ * Target: a batch of addresses returns the same frames as single lookups, in a file with functions
+ * in order. The first byte chooses the lookup (bit 0: sorted, bit 1: of return addresses), the rest
+ * is a GSYM file.
  */
 #include "fuzz_gsym.h"
 
@@ -19,9 +19,9 @@ struct requested {
 	bool met[FUZZ_PCS_MAX];
 	uint64_t back;
 	size_t n;
-	size_t n_frames; /* of all answers */
-	bool corrupt;    /* one of them was */
-	bool ordered;    /* the functions are */
+	size_t n_frames; /* sum over all answers */
+	bool corrupt;    /* one record was corrupt */
+	bool ordered;    /* the functions are in order */
 };
 
 static int by_value(const void *a, const void *b)
@@ -50,7 +50,7 @@ static bool compare(void *ctx, size_t index, const struct ux_frame *frames, size
 	return true;
 }
 
-/* Into arrays that are just large enough, and into ones that are not. */
+/* Looks up into arrays that are just large enough, and into smaller ones. */
 static void into_arrays(struct requested *a)
 {
 	ux_cleanup(ux_free_ptr) struct ux_frame *frames = calloc(a->n_frames + 1, sizeof(*frames));
@@ -64,7 +64,7 @@ static void into_arrays(struct requested *a)
 	fuzz_truth(frames);
 	enum ux_code code = ux_gsym_batch(a->g, &b, NULL);
 	fuzz_truth(code == (a->corrupt ? UX_ECORRUPT : UX_OK));
-	fuzz_truth(b.n_frames <= a->n_frames); /* equal pcs share theirs */
+	fuzz_truth(b.n_frames <= a->n_frames); /* equal pcs share their frames */
 	for (size_t i = 0; i < a->n; i++) {
 		struct ux_frame own[FUZZ_FRAMES];
 		size_t n = single(a, i, own);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: an index changes no answer, and the pieces of functions have the frames of lookups. The
- * first byte says how many frames are requested.
+ * Target: an index changes no answer, and the pieces of functions have the same frames as lookups.
+ * The first byte is the number of frames requested.
  */
 #include "fuzz_gsym.h"
 
@@ -9,12 +9,12 @@
 #include "gsym_reader.h"
 
 enum {
-	ALL = 0x80, /* all frames; else the rest of the byte */
+	ALL = 0x80, /* request all frames; else the rest of the byte is the number */
 	PIECES_BUDGET = 64 << 20,
 	PIECES_MAX = 64, /* pieces and functions that are checked */
 };
 
-/* The frames of a piece; 0: one of its strings or files is damaged. */
+/* Returns the frames of a piece; 0: one of its strings or files is damaged. */
 static size_t frames_of_piece(const struct ux_gsym *g, const struct ux_gsym_pieces *pieces,
 			      const struct ux_gsym_piece *piece, struct ux_frame *frames)
 {
@@ -53,7 +53,7 @@ static void check_pieces(const struct ux_gsym *g, uint32_t i)
 			size_t n_b = frames_of_piece(g, &pieces, &pieces.list[k], b);
 			fuzz_truth((code == UX_OK) == (n_b > 0));
 			for (size_t f = 0; f < n_a && code == UX_OK; f++)
-				b[f].offset = a[f].offset; /* a piece does not say */
+				b[f].offset = a[f].offset; /* a piece does not tell it */
 			fuzz_truth(code != UX_OK || fuzz_same_frames(a, n_a, b, n_b));
 		}
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups in a GSYM of which only what they need was brought are those of the whole file. */
+/*
+ * Target: lookups in a GSYM with only the needed bytes present return the same as with the whole
+ * file.
+ */
 #include "fuzz.h"
 
 #include "gsym_parts.h"
@@ -10,7 +13,7 @@ enum {
 	ADDRESSES_MAX = 16,
 };
 
-/* The whole file, and what is here of it. */
+/* The whole file, and the bytes of it that are present. */
 struct partial {
 	struct ux_bytes file;
 	uint8_t here[SIZE_BYTES_MAX];

@@ -11,13 +11,13 @@
 
 enum {
 	BUDGET = 1 << 24,
-	FUNCTIONS_MAX =
-		200, /* looked into; records may be shared, so a small file names much work */
-	PCS = 16,    /* in each */
+	FUNCTIONS_MAX = 200, /* functions that are checked; records may be shared, so a small file
+				can demand much work */
+	PCS = 16,            /* pcs in each */
 	FRAMES = 8
 };
 
-/* Nothing is known about the file but that it opened. */
+/* Only the fact that the file opened is known. */
 static void read_frames(const struct ux_gsym *g, uint64_t pc, bool promised, bool hidden)
 {
 	struct ux_frame frames[FRAMES];
@@ -38,7 +38,7 @@ static void read_frames(const struct ux_gsym *g, uint64_t pc, bool promised, boo
 	}
 }
 
-/* Whoever is found has names, or is known to be damaged. */
+/* A function that is found has names, or is known to be damaged. */
 static void read_alternatives(const struct ux_gsym *g, uint64_t pc, bool promised)
 {
 	const char *names[FRAMES];
@@ -65,7 +65,7 @@ static void read_function(const struct ux_gsym *g, uint32_t i, bool verified, bo
 		return;
 	}
 	for (uint64_t k = 0; k < PCS; k++) {
-		uint64_t off = f.size * k / (PCS - 1); /* the last one is behind the function */
+		uint64_t off = f.size * k / (PCS - 1); /* the last one is after the function */
 		read_frames(g, start + off, verified && off < f.size, hidden);
 	}
 	read_alternatives(g, start, verified && f.size > 0 && !hidden);
@@ -101,7 +101,9 @@ static void read_whole(const struct ux_gsym *g, bool verified)
 	fuzz_truth(!verified || code == UX_OK || code == UX_ELIMIT);
 }
 
-/* The table of segments is what is written again, and a position in a segment has its pc. */
+/*
+ * Writing the table of segments again gives the same bytes, and a position in a segment has its pc.
+ */
 static void read_segments(struct ux_bytes file)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

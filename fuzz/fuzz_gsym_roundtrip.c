@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: functions drawn from the input are read back as they were written, in both versions. */
+/*
+ * Target: functions generated from the input are read back as they were written, in both versions.
+ */
 #include "fuzz.h"
 
 #include "gsym_decode.h"
@@ -33,7 +35,7 @@ static bool same(const struct ux_gsym_function *a, const struct ux_gsym_decoded 
 	       same_nodes(a, b);
 }
 
-/* The row that a lookup is to give, without inlined calls in the way. */
+/* Checks the row that a lookup returns, without inlined calls. */
 static void check_rows(const struct ux_gsym *g, const struct ux_gsym_decoded *f)
 {
 	for (size_t i = 0; i < f->n_rows; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: text of strangers in a page, and as a part of a URL. */
+/* Target: untrusted text in a page, and as a part of a URL. */
 #include "fuzz.h"
 
 #include "page.h"
@@ -9,7 +9,7 @@ static const char *const entities[][2] = {
 	{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"},
 };
 
-/* Nothing in it ends a text or a value in double quotes, or begins anything. */
+/* Nothing in it ends a text or a value in double quotes, or begins markup. */
 static void check_safe(struct ux_bytes s)
 {
 	for (size_t i = 0; i < s.size; i++) {
@@ -26,7 +26,7 @@ static void check_safe(struct ux_bytes s)
 	}
 }
 
-/* What a browser makes of it again. */
+/* Reverses the escaping, as a browser does. */
 static void unescape(struct ux_bytes s, struct ux_out *out)
 {
 	for (size_t i = 0; i < s.size;) {
@@ -51,7 +51,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_bytes text = ux_bytes(data, size), decoded;
 	ux_html_escape(&out, text);
 	check_safe(ux_out_bytes(&out));
-	/* What is shown is shown as it is: escaping what a browser reads changes nothing. */
+	/* Visible text is unchanged: escaping again what a browser shows changes nothing. */
 	unescape(ux_out_bytes(&out), &again);
 	ux_html_escape(&twice, ux_out_bytes(&again));
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&out), ux_out_bytes(&twice)));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of all routes that take one: JSON, forms, text, binary.
+ * Target: bodies of all routes that take one: JSON, forms, text, binary.
  *
- * Input: which of these routes, one byte of options (bit 0: without a key; bits 1 and 2: the type
+ * Input: the number of the route, one byte of options (bit 0: without a key; bits 1 and 2: the type
  * of the body), then the body.
  */
 #include "fuzz_server.h"
 
 #include "wire.h"
 
-/* The pattern with something that is there in each of its places. */
+/* Fills each placeholder of the pattern with a value that exists. */
 static void fill_in(const char *pattern, char target[TEXT_MAX])
 {
 	size_t at = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests through the router and all handlers, without a socket.
+ * Target: requests through the router and all handlers, without a socket.
  *
- * Input: one byte of options (bits 0 to 2: the method; bit 3: with a key; bit 4: reading is keyed;
- * bit 5: a browser), then the target up to a newline, a Content-Range up to a newline, and the
+ * Input: one byte of options (bits 0 to 2: the method; bit 3: with a key; bit 4: reading needs a
+ * key; bit 5: a browser), then the target up to a newline, a Content-Range up to a newline, and the
  * body. "@" in the target stands for the UID of an upload that is open.
  */
 #include "fuzz_server.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths, query strings and header lines of all routes, without a body.
+ * Target: paths, query strings and header lines of all routes, without a body.
  *
- * Input: one byte of options (bits 0 to 2: the method; bit 3: with a key; bit 4: reading is keyed),
- * the target up to a newline, then header lines "Name: value". "@" in the target stands for the
- * UID of an upload that is open.
+ * Input: one byte of options (bits 0 to 2: the method; bit 3: with a key; bit 4: reading needs a
+ * key), the target up to a newline, then header lines "Name: value". "@" in the target stands for
+ * the UID of an upload that is open.
  */
 #include "fuzz_server.h"
 
@@ -45,7 +45,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 			     .fields = fields,
 			     .n_fields = take_fields(in, fields)};
 	unsigned status = ask_and_check(&a);
-	/* What only reads says the same again. */
+	/* A request that only reads gets the same answer again. */
 	if (strcmp(a.method, "GET") == 0)
 		fuzz_truth(ask_and_check(&a) == status);
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: text of an identity, and the same bytes as content of notes and as a file. */
+/* Target: text of an identity, and the same bytes as the content of notes and as a file. */
 #include "fuzz.h"
 
 #include "id.h"
 
-/* What is kept is a text form that reads back as the same memory. */
+/* The text form reads back as the same memory. */
 static void round_trip(const struct ux_id *id)
 {
 	char text[UX_ID_TEXT];

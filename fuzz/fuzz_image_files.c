@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of an image, of two layers whose names the input has, one a line behind a letter for its
- * kind: "o" an object, "f" a folder, "x" another file; an empty line begins the lower layer. Every
- * visible file is one of its layer, and a model that knows only the definition agrees.
+ * Target: files of an image with two layers. The input lists their names, one a line after a letter
+ * for its kind: "o" an object, "f" a folder, "x" another file; an empty line begins the lower
+ * layer. Every visible file belongs to its layer, and a model that implements only the definition
+ * agrees.
  */
 #include "fuzz.h"
 
@@ -33,13 +34,13 @@ static void add_name(struct names *v, struct ux_bytes line, struct ux_arena *are
 	v->list[v->n++] = (struct ux_packed_source){whole, v->n, *kind == 'o'};
 }
 
-/* Is below a path that begins with it: the same, or with a slash behind it? */
+/* Whether a path is below a folder: it begins with the n bytes of the folder and a slash. */
 static bool is_below(const char *path, const char *folder, size_t n)
 {
 	return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-/* By the definition of whiteouts, entry after entry of the upper layer. */
+/* Applies the definition of whiteouts to each entry of the upper layer. */
 static bool model_hides(const struct names *upper, const char *name)
 {
 	for (size_t i = 0; i < upper->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the targets of interpreters share: memory that may change while it is read. */
+/* Code shared by the targets of interpreters: memory that may change while it is read. */
 #ifndef UX_FUZZ_INTERP_H
 #define UX_FUZZ_INTERP_H
 
@@ -7,7 +7,7 @@
 
 #include "make_interp.h"
 
-/* The input's bytes as memory; every so many reads one of them is another. */
+/* The input's bytes as memory; every `every` reads one of them changes. */
 struct fuzz_memory {
 	uint8_t *data;
 	size_t size;
@@ -17,7 +17,10 @@ struct fuzz_memory {
 	size_t reads;
 };
 
-/* Memory of a copy of input[0, size), of which three bytes say how it changes; false: too short. */
+/*
+ * Initializes memory as a copy of input[0, size); three bytes of it control the changes; false: too
+ * short.
+ */
 static inline bool fuzz_memory_init(struct fuzz_memory *m, const uint8_t *input, size_t size)
 {
 	enum {

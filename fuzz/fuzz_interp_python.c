@@ -6,7 +6,7 @@
 #include "python_stack.h"
 
 enum {
-	THREADS_MAX = 64, /* enough of a circle */
+	THREADS_MAX = 64, /* enough to detect a cycle */
 };
 
 static bool check_thread(void *ctx, const struct ux_interp_thread *t)

@@ -12,7 +12,7 @@ static bool check_thread(void *ctx, const struct ux_interp_thread *t)
 	for (size_t i = 0; i < t->n; i++)
 		fuzz_truth(strlen(t->frames[i].function) <= 1 << 16 &&
 			   strlen(t->frames[i].file) <= 1 << 16);
-	return ++*threads < 64; /* enough of a circle */
+	return ++*threads < 64; /* enough to detect a cycle */
 }
 
 static void walk(struct fuzz_memory *memory, uint32_t version)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: a jitdump that grows. The first byte: bytes that come at a time (0: all at once). */
+/*
+ * Target: a jitdump that grows. The first byte: number of bytes that are added at a time (0: the
+ * whole file).
+ */
 #include "fuzz.h"
 
 #include "jit.h"

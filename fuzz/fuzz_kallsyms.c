@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: what the kernel lists of itself: modules, an empty line, symbols; all of it as notes, and
- * as depmod's list of the first module's file. */
+/* Target: the kernel's lists: modules, an empty line, symbols; the whole input is also read as
+ * notes, and as depmod's list for the first module's file. */
 #include "fuzz.h"
 
 #include "kernel.h"

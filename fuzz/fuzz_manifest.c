@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Manifests, signatures, keys and tar headers: by the first byte. No path leads out of the folder,
- * and what was read is written and read again the same.
+ * Target: manifests, signatures, keys and tar headers, chosen by the first byte. No path leads out
+ * of the folder; written data reads back the same.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packages that are read while they arrive: whatever comes, members begin and end in turn, their
- * names are canonical, and how the bytes are cut into pieces makes no difference. The first byte is
- * the size of the pieces.
+ * Target: packages that are read while they arrive: whatever arrives, members begin and end in
+ * turn, their names are canonical, and the division into pieces makes no difference. The first byte
+ * is the size of the pieces.
  */
 #include "fuzz.h"
 
@@ -26,7 +26,7 @@ static enum ux_code read_piece(void *ctx, void *to, size_t n, size_t *ret, struc
 	return UX_OK;
 }
 
-/* What came out, as a number. */
+/* The output, as a number. */
 struct sink {
 	bool open;
 	uint64_t sum;
@@ -70,7 +70,7 @@ static enum ux_code sink_end(void *ctx, struct ux_error *err)
 	return UX_OK;
 }
 
-/* As in fuzz_members.c: what takes the window that an input demands is left out. */
+/* As in fuzz_archive.h: decoders that take the window that an input demands are left out. */
 static int leave_out(struct archive *a)
 {
 	(void)a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archives that are pushed: whatever libarchive reads, the pack is readable, its members are inside
- * of it and of a known kind, and no more comes out than is allowed.
+ * Target: archives that are pushed: whatever libarchive reads, the pack is readable, its members
+ * are inside of it and of a known kind, and the output does not exceed the limit.
  */
 #include "fuzz_archive.h"
 
@@ -16,7 +16,7 @@ static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
 	UX_ARENA(arena, 64 << 20);
 	struct ux_packed_source *list = NULL;
 	size_t n = 0;
-	/* A name that is only a slash is not canonical behind the folder of its kind. */
+	/* A name that is only a slash is not canonical after the folder of its kind. */
 	if (ux_source_pack_read(pack, &arena, &list, &n, NULL) != UX_OK)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -37,7 +37,8 @@ static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct ux_archive_calls *calls = fuzz_archive_calls();
-	calls->archive_read_support_format_zip = fuzz_archive_leave_out; /* as the filters */
+	calls->archive_read_support_format_zip =
+		fuzz_archive_leave_out; /* same as for the filters */
 	if (size == 0)
 		return 0;
 	enum ux_members_mode mode = (enum ux_members_mode)(data[0] % 3);

@@ -9,7 +9,10 @@
 #include "otlp.h"
 #include "otlp_names.h"
 
-/* The lines of each location by the other reader: 0 to n; UINT32_MAX: the message is refused. */
+/*
+ * Returns the number of lines of each location, read by the other reader: 0 to n; UINT32_MAX: the
+ * message is refused.
+ */
 static uint32_t count_lines(struct ux_bytes bytes, uint32_t *ret_locations)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
@@ -56,7 +59,8 @@ static void names_truths(struct ux_otlp_names *n)
 	fuzz_truth(ux_otlp_names_read(&again, NULL) == UX_OK);
 	fuzz_truth(again.n_locations == n->n_locations);
 	if (before == UINT32_MAX)
-		return; /* numbers of strings that it did not have may be those of added ones now */
+		return; /* string numbers that did not exist before may now belong to added strings
+			 */
 	fuzz_truth(again.n_unknown == n->n_unknown);
 	for (size_t m = 0; m < again.modules.size; m++)
 		fuzz_truth(again.modules.data[m].n == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Indexes of packages: the first byte chooses APKINDEX, the signature of one, a database of Arch,
- * repomd.xml, primary.xml, an unpacked index of apk-tools 3, or Sources of Debian. What is passed
- * on is complete, inside of the mirror, and has no control characters.
+ * Target: indexes of packages: the first byte chooses APKINDEX, its signature, a database of Arch,
+ * repomd.xml, primary.xml, an unpacked index of apk-tools 3, or Sources of Debian. All values
+ * passed on are complete, inside of the mirror, and have no control characters.
  */
 #include "fuzz.h"
 
@@ -43,7 +43,7 @@ static enum ux_code check_package(void *ctx, const struct ux_package *p, struct 
 	return UX_OK;
 }
 
-/* In pieces of other sizes than the parser's. */
+/* Reads pieces of other sizes than the parser's. */
 static enum ux_code read_some(void *ctx, void *to, size_t n, size_t *ret, struct ux_error *err)
 {
 	struct ux_bytes *left = ctx;

@@ -22,7 +22,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(packed || (code == UX_OK && m.bytes.data == at));
 	fuzz_truth(code == UX_OK || m.bytes.data == at);
 	fuzz_truth(m.bytes.size <= ((size_t)64 << 20) + 32 * size + 4096);
-	uint8_t sum = 0; /* all of it is there to be read */
+	uint8_t sum = 0; /* all of it can be read */
 	for (size_t i = 0; i < m.bytes.size; i += 4096)
 		sum ^= m.bytes.data[i];
 	fuzz_truth(sum == 0 || m.bytes.size > 0);

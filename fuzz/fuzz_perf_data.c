@@ -7,7 +7,7 @@
 #include "profile_jit.h"
 #include "profile_unwind.h"
 
-/* What holds for the tables of every profile. Returns how many samples it has. */
+/* Checks the tables of every profile. Returns its number of samples. */
 static uint64_t count_samples(const struct ux_profile *p)
 {
 	uint64_t n = 0;
@@ -26,14 +26,14 @@ static uint64_t count_samples(const struct ux_profile *p)
 		const struct ux_profile_sample *s = &p->samples.data[i];
 		fuzz_truth(s->stack < p->stacks.size);
 		fuzz_truth(s->thread > 0 && s->thread < p->threads.size);
-		/* Of each pair of values the first one counts samples. */
+		/* The first of each pair of values counts samples. */
 		for (size_t k = 0; k < p->n_types; k += 2)
 			n += (uint64_t)ux_profile_sample_values(p, s)[k];
 	}
 	return n;
 }
 
-/* A cache in which no module is found. */
+/* Returns a cache that finds no module. */
 static struct ux_process_cache *fuzz_cache(void)
 {
 	static struct ux_process_cache *cache;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Target: the text of `perf script`. Without new names it is copied byte for byte; with them it is
- * still such a text, with as many samples.
+ * still such a text, with the same number of samples.
  */
 #include "fuzz.h"
 
@@ -43,7 +43,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_bytes in = ux_bytes(data, size);
-	/* Jitdumps are searched, but none is found. */
+	/* It searches for jitdumps, but finds none. */
 	struct ux_profile_sources sources = {.no_local = true};
 	ux_cleanup(ux_profile_jit_deinit) struct ux_profile_jit jit = {.sources = &sources};
 	(void)ux_perf_script_is(in);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: a perf map that grows. The first byte: bytes that come at a time (0: all at once). */
+/*
+ * Target: a perf map that grows. The first byte: number of bytes that are added at a time (0: the
+ * whole file).
+ */
 #include "fuzz.h"
 
 #include "jit.h"
 
-/* The last entry that has an address, by trying each; as events, whose sizes are settled. */
+/* Finds the last entry that contains an address, by trying each. */
 static const struct ux_perf_entry *plainly(const struct ux_perf_map *m, uint64_t addr)
 {
 	for (size_t i = m->entries.size; i > 0; i--) {
@@ -38,7 +41,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	size_t from = 0;
 	for (size_t have = 0; have < text.size;) {
 		size_t used = 0;
-		/* Many small steps are a test of steps, not of speed. */
+		/* Many small steps would test steps, not speed. */
 		have = ux_min(have + step + text.size / 64, text.size);
 		fuzz_truth(ux_perf_map_feed(&m, ux_bytes(text.data + from, have - from), &used,
 					    NULL) == UX_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: a list of mappings; the same as an environment. */
+/* Target: a list of mappings; the same bytes are also read as an environment. */
 #include "fuzz.h"
 
 #include "process.h"

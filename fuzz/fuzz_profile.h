@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the targets share that read a profile, name a location of it and write it again. */
+/* Code shared by the targets that read a profile, name a location of it and write it again. */
 #ifndef UX_FUZZ_PROFILE_H
 #define UX_FUZZ_PROFILE_H
 
@@ -14,8 +14,8 @@ enum {
 };
 
 /*
- * Names the first of n locations from number `first` on that has no name, and sets which one that
- * is; false when there is none.
+ * Names the first location without a name, out of n from number `first` on, and returns its number;
+ * false when all have names.
  */
 static inline bool fuzz_profile_name_one(struct ux_profile *p, uint32_t first, uint32_t n,
 					 uint32_t *ret)
@@ -33,7 +33,7 @@ static inline bool fuzz_profile_name_one(struct ux_profile *p, uint32_t first, u
 	return false;
 }
 
-/* That name is the only one of a location. */
+/* Checks that the location has that name, and no other. */
 static inline void fuzz_profile_is_named(const struct ux_profile *p, uint32_t number)
 {
 	const struct ux_profile_location *l = &p->locations.data[number];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: sums of profiles. Added twice, a profile has each value twice and nothing else twice; the
- * sum stays within its memory, and has the same samples after it was written and read.
+ * Target: sums of profiles. A profile that is added twice has each value twice and everything else
+ * once; the sum stays within its memory limit, and has the same samples after it was written and
+ * read.
  */
 #include "fuzz.h"
 
@@ -31,7 +32,7 @@ static void weight_truths(const struct ux_profile *sum, const struct ux_profile 
 					ux_profile_text(p, p->types[k].name)) &&
 			    ux_bytes_eq(ux_profile_text(sum, sum->types[i].unit),
 					ux_profile_text(p, p->types[k].unit)))
-				want = weight(p, k); /* of equal types the last one counts */
+				want = weight(p, k); /* if types are equal, the last one counts */
 		fuzz_truth(weight(sum, i) == want * times);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: the JSON of POST /v1/query. A plain request is read in place, any other one by a tree.
- * What is read in place is what a tree has: the same entries, IDs, qualities and reasons.
+ * Target: the JSON of POST /v1/query. A plain request is read in place, any other one through a
+ * tree. Both ways find the same entries, IDs, qualities and reasons.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * References to images, and challenges of registries: a name has no way out of its path, a value is
- * part of the challenge.
+ * Target: references to images, and challenges of registries: a name cannot leave its path, a value
+ * is part of the challenge.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: run-time code as GSYMs. The first byte: bit 0 a jitdump, else a perf map; the others: how
- * much of the file was known. What is written has to be sound, and its spans in order.
+ * Target: run-time code as GSYMs. The first byte: bit 0: a jitdump, else a perf map; the other
+ * bits: how much of the file was known before. The output must be sound, with its spans in order.
  */
 #include "fuzz.h"
 

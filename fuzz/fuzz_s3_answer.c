@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XML answers of S3, and files of access keys, by the first byte. */
+/* Target: XML answers of S3, and files of access keys, chosen by the first byte. */
 #include "fuzz.h"
 
 #include "s3_answer.h"

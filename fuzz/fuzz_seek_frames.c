@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of frames at the end of files, and the frames that they name. */
+/* Target: tables of frames at the end of files, and the frames that they name. */
 #include "fuzz.h"
 
 #include "seek_frames.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the targets share that ask a server without sockets. */
+/* Code shared by the targets that send requests to a server without sockets. */
 #ifndef UX_FUZZ_SERVER_H
 #define UX_FUZZ_SERVER_H
 
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 enum {
-	TEXT_MAX = 2048,    /* bytes of target and range that are used */
-	SERVER_LIFE = 20000 /* requests until a fresh store */
+	TEXT_MAX = 2048,    /* most bytes of target and range that are used */
+	SERVER_LIFE = 20000 /* requests before the store is replaced */
 };
 
 static struct make_server server;
@@ -27,7 +27,7 @@ static void close_server(void)
 		make_server_close(&server);
 }
 
-/* The answer's JSON; the caller releases it. */
+/* Sends a request and returns the answer's JSON; the caller releases it. */
 static json_t *ask(const struct make_ask *a)
 {
 	struct make_answer answer = make_server_ask(&server, a);
@@ -55,7 +55,7 @@ static void open_upload(void)
 	json_decref(doc);
 }
 
-/* A store with one module in it and one upload begun. */
+/* Opens a store with one module in it and one started upload. */
 static void open_server(void)
 {
 	static bool registered;
@@ -86,13 +86,13 @@ static inline void take_line(struct ux_bytes *in, char text[TEXT_MAX])
 	for (size_t i = 0; i < line.size && at + sizeof(uid) < TEXT_MAX; i++) {
 		if (line.data[i] == '@')
 			at += (size_t)snprintf(text + at, TEXT_MAX - at, "%s", uid);
-		else if (line.data[i] != 0) /* ends a line in any HTTP parser */
+		else if (line.data[i] != 0) /* a NUL would end a line in any HTTP parser */
 			text[at++] = (char)line.data[i];
 	}
 	text[at] = '\0';
 }
 
-/* A whole page, with no tags but ours: none of ours has the text of a script in it. */
+/* Whether it is a whole page with only our tags: none of ours contains the text of a script. */
 static bool is_page(struct ux_bytes s)
 {
 	static const char end[] = "</html>\n";
@@ -116,7 +116,7 @@ static bool is_json(const struct make_answer *answer)
 	return strncmp(answer->type, "application/json", 16) == 0 && answer->body.size > 0;
 }
 
-/* Of every answer to every request. */
+/* Checks every answer to every request. */
 static void truths(const struct make_answer *answer)
 {
 	json_error_t why;
@@ -149,7 +149,7 @@ static void serve(void)
 		open_server();
 }
 
-/* Asks, and holds the answer to what is true of all; its status. */
+/* Sends a request, and checks its answer; returns the status. */
 static unsigned ask_and_check(const struct make_ask *a)
 {
 	struct make_answer answer = make_server_ask(&server, a);

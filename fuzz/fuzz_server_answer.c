@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: what a server answers to a push and to a lookup. The first two bytes are the status, low
- * byte first; the rest is the body.
+ * Target: a server's answer to a push and to a lookup. The first two bytes are the status, low byte
+ * first; the rest is the body.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs of sources: what is listed is inside, sorted, canonical. */
+/* Target: packs of sources: the listed files are inside, sorted, canonical. */
 #include "fuzz.h"
 
 #include "path_canonical.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: a wheel or JAR whose libraries are split, as a file in a folder. The first byte chooses
- * the options; its highest bit says that members follow, from which an archive with right checksums
- * is made, so that what is in them is reached: each is the length of its name (one byte), the size
- * of its content (two, little-endian), the name and the content.
+ * Target: a wheel or JAR with libraries that are split, as a file in a folder. The first byte
+ * chooses the options. If its highest bit is set, members follow, and an archive with correct
+ * checksums is made from them, so that the fuzzer reaches their content: each is the length of its
+ * name (one byte), the size of its content (two, little-endian), the name and the content.
  */
 #include "fuzz.h"
 
@@ -21,13 +21,13 @@
 
 enum {
 	FROM_MEMBERS = 1 << 7,
-	WRITTEN_MAX = 2, /* files in the folder: the archive and that of the debug files */
+	WRITTEN_MAX = 2, /* files in the folder: the archive and the archive of debug files */
 };
 
-/* In memory where that can be had, since what is written is synced. */
+/* In memory if possible, since the files are synced. */
 static char folder[32] = "/dev/shm/unhex-fuzz-XXXXXX";
 
-/* Removes what is in the folder and returns how many files that were. */
+/* Removes the files of the folder and returns how many there were. */
 static unsigned folder_clear(void)
 {
 	unsigned n = 0;

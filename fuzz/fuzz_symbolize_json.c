@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: the JSON of POST /v1/symbolize. The reader works in one pass; a model in here builds a
- * tree and looks into it. Both accept the same documents, read the same from them, and say the same
- * of what is wrong.
+ * Target: the JSON of POST /v1/symbolize. The reader works in one pass; a model here builds a tree
+ * and reads that. Both accept the same documents, read the same from them, and report the same
+ * errors.
  */
 #include "fuzz.h"
 
@@ -139,10 +139,11 @@ int fuzz_input(const uint8_t *data, size_t size)
 	enum ux_code code = ux_symbolize_request_parse_json(&a, body, &err);
 	fuzz_truths_of_error(code, &err, size);
 	enum ux_code model = ux_json_in_parse(body, &doc, &expected);
-	/* What a tree would not be made of may be read in one pass, where all of it is plain. */
+	/* A document that is too large for a tree may still be read in one pass, if all of it is
+	 * plain. */
 	if (model == UX_ELIMIT && code == UX_OK)
 		return 0;
-	/* jansson passes over a NUL behind a number. */
+	/* jansson skips a NUL after a number. */
 	if (model == UX_OK && code == UX_EINVAL && memchr(data, 0, size))
 		return 0;
 	if (model == UX_OK)

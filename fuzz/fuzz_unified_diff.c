@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unified diffs: a text up to the first byte of zero, and a diff behind it. The files of the diff
- * follow each other and are inside of it; what they make of the text has no byte that neither has,
- * and a change that is undone gives the text again.
+ * Target: unified diffs: a text up to the first zero byte, and a diff after it. The files of the
+ * diff follow each other and are inside of it; the patched text contains only bytes of the text or
+ * the diff, and undoing a change gives the text again.
  */
 #include "fuzz.h"
 
 #include "unified_diff.h"
 
 enum {
-	FILES_MAX = 64, /* of one diff: each of them is applied to the whole text */
+	FILES_MAX = 64, /* most files of one diff: each of them is applied to the whole text */
 	TEXT_MAX = 4096,
 };
 
@@ -41,7 +41,7 @@ static void check_reverse(const struct ux_diff_file *f, struct ux_bytes text, st
 	uint64_t work = 0;
 	reverse(f->hunks, &hunks);
 	const struct ux_diff_file r = {.hunks = ux_out_bytes(&hunks)};
-	/* the lines may be in another place too: then something else is undone, or nothing */
+	/* the lines may also occur in another place: then something else is undone, or nothing */
 	if (ux_diff_apply(&r, made, &work, &back, NULL) == UX_OK)
 		fuzz_truth(back.size == text.size);
 }

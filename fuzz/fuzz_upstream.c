@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: the header lines by which a question says where it was, and upstreams as text. The first
- * line of the input is X-Unhex-Via, the second X-Forwarded-For, the third User-Agent; the whole is
- * the text of an upstream. */
+/* Target: the header lines that tell which servers a question has passed, and upstreams as text.
+ * The first line of the input is X-Unhex-Via, the second X-Forwarded-For, the third User-Agent; the
+ * whole input is the text of an upstream. */
 #include "fuzz.h"
 
 #include "fetcher.h"
@@ -17,7 +17,10 @@ static struct ux_bytes next_line(struct ux_bytes *rest)
 	return line;
 }
 
-/* What is sent is read again with one more hop, by another server, and refused by this one. */
+/*
+ * The header lines that are sent are read again with one more hop, by another server, and refused
+ * by this one.
+ */
 static void check_hops(struct ux_bytes input)
 {
 	struct ux_hops_lines lines = {.via = next_line(&input)};
@@ -55,7 +58,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_upstream up;
 	check_hops(ux_bytes(data, size));
 	char *text = strndup((const char *)data, size);
-	/* No file is read: what it holds is not the input's. */
+	/* Reads no file: its content is not part of the input. */
 	if (text && !strstr(text, "token-file=")) {
 		enum ux_code code = ux_upstream_parse(&up, text, &err);
 		fuzz_truths_of_error(code, &err, size);

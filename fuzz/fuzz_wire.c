@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: questions and replies in the compact form. The first byte says which; the rest is it.
- * What is read is written and read again, and has to be the same.
+ * Target: questions and replies in the compact form. The first byte tells which; the rest is the
+ * message. After reading it is written and read again, and must be the same.
  */
 #include "fuzz.h"
 
@@ -22,7 +22,10 @@ static bool same_frames(const struct ux_frame *a, const struct ux_frame *b, size
 	return true;
 }
 
-/* Numbers of empty strings become 0, so that tables are compared by what they refer to. */
+/*
+ * Numbers of empty strings become 0, so that tables can be compared by the things that they refer
+ * to.
+ */
 static void write_again(const struct ux_wire_read *r, struct ux_out *out)
 {
 	struct ux_wire_reply w = {0};
@@ -61,7 +64,8 @@ static void reply_truths(struct ux_bytes in)
 	write_again(&r, &out);
 	fuzz_truth(ux_wire_read_open(&again, ux_out_bytes(&out), NULL) == UX_OK);
 	fuzz_truth(again.n_addresses == r.n_addresses && again.n_modules == r.n_modules);
-	/* A small reply may name the same deep frame for each address: some are enough. */
+	/* A small reply may name the same deep frame for each address: it suffices to check
+	 * some. */
 	for (size_t i = 0; i < r.n_addresses && i < 1000; i++) {
 		struct ux_frame a[UX_FRAMES_MAX], b[UX_FRAMES_MAX];
 		size_t n = ux_wire_read_frames(&r, i, a, UX_FRAMES_MAX);
@@ -70,7 +74,7 @@ static void reply_truths(struct ux_bytes in)
 	}
 }
 
-/* A module as it was read, behind those in out; false when its addresses are damaged. */
+/* Appends a module as it was read to out; false when its addresses are damaged. */
 static bool copy_module(const struct ux_wire_question_module *m, struct ux_out *out,
 			struct ux_bytes in)
 {
@@ -110,7 +114,7 @@ static bool copy_question(struct ux_bytes in, struct ux_out *out)
 	return true;
 }
 
-/* What was written is in its shortest form: written again it is the same bytes. */
+/* The output is in its shortest form: written again it gives the same bytes. */
 static void question_truths(struct ux_bytes in)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0}, again = {0};

@@ -7,7 +7,7 @@
 #include "zip_file.h"
 
 enum {
-	READ_MAX = 1 << 20, /* of one member: more only takes time */
+	READ_MAX = 1 << 20, /* most bytes read of one member: more only takes time */
 };
 
 static void read_member(const struct ux_zip_member *m, struct ux_bytes file)

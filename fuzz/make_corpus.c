@@ -181,7 +181,7 @@ static void make_elf_corpus(void)
 	save_seed("elf", "nothing", UX_BYTES_NONE);
 }
 
-/* A core dump of one mapped file, whose first page, with a build ID, was dumped. */
+/* A core dump with one mapped file; its first page, with a build ID, was dumped. */
 static void make_core_corpus(void)
 {
 	static const uint64_t files[] = {2, 0x1000, 0x10000, 0x11000, 0, 0x11000, 0x12000, 1};
@@ -226,7 +226,7 @@ static void make_id_corpus(void)
 		save_seed("id", seeds[i].name, ux_bytes_cstr(seeds[i].text));
 }
 
-/* A thousand bytes of a known row. */
+/* A thousand bytes of a fixed random sequence. */
 static struct ux_bytes dice(uint64_t seed)
 {
 	static uint8_t bytes[1000];

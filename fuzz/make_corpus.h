@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the makers of seeds share. */
+/* Code shared by the programs that make seeds. */
 #ifndef UX_MAKE_CORPUS_H
 #define UX_MAKE_CORPUS_H
 
 #include "bytes.h"
 
-/* Writes a seed into its corpus, over one of the same name. */
+/* Writes a seed into its corpus; replaces a seed of the same name. */
 void save_seed(const char *corpus, const char *name, struct ux_bytes bytes);
 
-/* A GSYM file as a seed of gsym_batch and gsym_index; the number varies how it is looked up. */
+/* Saves a GSYM file as a seed of gsym_batch and gsym_index; the number varies the lookup. */
 void save_gsym_seed(const char *name, unsigned number, struct ux_bytes file);
 
-/* What dwarf made, in an ELF file, as a seed of extract; the number varies file and options. */
+/*
+ * Saves the sections of dwarf, in an ELF file, as a seed of extract; the number varies file and
+ * options.
+ */
 struct make_dwarf;
 void save_module_seed(const char *name, const struct make_dwarf *dwarf, unsigned number);
 

@@ -4,7 +4,7 @@
 #include "make_corpus.h"
 #include "make_dwarf.h"
 
-/* What m made as an input of fuzz_dwarf_line and fuzz_dwarf_info. */
+/* Saves the sections of m as an input of fuzz_dwarf_line and fuzz_dwarf_info. */
 static void save_sections(const char *corpus, const char *name, const struct make_dwarf *m,
 			  uint8_t options)
 {
@@ -21,7 +21,7 @@ static void save_sections(const char *corpus, const char *name, const struct mak
 	save_seed(corpus, name, ux_out_bytes(&out));
 }
 
-/* A table of that version with something of everything. */
+/* Makes a table of that version with each kind of content. */
 static void make_table(struct make_dwarf *m, struct make_lines header)
 {
 	static const char *const dirs[] = {"/comp", "inc", NULL};
@@ -132,7 +132,7 @@ static void make_module_abbrevs(struct make_dwarf *m, bool v5)
 	make_table_end(m);
 }
 
-/* The tables beside the entries; returns the base of the range lists. */
+/* Makes the tables beside the entries; returns the base of the range lists. */
 static uint64_t make_module_tables(struct make_dwarf *m, bool v5)
 {
 	make_text(m, UX_DWARF_STR, "");
@@ -161,7 +161,7 @@ static uint64_t make_module_tables(struct make_dwarf *m, bool v5)
 	return base;
 }
 
-/* A unit of functions, calls, a local class; its functions get names of the unit before. */
+/* Makes a unit of functions, calls, a local class; its functions get names of the previous unit. */
 static size_t make_module_unit(struct make_dwarf *m, uint64_t base, uint8_t language, size_t origin)
 {
 	bool v5 = m->unit.version >= 5;
@@ -245,7 +245,10 @@ static void make_split_seed(void)
 	save_sections("dwarf_info", "split", &m, FUZZ_SPLIT);
 }
 
-/* Functions whose addresses are offsets from one in .debug_addr, by a form and by an expression. */
+/*
+ * Functions with addresses that are offsets from one in .debug_addr, by a form and by an
+ * expression.
+ */
 static void make_offset_seed(void)
 {
 	ux_cleanup(make_dwarf_deinit) struct make_dwarf m;
@@ -269,7 +272,7 @@ static void make_offset_seed(void)
 	save_sections("dwarf_info", "offsets", &m, 0);
 }
 
-/* Functions without linkage names in all that names can be qualified by. */
+/* Functions without linkage names in every scope that can qualify names. */
 static void make_qualified_seed(void)
 {
 	enum {

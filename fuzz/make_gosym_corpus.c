@@ -10,7 +10,7 @@ static void put_le(struct ux_out *out, uint64_t v, unsigned bytes)
 		ux_out_u8(out, (uint8_t)(v >> 8 * i));
 }
 
-/* The same in an ELF file, for the target that reads those. */
+/* Saves the same in an ELF file, for the target that reads those. */
 static void save_file(const char *name, const struct make_go *m, bool merged)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

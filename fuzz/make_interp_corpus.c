@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of interpreters' memory: one for each layout, still and in motion. */
+/* Seeds of interpreters' memory: one for each layout, constant and changing. */
 #include "make_corpus.h"
 #include "make_php.h"
 #include "make_python.h"

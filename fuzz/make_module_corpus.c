@@ -5,7 +5,7 @@
 #include "make_dwarf.h"
 #include "make_elf.h"
 
-/* A byte in front of bytes. */
+/* Saves a seed: a byte of options, then the bytes. */
 static void save_chosen(const char *corpus, const char *name, uint8_t options,
 			struct ux_bytes bytes)
 {

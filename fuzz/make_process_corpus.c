@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of what a live process and its kernel tell: perf maps, jitdumps, symbols. */
+/* Seeds of reports by a live process and its kernel: perf maps, jitdumps, symbols. */
 #include "fuzz.h"
 #include "make_corpus.h"
 #include "make_btf.h"
@@ -9,7 +9,7 @@
 #include <lzma.h>
 #include <zstd.h>
 
-/* A seed whose first byte is `first`. */
+/* Saves a seed with the first byte `first`. */
 static void save_text(const char *folder, const char *name, uint8_t first, const char *text)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -60,7 +60,7 @@ static void make_dump(const char *name, uint8_t first, bool swap, uint32_t pad, 
 	make_jit_record(&out, 77, 4);
 	make_jit_record(&out, 3, 0);
 	save_seed("jitdump", name, ux_out_bytes(&out));
-	out.data[0] = 1; /* a jitdump, of which nothing was known */
+	out.data[0] = 1; /* a jitdump, with nothing known before */
 	save_seed("runtime_gsym", name, ux_out_bytes(&out));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of relocatable files: one for each machine whose relocations are known. */
+/* Seeds of relocatable files: one for each machine with known relocations. */
 #include "elf_defs.h"
 #include "make_corpus.h"
 #include "make_elf.h"
@@ -25,7 +25,7 @@ static const struct reloc_seed {
 	{"bpf", EM_BPF, 64, false, false, SHT_REL, {2, 3, 4}},
 };
 
-/* Entries of two symbols at every fourth byte, of all the types in turn. */
+/* Writes relocations by two symbols at every fourth byte, with all the types in turn. */
 static void put_entries(const struct reloc_seed *seed, struct ux_out *out)
 {
 	unsigned word = seed->bits / 8;
@@ -44,7 +44,7 @@ static void put_entries(const struct reloc_seed *seed, struct ux_out *out)
 	}
 }
 
-/* The same places in LLVM's compact form. */
+/* Writes relocations of the same places in LLVM's compact form. */
 static void put_crel(struct ux_out *out)
 {
 	ux_out_uleb(out, 12 << 3 | 4 | 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of requests to the server: each route as it stands in the table, and the bodies of those
- * that take one. */
+/* Seeds of requests to the server: each route of the table, and the bodies of routes that take
+ * one. */
 #include "make_corpus.h"
 
 #include "fuzz.h"
@@ -21,7 +21,7 @@ enum {
 
 #define ID "1b700ab56b01c2af7ddc6a5a5a5a5a5a5a5a5a5a"
 
-/* What a placeholder may be: something that is there, nothing, and something strange. */
+/* Returns a value for a placeholder: an existing one, an empty one, or a strange one. */
 static const char *value_of(const char *pattern, unsigned variant)
 {
 	static const char *const strange[] = {"%2e%2e%2f", "a/b/../c", ("gnu:" ID)};
@@ -98,7 +98,7 @@ static void make_target_seeds(void)
 	}
 }
 
-/* The bodies that we know clients to send; each is tried on each route. */
+/* The bodies that known clients send; each is tried on each route. */
 static const struct {
 	const char *name;
 	const char *text;
@@ -130,7 +130,7 @@ static const struct {
 	{"utf8", "{\"ids\":[\"\\ud800\",\"\\u0000\",\"\xc3\xa4\xff\"]}"},
 };
 
-/* One of the compact form, with both ways of writing addresses. */
+/* Writes a body in the compact form, with both ways of writing addresses. */
 static void put_compact(struct ux_out *out)
 {
 	static const struct ux_wire_options options = {.return_addresses = true, .timeout_ms = 5};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of what stripped files still tell: stubs, frames, compressed symbols. */
+/* Seeds of the tables that stripped files still have: stubs, frames, compressed symbols. */
 #include "make_corpus.h"
 
 #include "make_elf.h"
@@ -83,7 +83,7 @@ static void make_unwind_seeds(void)
 	make_unwind_seed("arm", 21, ux_bytes(framed, sizeof(framed)));
 }
 
-/* A function in .ARM.exidx, whose second word is given, and words of .ARM.extab behind it. */
+/* Makes a function in .ARM.exidx with the given second word, and words of .ARM.extab after it. */
 static void make_exidx_seed(const char *name, bool big, uint32_t word, const uint32_t *table,
 			    size_t n)
 {

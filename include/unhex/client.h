@@ -25,8 +25,8 @@ struct ux_client_opts {
 	const char *token;   /* an API key; NULL: none */
 	const char *agent;   /* User-Agent; NULL: "unhex/VERSION" */
 	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
-	uint32_t connect_ms; /* timeout of connecting; 0: 10 s */
-	uint32_t call_ms;    /* timeout of a request with its reply; 0: 60 s */
+	uint32_t connect_ms; /* ms; timeout of connecting; 0: 10 s */
+	uint32_t call_ms;    /* ms; timeout of a request with its reply; 0: 60 s */
 };
 
 /*
@@ -43,12 +43,12 @@ UX_API void ux_client_close(struct ux_client *c);
  * Sends a request and waits for the reply, which the caller releases with ux_reply_close(). A
  * module without symbols is not a failure: the reply has its status.
  *
- * UX_EUNAVAILABLE: no connection, no reply within the timeout, or the server said to retry later;
- * then *ret_retry_s (which may be NULL) is the delay in seconds, 0 when the server gave none.
+ * UX_EUNAVAILABLE: no connection, no reply within the timeout, or the server asked to retry later;
+ * then *ret_retry_s (which may be NULL) is the delay in seconds, 0 when the server named none.
  * UX_EDENIED: the server requires a key, or rejected this one. UX_ELIMIT: too many modules,
  * addresses or frames. UX_EUNSUPPORTED: the server is not unhex, or does not know this version of
- * the format. UX_EINVAL, UX_EIO: any other 4xx or 5xx status. err has the server's message. Since
- * 0.1.
+ * the format. UX_EINVAL, UX_EIO: any other 4xx or 5xx status. err contains the server's message.
+ * Since 0.1.
  */
 UX_API enum ux_code ux_client_ask(struct ux_client *c, struct ux_question *q, struct ux_reply **ret,
 				  uint32_t *ret_retry_s, struct ux_error *err) UX_MUST;

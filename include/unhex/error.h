@@ -19,7 +19,7 @@ enum ux_code {
 	UX_ELIMIT,       /* one of the library's limits or budgets was reached */
 	UX_ECORRUPT,     /* the bytes violate their format */
 	UX_EUNSUPPORTED, /* the bytes may be valid, but the library does not support them */
-	UX_ENOTFOUND,    /* what was requested does not exist */
+	UX_ENOTFOUND,    /* the requested thing does not exist */
 	UX_EINVAL,       /* an argument is invalid */
 	UX_EIO,          /* the operating system refused; os_errno has the reason */
 	UX_ECONFLICT,    /* it contradicts existing data */
@@ -46,7 +46,7 @@ struct ux_error {
 	int os_errno;                   /* errno, or 0 */
 	uint64_t off;                   /* bytes from the start of the section or file */
 	char section[UX_ERROR_SECTION]; /* "" when not about a section */
-	char text[UX_ERROR_TEXT]; /* one short sentence: what was found and what was expected */
+	char text[UX_ERROR_TEXT];       /* one short sentence: the finding, and the expectation */
 };
 
 #define UX_ERROR_INIT                             \

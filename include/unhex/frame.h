@@ -12,7 +12,7 @@ enum {
 	UX_FRAMES_MAX = 257
 };
 
-/* The name of a function of which only the bounds are known, as in a stripped file. */
+/* The name of a function with known bounds only, as in a stripped file. */
 #define UX_NO_NAME "<no name>"
 
 /*
@@ -22,7 +22,7 @@ enum {
  */
 struct ux_frame {
 	const char *function; /* linkage name */
-	const char *dir;      /* of the source file */
+	const char *dir;      /* directory of the source file */
 	const char *base;     /* name of the source file */
 	uint32_t line;        /* 0 when unknown */
 	bool inlined;
@@ -34,7 +34,7 @@ struct ux_frame {
 /* Consecutive elements of an array of frames: the frames of one address. */
 struct ux_frame_span {
 	uint32_t first; /* index of the innermost one */
-	uint32_t n;     /* 0: nothing is known */
+	uint32_t n;     /* 0: nothing is known about the address */
 };
 
 /*

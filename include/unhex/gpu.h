@@ -38,7 +38,7 @@ struct ux_gpu_piece {
 	size_t size;                 /* sizeof(struct ux_gpu_piece) */
 	uint32_t number;             /* from 1 on; ux_extract_opts.gpu takes it as text */
 	uint32_t kind;               /* enum ux_gpu_kind */
-	char arch[UX_GPU_ARCH_TEXT]; /* "sm_90a"; when it is not a cubin "compute_90" */
+	char arch[UX_GPU_ARCH_TEXT]; /* "sm_90a" for a cubin, else "compute_90" */
 	const char *name;            /* Usually the name of the source file, often "". Valid until
 					ux_gpu_close(). */
 	uint64_t off;   /* where the piece, or the entry that contains it, begins in the file */
@@ -50,7 +50,7 @@ struct ux_gpu_function {
 	const char *name; /* linkage name, never "" */
 	uint64_t start;   /* its pc in lookups, which is its offset in the cubin */
 	uint64_t size;    /* bytes */
-	uint32_t index;   /* in the symbol table: CUPTI's functionIndex */
+	uint32_t index;   /* index in the symbol table: CUPTI's functionIndex */
 	bool kernel;      /* the host program can launch it */
 };
 
@@ -73,44 +73,43 @@ UX_API enum ux_code ux_gpu_open(const struct ux_input *in, struct ux_gpu **ret,
 /* Releases the object. NULL is allowed. Since 0.1. */
 UX_API void ux_gpu_close(struct ux_gpu *gpu);
 
-/* How many pieces there are. Any thread. Since 0.1. */
+/* Returns the number of pieces. Any thread. Since 0.1. */
 UX_API size_t ux_gpu_count(const struct ux_gpu *gpu);
 
 /*
- * The number of damaged fat binaries, of which pieces may be missing. *ret_first (which may be
- * NULL) says what is wrong with the first one; its code is UX_OK when none is damaged. Any thread.
- * Since 0.1.
+ * Returns the number of damaged fat binaries; pieces of them may be missing. *ret_first (which may
+ * be NULL) describes the damage of the first one; its code is UX_OK when none is damaged. Any
+ * thread. Since 0.1.
  */
 UX_API uint64_t ux_gpu_damaged(const struct ux_gpu *gpu, struct ux_error *ret_first);
 
 /*
- * Piece number i + 1. UX_EINVAL: there is no such piece, or ret->size is too small. err may be
- * NULL. Any thread. Since 0.1.
+ * Piece number i + 1. UX_EINVAL: no such piece, or ret->size is too small. err may be NULL. Any
+ * thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct ux_gpu_piece *ret,
 				    struct ux_error *err) UX_MUST;
 
 /*
  * Reads the identities of piece number i + 1, which must be a cubin: "file:HEX32", and
- * "cubin-crc:HEX8", which CUPTI's records use. They are the same as those that ux_ids_read() reads
- * from its content. UX_EUNSUPPORTED: it is not a cubin. UX_ECORRUPT: it cannot be decompressed.
- * UX_ELIMIT, UX_ENOMEM, UX_EINVAL. Any thread. Since 0.1.
+ * "cubin-crc:HEX8", which CUPTI's records use. They are the same as ux_ids_read() reads from its
+ * content. UX_EUNSUPPORTED: not a cubin. UX_ECORRUPT: it cannot be decompressed. UX_ELIMIT,
+ * UX_ENOMEM, UX_EINVAL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_ids(const struct ux_gpu *gpu, size_t i, struct ux_ids *ret,
 			       struct ux_error *err) UX_MUST;
 
 /*
  * Calls fn once with the whole decompressed content of piece number i + 1, which is a cubin for
- * ux_module_open(), or text. On failure fn is not called. The codes are those of ux_gpu_ids()
- * except UX_EUNSUPPORTED, and those of fn. Any thread. Since 0.1.
+ * ux_module_open(), or text. On failure fn is not called. Codes as of ux_gpu_ids(), except
+ * UX_EUNSUPPORTED, and as of fn. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_fn *fn, void *ctx,
 				   struct ux_error *err) UX_MUST;
 
 /*
- * Calls fn with each function of piece number i + 1, a cubin, in the order of its symbol table. The
- * codes are those of ux_gpu_ids(), and UX_ENOTFOUND: its symbol table was stripped. Any thread.
- * Since 0.1.
+ * Calls fn with each function of piece number i + 1, a cubin, in the order of its symbol table.
+ * Codes as of ux_gpu_ids(), and UX_ENOTFOUND: its symbol table was stripped. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_functions(const struct ux_gpu *gpu, size_t i, ux_gpu_function_fn *fn,
 				     void *ctx, struct ux_error *err) UX_MUST;

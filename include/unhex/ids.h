@@ -27,9 +27,9 @@ struct ux_ids {
  * ID), and last "file:HEX32" (File ID), a hash of the beginning and the end of the file, which
  * every file has. The first two survive strip and objcopy --only-keep-debug; a File ID does not. A
  * Mach-O file has "uuid:HEX32", which its dSYM bundle has too, and "file:HEX32". Of a universal
- * file the only slice or this machine's slice is read (UX_ENOTFOUND: there is neither); the File ID
- * is computed over the slice alone. A cubin also has "cubin-crc:HEX8", by which CUPTI identifies
- * it; several cubins can have the same one.
+ * file the only slice or this machine's slice is read (UX_ENOTFOUND: it has neither); the File ID
+ * is computed over the slice alone. A cubin also has "cubin-crc:HEX8", which CUPTI identifies it
+ * by; several cubins can have the same one.
  *
  * UX_EUNSUPPORTED: neither an ELF nor a Mach-O file. UX_ECORRUPT: the file is damaged.
  * UX_ENOTFOUND, UX_EDENIED, UX_EIO: it cannot be read. *ret is unchanged on failure. err may be

@@ -16,13 +16,13 @@ extern "C" {
 #endif
 
 enum ux_interp_kind {
-	UX_INTERP_ANY,    /* whichever of these is found first, in this order */
+	UX_INTERP_ANY,    /* the first of these that is found, in this order */
 	UX_INTERP_PYTHON, /* CPython 3.7 to 3.15 */
 	UX_INTERP_PHP,    /* PHP 8.2 and 8.4, builds without threads */
 	UX_INTERP_RUBY,   /* CRuby 3.1, 3.3 */
 };
 
-/* A range of memory to read, and the buffer for it. */
+/* A range of memory to read, and the buffer for its bytes. */
 struct ux_memory_piece {
 	uint64_t addr;
 	void *buf;
@@ -41,12 +41,12 @@ struct ux_memory_reader {
 	void *ctx;
 };
 
-/* The address of the interpreter's global state, from which all other data is found. */
+/* The address of the interpreter's global state, which leads to all other data. */
 struct ux_interp_root {
 	enum ux_interp_kind kind; /* not UX_INTERP_ANY */
 	uint64_t addr;            /* of _PyRuntime; PHP: of executor_globals; Ruby: of
         ruby_current_vm_ptr */
-	uint32_t version; /* 0x030b07 is 3.11.7. 0: the version is read from the memory, when it is
+	uint32_t version; /* 0x030b07 is 3.11.7. 0: the version is read from the memory, if it is
 			     stored there. */
 };
 
@@ -59,20 +59,21 @@ struct ux_interp_frame {
 				 "C.f.<locals>.g" */
 	const char *file;     /* the path that was given to the interpreter */
 	uint32_t line;        /* 0 when unknown */
-	uint32_t first_line;  /* of the function; 0 when unknown */
+	uint32_t first_line;  /* line of the function; 0 when unknown */
 	uint64_t code;        /* address of the code object (PHP: zend_function; Ruby: iseq) */
-	uint64_t
-		offset; /* of the instruction in the code object, as ux_interp_resolve() takes it */
+	uint64_t offset; /* offset of the instruction in the code object, as ux_interp_resolve()
+			    takes it */
 };
 
 enum ux_interp_stack {
 	UX_INTERP_STACK_WHOLE, /* complete, and consistent at one instant */
-	UX_INTERP_STACK_TORN,  /* it changed while it was read: inner frames, or all, are missing */
+	UX_INTERP_STACK_TORN, /* it changed while it was read: the inner frames, or all of them, are
+				 missing */
 	UX_INTERP_STACK_TOO_DEEP, /* only the innermost UX_INTERP_FRAMES_MAX frames were read */
 };
 
 enum {
-	UX_INTERP_FRAMES_MAX = 1 << 18 /* of one thread */
+	UX_INTERP_FRAMES_MAX = 1 << 18 /* most frames of one thread */
 };
 
 /* One thread. The library allocates it, and later versions append fields. */
@@ -84,8 +85,8 @@ struct ux_interp_thread {
 	const struct ux_interp_frame *frames; /* innermost first */
 	size_t n;                             /* 0: the thread runs no interpreted code */
 	uint64_t interpreter; /* CPython: the number of the interpreter, as its modules use it. 0:
-				 the main one. A thread that runs code of several is reported once
-				 for each. Others: 0. */
+				 the main one. A thread that runs code of several interpreters is
+				 reported once for each. Other languages: 0. */
 };
 
 /*
@@ -112,8 +113,7 @@ UX_API enum ux_code ux_interp_open_process(pid_t pid, enum ux_interp_kind kind,
 
 /*
  * Opens an interpreter in memory that `reader` reads, of a 64-bit process with this machine's byte
- * order. reader->ctx must outlive the handle. UX_ECORRUPT: there is no interpreter at root->addr.
- * Since 0.1.
+ * order. reader->ctx must outlive the handle. UX_ECORRUPT: no interpreter at root->addr. Since 0.1.
  */
 UX_API enum ux_code ux_interp_open_memory(const struct ux_memory_reader *reader,
 					  const struct ux_interp_root *root, struct ux_interp **ret,
@@ -131,8 +131,7 @@ UX_API const char *ux_interp_version(const struct ux_interp *i);
  * instr_ptr less the address of co_code_adaptive from 3.11 on). PHP's and Ruby's offset counts
  * bytes from the first opcode. Strings are valid until the next call with i.
  *
- * UX_ENOTFOUND: there is no code object at that address, or not any more. err may be NULL. Since
- * 0.1.
+ * UX_ENOTFOUND: no code object is at that address, or not any more. err may be NULL. Since 0.1.
  */
 UX_API enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64_t offset,
 				      struct ux_interp_frame *ret, struct ux_error *err) UX_MUST;

@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /*
- * An open module. It is immutable, so any number of threads may look up at once, without a lock. It
- * may be closed when no other thread uses it any more.
+ * An open module. It is immutable, so any number of threads may look up at the same time, without a
+ * lock. It may be closed when no other thread uses it any more.
  */
 struct ux_module;
 
@@ -24,8 +24,8 @@ struct ux_module;
 enum {
 	/*
 	 * Prepare for many single lookups. This reads the whole file once and takes about as much
-	 * memory as the file has bytes; a lookup in a large function then costs no more than one in
-	 * a small function. Batches do not need it.
+	 * memory as the file's size; a lookup in a large function then costs no more than in a
+	 * small function. Batches do not need it.
 	 */
 	UX_MODULE_INDEX = 1,
 	/*
@@ -34,8 +34,8 @@ enum {
 	 */
 	UX_MODULE_NAMES = 2,
 	/*
-	 * Frames have columns where the DWARF of the file has them. Reading them takes longer and
-	 * more memory. A GSYM has none.
+	 * Frames have columns if the DWARF of the file has them. Reading them takes longer and
+	 * needs more memory. A GSYM has none.
 	 */
 	UX_MODULE_COLUMNS = 4,
 };
@@ -87,12 +87,13 @@ enum {
 };
 
 /*
- * The frames at pc, a virtual address as the file has it, innermost first. When there are more than
+ * Writes the frames at pc, a virtual address of the file, innermost first. When there are more than
  * `max`, the outermost are kept; UX_FRAMES_MAX is always enough. *ret_n is the number of frames
  * written.
  *
  * UX_ENOTFOUND: no function is known at pc; *ret_n is unchanged. UX_ECORRUPT: the function's record
- * is damaged. UX_EINVAL: an unknown flag. err may be NULL, which saves writing the message.
+ * is damaged. UX_EINVAL: an unknown flag. err may be NULL, which saves the time of writing the
+ * message.
  *
  * Allocates nothing, takes no lock, makes no system call. Strings live as long as m. Any thread.
  * Since 0.1.
@@ -133,24 +134,24 @@ UX_API enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint6
 /* A function of a module. The caller sets `size`; only that many bytes are filled in. */
 struct ux_function {
 	size_t size;      /* sizeof(struct ux_function) */
-	const char *name; /* linkage name, as of its frame; valid as long as the module is open */
-	uint64_t start;   /* its first pc */
+	const char *name; /* linkage name, as in its frame; valid as long as the module is open */
+	uint64_t start;   /* the first pc of the function */
 	uint64_t bytes;   /* size of its range, up to a function inside of it or to the end of the
 			     part with pc; 0: unknown */
 };
 
 /*
  * Finds the function that is the outermost frame at pc, with its range: for counting samples by
- * function, or drawing its code. Flags and codes are those of ux_module_lookup(), and UX_EINVAL:
- * ret->size is too small. *ret is unchanged on failure. Allocates nothing, takes no lock. Any
- * thread. Since 0.1.
+ * function, or drawing its code. Flags and codes as of ux_module_lookup(), and UX_EINVAL: ret->size
+ * is too small. *ret is unchanged on failure. Allocates nothing, takes no lock. Any thread. Since
+ * 0.1.
  */
 UX_API enum ux_code ux_module_function(const struct ux_module *m, uint64_t pc, uint32_t flags,
 				       struct ux_function *ret, struct ux_error *err) UX_MUST;
 
 /*
  * Finds the pc of byte `offset` of the function with that linkage name or of any other symbol of
- * code; of several functions with that name, the one at the lowest pc. Profilers of GPUs record
+ * code; if several functions have that name, the one at the lowest pc. Profilers of GPUs record
  * addresses in this form, as a kernel and an offset in it. The offset may be past the function's
  * end. UX_ENOTFOUND: no function has the name, or the name is UX_NO_NAME; *ret is unchanged.
  * UX_ELIMIT: the names of a hostile file are too long to be read. UX_ENOMEM. err may be NULL.
@@ -165,8 +166,8 @@ UX_API enum ux_code ux_module_find(const struct ux_module *m, const char *functi
  * Writes the alternative names of the function at pc, which exist where the linker folded identical
  * functions or several symbols share a range. At most `max` names are written; *ret_n is how many
  * exist. A GSYM has them when it was extracted with UX_EXTRACT_ALTERNATIVES, or was written by a
- * linker that records merged functions. Flags and codes are those of ux_module_lookup(). Most
- * functions have none, which is UX_OK. Names are valid as long as m is open. Any thread. Since 0.1.
+ * linker that records merged functions. Flags and codes as of ux_module_lookup(). Most functions
+ * have no other names, which is UX_OK. Names are valid as long as m is open. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_module_alternatives(const struct ux_module *m, uint64_t pc, uint32_t flags,
 					   const char **names, size_t max, size_t *ret_n,

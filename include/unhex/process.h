@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 /*
- * A live process. Any number of threads may look up at once. It may be closed when no other thread
- * uses it any more.
+ * A live process. Any number of threads may look up at the same time. It may be closed when no
+ * other thread uses it any more.
  */
 struct ux_process;
 
@@ -30,7 +30,7 @@ struct ux_process_cache;
 
 /*
  * Finds the debug file of a build ID ("gnu:HEX") that is not on this machine, for example on a
- * server. *ret_path is malloc'ed. UX_ENOTFOUND: there is none. Any other failure but UX_ENOMEM is
+ * server. *ret_path is malloc'ed. UX_ENOTFOUND: no such file. Any other failure but UX_ENOMEM is
  * reported in the answers (`lost`). It is called by one thread at a time.
  */
 typedef enum ux_code ux_process_find_fn(void *ctx, const char *build_id, char **ret_path,
@@ -41,8 +41,8 @@ struct ux_process_cache_opts {
 	size_t size;            /* sizeof(struct ux_process_cache_opts) */
 	const char *debug_dirs; /* separate debug files, "DIR:DIR"; NULL: /usr/lib/debug */
 	const char
-		*kernel_root; /* The folder that has proc, sys, boot, lib/modules and usr/lib/debug,
-				 from which the kernel's symbols are read. NULL: /. */
+		*kernel_root; /* The folder that contains proc, sys, boot, lib/modules and
+				 usr/lib/debug; the kernel's symbols are read from it. NULL: /. */
 	ux_process_find_fn
 		*find; /* called for debug files that are not in debug_dirs; may be NULL */
 	void *find_ctx;
@@ -62,7 +62,7 @@ struct ux_process_opts {
 				location. */
 };
 
-/* What an address belongs to. */
+/* The kind of code that an address belongs to. */
 enum ux_process_kind {
 	UX_PROCESS_NOTHING, /* not mapped, or nothing is known about it */
 	UX_PROCESS_FILE,    /* a file that the process has mapped */
@@ -74,17 +74,18 @@ enum ux_process_kind {
 
 /* Why an answer has no frames. The numbers are stable; new ones are appended. */
 enum ux_process_reason {
-	UX_PROCESS_REASON_NONE,     /* there are frames, or the address was normalized */
+	UX_PROCESS_REASON_NONE,     /* the answer has frames, or the address was normalized */
 	UX_PROCESS_REASON_UNMAPPED, /* nothing is mapped there; see retry_ms */
 	UX_PROCESS_REASON_NOT_CODE, /* data, or a part of a file or of the kernel without code */
 	UX_PROCESS_REASON_RUNTIME_CODE, /* executable memory that no perf map or jitdump describes;
 					   see retry_ms */
-	UX_PROCESS_REASON_NO_SYMBOLS,   /* the file has none, and no debug file was found */
-	UX_PROCESS_REASON_NO_FUNCTION,  /* there are symbols, but no function has the address */
-	UX_PROCESS_REASON_UNREADABLE,   /* a file or the kernel's list is hidden, or gone */
-	UX_PROCESS_REASON_UNSUPPORTED,  /* damaged, too large, or not an ELF file */
-	UX_PROCESS_REASON_KERNEL,       /* an address of the kernel cannot be normalized */
-	UX_PROCESS_REASON_NO_CALL,      /* 0x0 as a return address */
+	UX_PROCESS_REASON_NO_SYMBOLS,   /* the file has no symbols, and no debug file was found */
+	UX_PROCESS_REASON_NO_FUNCTION, /* the file has symbols, but no function contains the address
+					*/
+	UX_PROCESS_REASON_UNREADABLE,  /* a file or the kernel's list is hidden, or gone */
+	UX_PROCESS_REASON_UNSUPPORTED, /* damaged, too large, or not an ELF file */
+	UX_PROCESS_REASON_KERNEL,      /* an address of the kernel cannot be normalized */
+	UX_PROCESS_REASON_NO_CALL,     /* 0x0 as a return address */
 	UX_PROCESS_REASON_COUNT
 };
 
@@ -104,7 +105,7 @@ UX_API const char *ux_process_kind_name(enum ux_process_kind kind);
 struct ux_process_answer {
 	uint64_t addr;
 	enum ux_process_kind kind;
-	uint32_t n;                    /* frames */
+	uint32_t n;                    /* number of frames */
 	const struct ux_frame *frames; /* innermost first */
 	const char *module;            /* "": unknown */
 	const char *build_id;          /* "gnu:HEX"; "": none, or unknown */
@@ -134,25 +135,25 @@ UX_API enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *
 					    struct ux_error *err) UX_MUST;
 
 /*
- * Releases the caller's reference. Processes that were opened with the cache keep what they need.
- * cache may be NULL. Since 0.1.
+ * Releases the caller's reference. Processes that were opened with the cache keep the parts that
+ * they need. cache may be NULL. Since 0.1.
  */
 UX_API void ux_process_cache_free(struct ux_process_cache *cache);
 
 /*
- * Opens a process (or a thread, which stands for its process). When the process runs another
- * program, that is followed. A later process with the same ID is never mistaken for it. opts may be
- * NULL; *ret is untouched on failure. UX_ENOTFOUND: no such process. UX_EDENIED: reading its
- * mappings requires the permission to trace the process. UX_ECONFLICT: the vmlinux is of another
- * build than the running kernel; the codes of ux_extract_to_fn() for it. err may be NULL. Any
- * thread. Since 0.1.
+ * Opens a process (or a thread, which stands for its process). When the process starts another
+ * program (exec), lookups follow it. A later process with the same ID is never mistaken for it.
+ * opts may be NULL; *ret is untouched on failure. UX_ENOTFOUND: no such process. UX_EDENIED:
+ * reading its mappings requires the permission to trace the process. UX_ECONFLICT: the vmlinux
+ * belongs to another build than the running kernel; also the codes of ux_extract_to_fn() for it.
+ * err may be NULL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *opts,
 				    struct ux_process **ret, struct ux_error *err) UX_MUST;
 
 /*
- * Opens the kernel alone, for its addresses where there is no process to open, for example of an
- * idle processor. All other addresses are UX_PROCESS_REASON_UNMAPPED. opts may be NULL; *ret is
+ * Opens only the kernel, for its addresses when there is no process to open, for example on an idle
+ * processor. All other addresses are UX_PROCESS_REASON_UNMAPPED. opts may be NULL; *ret is
  * untouched on failure. UX_ECONFLICT, UX_EINVAL, UX_ENOMEM; the codes of ux_extract_to_fn() for
  * opts->vmlinux. err may be NULL. Any thread. Since 0.1.
  */
@@ -186,13 +187,14 @@ UX_API enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addr
 /* One address of a batch. Zero all fields that are not needed. */
 struct ux_process_address {
 	uint64_t addr;
-	uint64_t time_ns;  /* as in ux_process_lookup(); 0 is the current time, too */
-	uint32_t flags;    /* UX_LOOKUP_RETURN_ADDRESS: for all of a stack but its first address */
+	uint64_t time_ns; /* as in ux_process_lookup(); 0 is the current time, too */
+	uint32_t flags; /* UX_LOOKUP_RETURN_ADDRESS: for all addresses of a stack but the first one
+			 */
 	uint32_t reserved; /* must be 0 */
 };
 
 /*
- * As ux_process_lookup(), for addresses of which each has its own time and flags: whole stacks are
+ * As ux_process_lookup(), for addresses that each have their own time and flags: a whole stack is
  * one innermost address and many return addresses, and samples were captured one after another.
  * Since 0.1.
  */
@@ -203,11 +205,11 @@ UX_API enum ux_code ux_process_lookup_many(struct ux_process *p,
 
 /*
  * Finds out which file each address belongs to, and where in it, without reading symbols. The
- * answers have no frames. Where `reason_code` is UX_PROCESS_REASON_NONE, `id` and `pc` are what
- * ux_question_add() takes, so that a server can answer later, on another machine, after the process
- * has ended. As in all answers, `pc` of a return address is not set back: ask the server with
- * UX_QUESTION_RETURN_ADDRESSES. The first address in a file costs reading its headers and notes,
- * some 40 KiB.
+ * answers have no frames. If `reason_code` is UX_PROCESS_REASON_NONE, `id` and `pc` are the
+ * arguments for ux_question_add(), so that a server can answer later, on another machine, after the
+ * process has ended. As in all answers, `pc` of a return address is not decremented: ask the server
+ * with UX_QUESTION_RETURN_ADDRESSES. The first address in a file costs reading its headers and
+ * notes, some 40 KiB.
  *
  * Code made at run time has no file (UX_PROCESS_REASON_RUNTIME_CODE), and addresses of the kernel
  * cannot be normalized (UX_PROCESS_REASON_KERNEL): use ux_process_lookup_many() for these. Codes as
@@ -219,16 +221,17 @@ UX_API enum ux_code ux_process_normalize(struct ux_process *p,
 					 struct ux_error *err) UX_MUST;
 
 /*
- * Reads the mappings and the run-time code now, whatever refresh_ms says, and the kernel's symbols
- * before the next lookup that needs them. Call it where new code is known to exist, for example
+ * Reads the mappings and the run-time code now, regardless of refresh_ms, and the kernel's symbols
+ * before the next lookup that needs them. Call it when new code is known to exist, for example
  * after an mmap event; lookups do it by themselves for addresses that they do not find.
- * UX_ENOTFOUND: the process has ended; what was read before stays usable. UX_EDENIED, UX_ENOMEM.
+ * UX_ENOTFOUND: the process has ended; the data read before stays usable. UX_EDENIED, UX_ENOMEM.
  * err may be NULL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_process_refresh(struct ux_process *p, struct ux_error *err) UX_MUST;
 
 /*
- * The answer for addrs[i], i below n; valid until ux_process_answers_free(). Any thread. Since 0.1.
+ * Returns the answer for addrs[i], i below n; valid until ux_process_answers_free(). Any thread.
+ * Since 0.1.
  */
 UX_API const struct ux_process_answer *ux_process_answer_at(const struct ux_process_answers *a,
 							    size_t i);

@@ -22,14 +22,14 @@ enum ux_quality {
 	UX_QUALITY_COUNT
 };
 
-/* Counted by reading the records, so that the quality does not depend on what a file claims. */
+/* Counted by reading the records, so that the quality does not depend on a file's claims. */
 struct ux_counts {
 	uint64_t functions;  /* with a name */
 	uint64_t inlines;    /* inlined calls */
 	uint64_t rows;       /* line table rows */
-	uint64_t code_bytes; /* covered by a function with a name */
-	uint64_t line_bytes; /* covered by a row with a line */
-	uint64_t unnamed;    /* functions of which only the range is known: UX_NO_NAME */
+	uint64_t code_bytes; /* bytes covered by a function with a name */
+	uint64_t line_bytes; /* bytes covered by a row with a line */
+	uint64_t unnamed;    /* functions with a known range, but without a name: UX_NO_NAME */
 	uint64_t unnamed_bytes;
 };
 

@@ -35,8 +35,8 @@ struct ux_question_opts {
 	size_t size;         /* sizeof(struct ux_question_opts) */
 	uint32_t flags;      /* UX_QUESTION_RETURN_ADDRESSES */
 	uint32_t demangle;   /* enum ux_demangle_mode */
-	uint32_t timeout_ms; /* When it has passed, the server replies with what it has. 0: no
-				deadline. */
+	uint32_t timeout_ms; /* ms; when this time has passed, the server replies with the answers
+				it has. 0: no deadline. */
 };
 
 /* A request that is being built; modules are added to it. Not thread-safe. */
@@ -69,18 +69,19 @@ UX_API void ux_question_clear(struct ux_question *q);
 
 enum ux_module_status {
 	UX_MODULE_FOUND,
-	UX_MODULE_MISSING, /* no source has symbols for it */
-	UX_MODULE_FAILED,  /* `reason` says why */
+	UX_MODULE_MISSING, /* no source has symbols for the module */
+	UX_MODULE_FAILED,  /* `reason` tells why */
 	UX_MODULE_PENDING, /* Its symbols are still being fetched, or the deadline passed: retry. */
 };
 
 /* The result for one module of the question. */
 struct ux_reply_module {
 	enum ux_module_status status;
-	enum ux_quality quality; /* of the best symbols that exist, when it was found */
-	const char *reason;      /* "" when there is none */
-	uint32_t retry_after_s;  /* for a pending module: seconds until a retry makes sense */
-	size_t n; /* How many addresses have an answer: all of them when the module was found and
+	enum ux_quality
+		quality;    /* quality of the best symbols that exist, when the module was found */
+	const char *reason; /* "" when the server gave none */
+	uint32_t retry_after_s; /* for a pending module: seconds until a retry makes sense */
+	size_t n; /* Number of addresses with an answer: all of them when the module was found and
 		     there was enough time, else the first n. */
 };
 
@@ -97,17 +98,17 @@ UX_API enum ux_code ux_reply_open(const void *bytes, size_t size, struct ux_repl
 /* Releases the reply and all its strings. r may be NULL. Since 0.1. */
 UX_API void ux_reply_close(struct ux_reply *r);
 
-/* The number of modules in the reply, which are in the order of the question. Since 0.1. */
+/* Returns the number of modules in the reply, which are in the order of the question. Since 0.1. */
 UX_API size_t ux_reply_count(const struct ux_reply *r);
 
-/* Module i < ux_reply_count(). Since 0.1. */
+/* Returns module i < ux_reply_count(). Since 0.1. */
 UX_API struct ux_reply_module ux_reply_module_at(const struct ux_reply *r, size_t i);
 
 /*
  * Writes the frames of address number `address` of a module, innermost first. When there are more
- * than `max`, the outermost are kept. Returns how many were written. 0: nothing is known at this
- * address, or the module has fewer addresses. A frame's offset is not transmitted and is always 0.
- * Since 0.1.
+ * than `max`, the outermost are kept. Returns the number of frames written. 0: nothing is known
+ * about this address, or the module has fewer addresses. A frame's offset is not transmitted and is
+ * always 0. Since 0.1.
  */
 UX_API size_t ux_reply_frames(const struct ux_reply *r, size_t module, size_t address,
 			      struct ux_frame *frames, size_t max);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arenas: memory that is released all at once, with a budget. */
+/* Arenas: memory that is released in one call, with a budget. */
 #ifndef UX_ARENA_H
 #define UX_ARENA_H
 
@@ -9,7 +9,7 @@
 
 /*
  * An arena takes blocks from malloc or, when `spill` is set before the first use, from files on
- * disk. Memory is allocated from the front of a block to its end and is all freed at once. `budget`
+ * disk. Memory is allocated from the front of a block to its end and is freed in one call. `budget`
  * limits the sum of the blocks, so that hostile input ends in UX_ELIMIT and not in the OOM killer.
  * An arena is not thread-safe.
  */
@@ -76,10 +76,10 @@ __attribute__((malloc, alloc_size(2, 3))) static inline void *ux_arena_alloc_n(s
 #define ux_arena_new(a, T)      ((T *)ux_arena_alloc((a), sizeof(T), _Alignof(T)))
 #define ux_arena_array(a, T, n) ((T *)ux_arena_alloc_n((a), (n), sizeof(T), _Alignof(T)))
 
-/* A copy of n bytes with a NUL behind them; NULL on failure. */
+/* Copies n bytes and adds a NUL; NULL on failure. */
 char *ux_arena_strndup(struct ux_arena *a, const void *s, size_t n);
 
-/* Describes why an allocation returned NULL: UX_ELIMIT with the budget, or UX_ENOMEM. */
+/* Reports why an allocation returned NULL: UX_ELIMIT with the budget, or UX_ENOMEM. */
 enum ux_code ux_arena_fail(const struct ux_arena *a, struct ux_error *err);
 
 /* ux_arena_rewind() frees everything that was allocated after the mark was taken. */

@@ -14,7 +14,8 @@ struct ux_asset {
 	 * new URL
 	 */
 	const char *tag;
-	const char *integrity; /* "sha256-...": its SHA-256 as a content security policy has it */
+	const char
+		*integrity; /* "sha256-...": its SHA-256 in the form of a content security policy */
 	const uint8_t *data;
 	size_t size;
 };

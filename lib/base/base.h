@@ -70,7 +70,7 @@ static inline void ux_free_ptr(void *p)
 #undef strcat
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol gets alloca
 
-/* Prefetches what is so many bytes behind `base`, which may be NULL: no pointer is made from it.
+/* Prefetches the memory off bytes after `base`, which may be NULL: no pointer is computed from it.
  * (Always inlined: gcc drops calls of a function that only prefetches.) */
 ux_inline void ux_prefetch_at(const void *base, size_t off)
 {

@@ -16,7 +16,7 @@ struct ux_bytes {
 /* Returns the last byte of the slice that is c, or NULL. */
 static inline const uint8_t *ux_bytes_find_last(struct ux_bytes s, uint8_t c)
 {
-	/* not memrchr(): gcc 14 takes it for one of NULL where this is inlined */
+	/* not memrchr(): when this is inlined, gcc 14 assumes that the slice may be NULL there */
 	for (size_t i = s.size; i > 0; i--)
 		if (s.data[i - 1] == c)
 			return s.data + i - 1;
@@ -54,7 +54,7 @@ static inline bool ux_bytes_starts(struct ux_bytes s, struct ux_bytes prefix)
 	return s.size >= prefix.size && ux_bytes_eq(ux_bytes(s.data, prefix.size), prefix);
 }
 
-/* Whether the name ends so and something is before that, as before a file's extension. */
+/* Whether the name ends with the suffix and is longer than it, as with a file's extension. */
 static inline bool ux_bytes_has_suffix(struct ux_bytes name, struct ux_bytes suffix)
 {
 	return name.size > suffix.size &&

@@ -9,10 +9,10 @@
 #include "bytes.h"
 
 /*
- * When the cache is over its bounds, the least recently used entries are evicted. Entries whose
- * time to live has passed are evicted too. A cache has no lock: threads that share one hold a mutex
- * during every call and as long as they use a value. A value that is needed longer is copied, or is
- * a pointer to a reference-counted object; `evict` then drops the cache's reference.
+ * When the cache is over its bounds, the least recently used entries are evicted. Expired entries
+ * are evicted too. A cache has no lock: threads that share one hold a mutex during every call and
+ * as long as they use a value. A value that is needed longer is copied, or is a pointer to a
+ * reference-counted object; `evict` then drops the cache's reference.
  */
 struct ux_cache_opts {
 	size_t value_size;
@@ -60,17 +60,17 @@ bool ux_cache_init(struct ux_cache *c, const struct ux_cache_opts *opts) ux_must
 void ux_cache_deinit(struct ux_cache *c);
 
 /*
- * Returns the value of a key and marks it as the most recently used. NULL: there is none, or it has
- * expired. The pointer is valid until the next insert, charge, remove or clear. `now` may be of any
- * clock, but of the same one in all calls; 0 when no entry expires.
+ * Returns the value of a key and marks it as the most recently used. NULL: the key is missing, or
+ * its value has expired. The pointer is valid until the next insert, charge, remove or clear. `now`
+ * may come from any clock, but from the same one in all calls; 0 when no entry expires.
  */
 void *ux_cache_find(struct ux_cache *c, struct ux_bytes key, int64_t now) ux_must;
 
 /*
- * Returns the value of a key, which is created with all zeros when there is none. *ret_fresh (which
- * may be NULL) says whether it was created. The value expires at `expires` and is now the most
- * recently used; others are evicted to make room. NULL: memory is short, or the key does not have
- * the fixed size.
+ * Returns the value of a key; a missing one is created with all zeros. *ret_fresh (which may be
+ * NULL) tells whether it was created. The value expires at `expires` and is now the most recently
+ * used; others are evicted to make room. NULL: memory is short, or the key does not have the fixed
+ * size.
  */
 void *ux_cache_insert(struct ux_cache *c, struct ux_bytes key, int64_t now, int64_t expires,
 		      bool *ret_fresh) ux_must;
@@ -81,7 +81,7 @@ void *ux_cache_insert(struct ux_cache *c, struct ux_bytes key, int64_t now, int6
  */
 void ux_cache_charge(struct ux_cache *c, void *value, size_t bytes);
 
-/* Removes the entry of a key. True when there was one. */
+/* Removes the entry of a key. True when it existed. */
 bool ux_cache_remove(struct ux_cache *c, struct ux_bytes key);
 void ux_cache_clear(struct ux_cache *c);
 

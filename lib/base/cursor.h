@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cursors, the only way in which the tree reads untrusted bytes.
+ * Cursors, the only way to read untrusted bytes in this tree.
  *
  * A cursor walks one section. It latches its first failure: from then on every read returns 0 and
  * ux_cur_more() is false, so that loops end by themselves. A caller reads a whole record, then
@@ -22,7 +22,7 @@ struct ux_cur {
 	const uint8_t *start; /* first byte of this range */
 	const uint8_t *prev;  /* start of the last value that was read */
 	const char *section;  /* for messages; static or outliving the cursor */
-	const char *what;     /* after a failure: what is wrong; NULL: bytes are missing */
+	const char *what;     /* after a failure: the reason; NULL: bytes are missing */
 	uint64_t base;        /* offset of start in its section */
 	uint64_t need; /* after a failure because bytes are missing: how many were requested */
 	bool swap;     /* the section's byte order is not the machine's */
@@ -190,8 +190,8 @@ ux_inline uint32_t ux_uleb_short(uint32_t v, unsigned *ret_more, uint32_t *far)
 }
 
 /*
- * Reads an unsigned LEB128 from eight bytes that are there, all of them at once. Returns how many
- * it has; 0: more than eight.
+ * Reads an unsigned LEB128 from eight readable bytes, all in parallel. Returns its length; 0: more
+ * than eight bytes.
  */
 ux_inline unsigned ux_uleb_wide(const uint8_t *p, uint64_t *ret)
 {
@@ -200,7 +200,7 @@ ux_inline unsigned ux_uleb_wide(const uint8_t *p, uint64_t *ret)
 	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 		v = __builtin_bswap64(v);
 	const uint64_t last =
-		~v & 0x8080808080808080u; /* the lowest bit is that of its last byte */
+		~v & 0x8080808080808080u; /* the lowest bit belongs to its last byte */
 	if (ux_unlikely(last == 0))
 		return 0;
 	v &= last ^ (last - 1);
@@ -253,8 +253,8 @@ ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 }
 
 /*
- * Moves past n bytes, which the caller has checked to be left. After a failure it does nothing, so
- * that the offset of the failure is kept.
+ * Moves past n bytes; the caller has checked that they are left. After a failure it does nothing,
+ * so that the offset of the failure is kept.
  */
 ux_inline void ux_cur_pass(struct ux_cur *c, uint64_t n)
 {
@@ -325,8 +325,8 @@ ux_inline void ux_cur_seek(struct ux_cur *c, uint64_t off)
 	if (c->failed)
 		return;
 	c->pos = c->start;
-	if (off > 0) /* the cursor of an empty slice may have a NULL pointer, to which nothing may
-			be added */
+	if (off > 0) /* the cursor of an empty slice may have a NULL pointer, which must not be
+			added to */
 		ux_cur_skip(c, off);
 }
 

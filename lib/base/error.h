@@ -7,8 +7,8 @@
 #include "unhex/error.h"
 
 /*
- * The setters return code, so that a failure is one statement: return ux_error_set(err, ...).
- * err may be NULL; a value that already holds a failure is left as it is.
+ * The setters return code, so that a failure is one statement: return ux_error_set(err, ...). err
+ * may be NULL; a value that already holds a failure is not changed.
  */
 enum ux_code ux_error_set(struct ux_error *err, enum ux_code code, const char *fmt, ...)
 	ux_printf(3, 4);
@@ -58,13 +58,13 @@ static inline enum ux_code ux_error_nomem(struct ux_error *err)
 
 /*
  * Copies an options struct, which begins with its own size in a size_t. `known` bytes are copied;
- * fields beyond the caller's size become zero. UX_EINVAL: the size is below `least`, that of the
- * first version, or fields beyond `known` are not zero. from may be NULL, which means all zeros.
+ * fields beyond the caller's size become zero. UX_EINVAL: the size is below `min`, the first
+ * version's size, or fields beyond `known` are not zero. from may be NULL, which means all zeros.
  */
 enum ux_code ux_sized_read(void *to, size_t known, size_t min, const void *from,
 			   struct ux_error *err) ux_must;
 
-/* Checks the size that *to begins with: UX_EINVAL when it is below `least`. to may be NULL. */
+/* Checks the size that *to begins with: UX_EINVAL when it is below `min`. to may be NULL. */
 enum ux_code ux_sized_check(const void *to, size_t min, struct ux_error *err) ux_must;
 
 /*

@@ -140,9 +140,9 @@ static int file_create_unique(char *name)
 }
 
 /*
- * The temporary names that a handler of signals removes. Who takes a name out of its slot owns it,
- * so that the handler never reads freed memory. When all slots are taken, a file is in none, and a
- * signal leaves it.
+ * The temporary names that a signal handler removes. Whoever takes a name out of its slot owns it,
+ * so that the handler never reads freed memory. When all slots are taken, a file gets no slot, and
+ * a signal leaves the file.
  */
 static _Atomic(char *) temporaries[16];
 
@@ -189,7 +189,7 @@ enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux
 	}
 	memcpy(f->temp, f->path, n);
 	memcpy(f->temp + n, suffix, sizeof(suffix));
-	file_temporary_add(f); /* before it exists: a signal never finds it without a slot */
+	file_temporary_add(f); /* before the file exists: a signal never finds it without a slot */
 	f->fd = file_create_unique(f->temp);
 	if (f->fd < 0) {
 		int os_errno = errno;

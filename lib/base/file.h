@@ -11,7 +11,7 @@ struct ux_mapping {
 	struct ux_bytes bytes;
 	uint64_t dev, ino; /* device and inode of the file */
 	int64_t mtime_ns;
-	bool unpacked; /* the bytes are no pages of the file, but what was decompressed from it */
+	bool unpacked; /* the bytes are not the file's pages, but were decompressed from it */
 };
 
 /*
@@ -82,9 +82,8 @@ enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_erro
 void ux_file_new_deinit(struct ux_file_new *f);
 
 /*
- * Removes the temporary files of all new files of this process. To be called by a handler of
- * signals, which then ends the process: it calls unlink() alone. A child that was forked meanwhile
- * must not call it.
+ * Removes the temporary files of all new files of this process. For a signal handler that then ends
+ * the process: it calls only unlink(). A child that was forked meanwhile must not call it.
  */
 void ux_file_new_remove_all(void);
 

@@ -18,7 +18,9 @@ static void json_pass_space(struct ux_cur *c)
 		c->pos++;
 }
 
-/* The next byte that is not white space, which is not passed; 0 with a failure at the end. */
+/*
+ * Returns the next byte that is not white space, without passing it; 0 with a failure at the end.
+ */
 static uint8_t json_next(struct ux_cur *c)
 {
 	json_pass_space(c);
@@ -60,7 +62,7 @@ static bool json_word_is_plain(const uint8_t *p)
 	return ((v | (v - ones * 0x20) | (quote - ones) | (escape - ones)) & high) == 0;
 }
 
-/* Passes an escape, of which the cursor is at the backslash. */
+/* Passes an escape; the cursor is at its backslash. */
 static void json_pass_escape(struct ux_cur *c)
 {
 	enum {
@@ -120,7 +122,7 @@ struct ux_json_text ux_json_read_text(struct ux_cur *c)
 	return text;
 }
 
-/* The four digits of \uXXXX. */
+/* Returns the value of the four digits of \uXXXX. */
 static uint32_t json_unit(const uint8_t *digits)
 {
 	uint32_t unit = 0;
@@ -129,7 +131,9 @@ static uint32_t json_unit(const uint8_t *digits)
 	return unit;
 }
 
-/* The code point of an escape, which was checked when the text was read; sets its length. */
+/*
+ * Returns the code point of an escape, which was checked when the text was read; sets its length.
+ */
 static uint32_t json_unescape(struct ux_bytes s, size_t *ret_n)
 {
 	static const char letters[] = "bfnrt", values[] = "\b\f\n\r\t";
@@ -262,7 +266,7 @@ bool ux_json_double(struct ux_bytes digits, double *ret)
 	return true;
 }
 
-/* A number such as 1.0 or 1e3. Those that a double cannot hold are none. */
+/* Converts a number such as 1.0 or 1e3. False unless its value is an integer of at most 2^53. */
 static bool json_integer_of_double(struct ux_bytes digits, uint64_t *ret, bool *ret_negative)
 {
 	static const double max = 9007199254740992.0; /* 2^53 */
@@ -293,8 +297,8 @@ bool ux_json_integer(struct ux_bytes digits, uint64_t *ret, bool *ret_negative)
 /* --- objects and arrays ----------------------------------------------------------------------- */
 
 /*
- * Moves to the next entry of an object or array, of which n were passed: passes what opens it or
- * the comma. False behind what closes it.
+ * Moves to the next entry of an object or array after n entries were passed: passes the opening
+ * bracket or the comma. False after the closing bracket.
  */
 static bool json_next_entry(struct ux_cur *c, size_t n, uint8_t open)
 {
@@ -324,7 +328,7 @@ static bool json_next_entry(struct ux_cur *c, size_t n, uint8_t open)
 	return false;
 }
 
-/* Passes the colon behind a key. */
+/* Passes the colon after a key. */
 static bool json_pass_colon(struct ux_cur *c)
 {
 	if (json_next(c) == ':')
@@ -351,7 +355,7 @@ bool ux_json_read_element(struct ux_cur *c, size_t *n)
 	return true;
 }
 
-/* Passes a value that has none inside. */
+/* Passes a value without nested values. */
 static void json_skip_plain(struct ux_cur *c, enum ux_json_kind kind)
 {
 	if (kind == UX_JSON_STRING)
@@ -370,8 +374,7 @@ struct ux_bytes ux_json_skip(struct ux_cur *c)
 	size_t depth = 0;
 	enum ux_json_kind kind = ux_json_peek(c);
 	const uint8_t *start = c->pos;
-	size_t n = 0; /* entries that were passed in the innermost one: only whether there are any
-			 counts */
+	size_t n = 0; /* entries passed in the innermost one; only whether it is 0 matters */
 	for (;;) {
 		if (kind == UX_JSON_OBJECT || kind == UX_JSON_ARRAY) {
 			if (depth == UX_JSON_NESTED_MAX) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads JSON in place and sequentially, without building a tree, so that what is not understood can
- * be copied byte for byte. Source: RFC 8259.
+ * Reads JSON in place and sequentially, without building a tree, so that unknown parts can be
+ * copied byte for byte. Source: RFC 8259.
  *
  * All functions move a cursor over UTF-8 text, which latches the first failure: then each of them
- * returns false or an empty text. Whoever reads an object or array reads each of its values, or
- * skips it.
+ * returns false or an empty text. A caller that reads an object or array must read or skip each of
+ * its values.
  */
 #ifndef UX_JSON_IN_H
 #define UX_JSON_IN_H
@@ -38,7 +38,8 @@ enum ux_json_kind ux_json_peek(struct ux_cur *c);
 
 /*
  * Iterates over the members of an object: with *n = 0, while (ux_json_read_member(c, &n, &key)).
- * The value of each has to be read or skipped. False behind the object, or if it is none.
+ * The value of each has to be read or skipped. False after the object, or if the value is not an
+ * object.
  */
 bool ux_json_read_member(struct ux_cur *c, size_t *n, struct ux_json_text *ret_key) ux_must;
 
@@ -54,10 +55,10 @@ bool ux_json_read_bool(struct ux_cur *c);
 /* Passes one value of any kind, and returns its bytes. */
 struct ux_bytes ux_json_skip(struct ux_cur *c);
 
-/* Behind the outermost value: fails if anything but white space follows. */
+/* Fails if anything but white space follows the outermost value. */
 void ux_json_read_end(struct ux_cur *c);
 
-/* Latches the failure that the value at the cursor is not what is expected. */
+/* Latches the failure that the value at the cursor is not of the expected kind. */
 void ux_json_expected(struct ux_cur *c, const char *what);
 
 bool ux_json_text_eq(struct ux_json_text text, const char *name) ux_must;
@@ -71,7 +72,9 @@ void ux_json_unescape(struct ux_json_text text, struct ux_out *out);
  */
 bool ux_json_integer(struct ux_bytes digits, uint64_t *ret, bool *ret_negative) ux_must;
 
-/* Sets the value of a number's digits. False, with *ret unchanged, for none and for over 400. */
+/*
+ * Sets the value of a number's digits. False, with *ret unchanged, for no digits and for over 400.
+ */
 bool ux_json_double(struct ux_bytes digits, double *ret);
 
 #endif

@@ -15,7 +15,9 @@
 enum ux_code ux_library_calls(const char *soname, const char *missing, const char *const *names,
 			      size_t n, void *calls, struct ux_error *err) ux_must;
 
-/* A library whose functions the whole program shares, with the arguments of ux_library_calls(). */
+/*
+ * A library with functions that the whole program shares, with the arguments of ux_library_calls().
+ */
 struct ux_library {
 	const char *soname, *missing;
 	const char *const *names;
@@ -23,7 +25,7 @@ struct ux_library {
 	void *calls;
 	pthread_mutex_t lock; /* guards the fields below */
 	bool tried;
-	enum ux_code code; /* what the first attempt gave */
+	enum ux_code code; /* result of the first attempt */
 	struct ux_error error;
 };
 
@@ -34,7 +36,7 @@ struct ux_library {
 		.error = UX_ERROR_INIT                                                         \
 	}
 
-/* Loads it with the first call; later ones return what that did. Any thread. */
+/* Loads it with the first call; later calls return the same result. Any thread. */
 enum ux_code ux_library_load(struct ux_library *library, struct ux_error *err) ux_must;
 
 #endif

@@ -61,7 +61,7 @@ static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsig
 bool ux_order_sort(struct ux_order *o)
 {
 	bool sorted = true;
-	uint64_t bits = 0; /* bits in which keys differ */
+	uint64_t bits = 0; /* bits that differ between keys */
 	for (size_t i = 1; i < o->n; i++) {
 		sorted &= o->keys[i - 1] < o->keys[i];
 		bits |= o->keys[i - 1] ^ o->keys[i];
@@ -98,7 +98,7 @@ struct order_item {
 	max_align_t bytes[4];
 };
 
-/* Sorts a few items. Those that are equal stay in their order, as with qsort(). */
+/* Sorts a few items. Equal items stay in their order. */
 static void order_insert_each(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -114,7 +114,7 @@ static void order_insert_each(uint8_t *items, size_t n, size_t size, ux_compare_
 	}
 }
 
-/* Sorts runs of items whose starts are equal. */
+/* Sorts runs of items with equal starts. */
 static void order_sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
 {
 	for (size_t first = 0, end; first < n; first = end) {
@@ -163,7 +163,7 @@ static bool order_sort_starts(uint8_t *items, size_t n, size_t size, struct ux_s
 	return true;
 }
 
-/* Items whose starts ascend. */
+/* A run of items with ascending starts. */
 struct order_run {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -192,8 +192,8 @@ static size_t order_find_runs(const uint8_t *items, size_t n, size_t size, struc
 	return n_runs;
 }
 
-/* The run whose next item comes first, the first one of several; *ret_limit is the next start of
- * all others. There are two runs, or more. */
+/* Returns the run with the lowest next item, the first one of several; *ret_limit is the lowest
+ * next start of all others. Needs two or more runs. */
 static size_t order_first_run(const struct order_run *runs, size_t n, uint64_t *ret_limit)
 {
 	size_t first = runs[1].start < runs[0].start;
@@ -210,7 +210,7 @@ static size_t order_first_run(const struct order_run *runs, size_t n, uint64_t *
 	return first;
 }
 
-/* Merges the runs into `to`, as many items at once as one run has before all others. */
+/* Merges the runs into `to`; copies together all items of one run that come before all others. */
 static void order_merge_runs(struct order_run *runs, size_t n, size_t size, uint8_t *to)
 {
 	while (n > 1) {
@@ -229,7 +229,7 @@ static void order_merge_runs(struct order_run *runs, size_t n, size_t size, uint
 	memcpy(to, runs[0].at, (size_t)(runs[0].end - runs[0].at));
 }
 
-/* Sorts items that are a few ascending runs, or one; false when they are more. */
+/* Sorts items that consist of a few ascending runs, or of one; false when there are more runs. */
 static bool order_sort_runs(uint8_t *items, size_t n, size_t size, struct ux_spill *spill)
 {
 	struct order_run runs[RUNS_FEW];

@@ -17,7 +17,7 @@ struct ux_order {
 	unsigned shift;
 };
 
-/* Reserves room for `most` keys with indexes below `most`. False when memory is short. */
+/* Reserves room for `max` keys with indexes below `max`. False when memory is short. */
 bool ux_order_init(struct ux_order *o, size_t max) ux_must;
 void ux_order_deinit(struct ux_order *o);
 
@@ -58,13 +58,13 @@ bool ux_order_sort(struct ux_order *o) ux_must;
 typedef int ux_compare_fn(const void *a, const void *b);
 
 /*
- * Sorts n items of `size` bytes, like qsort(), by the uint64_t that each begins with. `compare` is
- * only called for items in which that is equal.
+ * Sorts n items of `size` bytes, like qsort(), by the uint64_t at the start of each. `compare` is
+ * only called for items with equal starts.
  */
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare);
 
-/* The same for many items: they are moved through an array that is where `spill` says (region.h).
- */
+/* The same for many items: they are moved through an array in memory or in a file, as `spill` says
+ * (region.h). */
 void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn *compare,
 			      struct ux_spill *spill);
 

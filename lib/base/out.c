@@ -7,8 +7,9 @@
 enum {
 	FIRST_CAP = 256,
 	/*
-	 * A buffer that may not have twice its size grows by a half, a quarter or an eighth of it,
-	 * and then by steps: content that fits the quota is never refused for what would be unused.
+	 * A buffer that may not double its size grows by a half, a quarter or an eighth of it, and
+	 * then by steps: content that fits the quota is never refused because of room that would
+	 * stay unused.
 	 */
 	SMALLER = 3,
 	STEP = 64 << 10,
@@ -57,7 +58,10 @@ static bool out_may_have(struct ux_out *out, size_t cap, bool try)
 	return code == UX_OK;
 }
 
-/* Doubles the capacity until it is `want`, or less when the quota refuses that; 0: any of it. */
+/*
+ * Doubles the capacity until it is `want`, or takes less when the quota refuses that; 0: the quota
+ * refuses all.
+ */
 static size_t out_take_cap(struct ux_out *out, size_t want)
 {
 	size_t cap = ux_max(out->cap, (size_t)FIRST_CAP);
@@ -108,7 +112,9 @@ void ux_out_reserve(struct ux_out *out, size_t n)
 	if (out->counting || out->failed || __builtin_add_overflow(out->size, n, &want) ||
 	    want <= out->cap || !out_may_have(out, want, /* try= */ true))
 		return;
-	(void)out_set_cap(out, want); /* the bytes themselves fail, if there is still none then */
+	(void)out_set_cap(
+		out,
+		want); /* appending the bytes will fail if no memory is available then either */
 }
 
 bool ux_out_grow(struct ux_out *out, size_t n)
@@ -179,7 +185,7 @@ void ux_out_fmt(struct ux_out *out, const char *fmt, ...)
 		ux_out_put(out, small, (size_t)n);
 		return;
 	}
-	/* vsnprintf() also writes a NUL: reserve a byte for it, and release it. */
+	/* vsnprintf() also writes a NUL: reserve a byte for it, and release that byte. */
 	uint8_t *p = ux_out_room(out, (size_t)n + 1);
 	if (p) {
 		va_start(args, fmt);

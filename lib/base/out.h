@@ -9,9 +9,10 @@
 /* A limit on the memory of several buffers together. */
 struct ux_out_quota {
 	/*
-	 * May the buffers have `bytes` bytes from now on? Any code but UX_OK is kept in `code`, and
-	 * makes the buffer that wanted to grow fail; the owner keeps the message, unless it is only
-	 * tried: then the buffer goes on with less. Called before a buffer grows, which is rare.
+	 * Asks whether the buffers may have `bytes` bytes from now on. Any code but UX_OK is kept
+	 * in `code`, and makes the buffer that wanted to grow fail; the owner keeps the message.
+	 * With `try` nothing fails: the buffer goes on with less. Called before a buffer grows,
+	 * which is rare.
 	 */
 	enum ux_code (*may)(struct ux_out_quota *q, size_t bytes, bool try);
 	size_t bytes; /* capacity of all buffers */
@@ -47,7 +48,10 @@ uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size);
  */
 bool ux_out_adopt(struct ux_out *out, uint8_t *data, size_t cap) ux_must;
 
-/* UX_ENOMEM when the buffer has failed, or the code of its quota, whose owner has the message. */
+/*
+ * Returns UX_ENOMEM when the buffer has failed, or the code of its quota, whose owner has the
+ * message.
+ */
 enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err) ux_must;
 
 static inline struct ux_bytes ux_out_bytes(const struct ux_out *out)
@@ -58,7 +62,7 @@ static inline struct ux_bytes ux_out_bytes(const struct ux_out *out)
 /* Makes room for n more bytes; false once failed. */
 bool ux_out_grow(struct ux_out *out, size_t n);
 
-/* Takes room for n more bytes at once, where memory and the quota allow it; nothing fails. */
+/* Takes room for n more bytes in one step, if memory and the quota allow it; never fails. */
 void ux_out_reserve(struct ux_out *out, size_t n);
 
 /* Room for n bytes that the caller fills; NULL when counting or failed. */
@@ -118,8 +122,8 @@ enum {
 
 /*
  * Writes an unsigned LEB128 to p, which has room for UX_ULEB_MAX bytes, and returns the position
- * behind it. Numbers below 2^14 are written without a branch between their widths, which a
- * processor cannot foresee.
+ * after it. Numbers below 2^14 are written without a branch on their width, which a processor
+ * cannot predict.
  */
 ux_inline uint8_t *ux_uleb_put(uint8_t *p, uint64_t v)
 {

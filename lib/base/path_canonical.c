@@ -25,7 +25,7 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 		return ux_error_set(err, UX_EINVAL, "source path has a NUL or more than %d bytes",
 				    UX_PATH_BYTES - 1);
 	char *out = ux_arena_array(arena, char, path.size + 1);
-	size_t n = 0; /* bytes of out: nothing, or "/" and components without a '/' behind */
+	size_t n = 0; /* bytes of out: none, or "/" and components without a '/' at the end */
 	if (!out)
 		return ux_arena_fail(arena, err);
 	for (size_t i = 0; i < path.size;) {

@@ -10,10 +10,10 @@ struct run {
 	ux_pool_fn *fn;
 	void *ctx;
 	size_t count;
-	atomic_size_t next;   /* relaxed: only that numbers are unique matters; joining the threads
-				 orders their results */
+	atomic_size_t next;   /* relaxed: numbers only have to be unique; joining the threads orders
+				 their results */
 	atomic_bool stop;     /* relaxed: stopping late only costs time */
-	pthread_mutex_t lock; /* guards the three below */
+	pthread_mutex_t lock; /* guards the three fields below */
 	enum ux_code code;
 	size_t failed_job;
 	struct ux_error error;

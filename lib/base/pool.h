@@ -11,7 +11,7 @@ enum {
 }; /* most threads; more than any machine that extracts can use */
 
 /*
- * Does job number `job`. `worker` is below the number of threads and is the index of this thread's
+ * Runs job number `job`. `worker` is below the number of threads and is the index of this thread's
  * own tables.
  */
 typedef enum ux_code ux_pool_fn(void *ctx, size_t job, unsigned worker, struct ux_error *err);

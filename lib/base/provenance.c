@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and checks of what is known of a build. */
+/* Names and checks of the facts about a build. */
 #include "provenance.h"
 
 #include <string.h>

@@ -10,22 +10,23 @@ enum ux_provenance_fact {
 	UX_GIT_BRANCH,     /* without "refs/heads/" */
 	UX_GIT_REPOSITORY, /* URL of the remote, without credentials */
 	UX_CI_RUN,         /* URL of the page of the run */
-	UX_DISTRIBUTION,   /* "debian"; this and what follows: of a package of a distribution */
+	UX_DISTRIBUTION,   /* "debian"; this and the following ones: for a package of a distribution
+			    */
 	UX_SUITE,          /* "bookworm" */
-	UX_PACKAGE,        /* its name */
+	UX_PACKAGE,        /* the package's name */
 	UX_PACKAGE_VERSION,
-	UX_PACKAGE_SHA256, /* of its file, in hexadecimal */
+	UX_PACKAGE_SHA256, /* SHA-256 of the package's file, in hexadecimal */
 	UX_PROVENANCE_COUNT
 };
 
 enum {
-	UX_PROVENANCE_BYTES = 1000, /* of one fact */
+	UX_PROVENANCE_BYTES = 1000, /* most bytes of one fact */
 	/* hexadecimal digits that may stand for a whole revision */
 	UX_GIT_PREFIX_MIN = 4,
 	UX_GIT_REVISION_MAX = 64,
 };
 
-/* NULL and "": not known. */
+/* NULL and "": unknown. */
 struct ux_provenance {
 	const char *facts[UX_PROVENANCE_COUNT];
 };
@@ -33,20 +34,20 @@ struct ux_provenance {
 /* "git_revision", ...: names in JSON and of columns. */
 const char *ux_provenance_name(enum ux_provenance_fact fact);
 
-/* The fact, or "". */
+/* Returns the fact, or "". */
 static inline const char *ux_provenance_get(const struct ux_provenance *p,
 					    enum ux_provenance_fact fact)
 {
 	return p->facts[fact] ? p->facts[fact] : "";
 }
 
-/* False when nothing is known. */
+/* False when no fact is known. */
 bool ux_provenance_is_known(const struct ux_provenance *p);
 
 /* Whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
 bool ux_git_is_revision(const char *text);
 
-/* Whether a text can be the beginning of one. */
+/* Whether a text can be the beginning of a revision. */
 bool ux_git_is_prefix(const char *text);
 
 #endif

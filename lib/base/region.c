@@ -37,7 +37,7 @@ const char *ux_spill_folder(void)
 	const char *folder = getenv("TMPDIR");
 	if (folder && *folder)
 		return folder;
-	/* A small container may have /tmp alone. */
+	/* In a small container, /tmp may be the only writable folder. */
 	return access(UX_SPILL_FOLDER, W_OK) == 0 ? UX_SPILL_FOLDER : "/tmp";
 }
 
@@ -72,7 +72,7 @@ static int spill_reserve_part(int fd, uint64_t off, size_t size)
 	return fits || ftruncate(fd, (off_t)(off + size)) == 0 ? 0 : errno;
 }
 
-/* Maps a part of a file for which space was reserved, or not: `failed` is 0 or an errno. */
+/* Maps a part of a file. `failed`: 0 if space was reserved for it, or an errno. */
 static enum ux_code spill_map_part(int fd, uint64_t off, size_t size, int failed, const char *where,
 				   void **ret, struct ux_error *err)
 {
@@ -92,7 +92,7 @@ static enum ux_code spill_map_next(struct ux_spill *spill, size_t size, void **r
 				   struct ux_error *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), all = (size + page - 1) & ~(page - 1);
-	/* relaxed: only that parts differ matters */
+	/* relaxed: parts only have to differ */
 	uint64_t off = atomic_load_explicit(&spill->end, memory_order_relaxed);
 	do {
 		if (all < size || all > spill->size || off > spill->size - all)
@@ -121,15 +121,15 @@ void ux_spill_unmap(void *region, size_t size)
 {
 	if (!region)
 		return;
-	/* A file of its own ends with its mapping; in a common one this makes a hole. */
+	/* A file with one region ends with its mapping; in a shared file this makes a hole. */
 	(void)madvise(region, size, MADV_REMOVE);
 	munmap(region, size);
 }
 
-/* In front of each array; the union keeps the array aligned as malloc()'s memory is. */
+/* Precedes each array; the union aligns the array like malloc()'s memory. */
 union spill_head {
 	struct {
-		size_t size; /* of the array */
+		size_t size; /* bytes of the array */
 		bool spilled;
 	} is;
 	max_align_t align[2];

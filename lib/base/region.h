@@ -12,17 +12,18 @@
 #define UX_SPILL_FOLDER "/var/tmp"
 
 /*
- * Where regions in files are made: in files of their own, or one behind the other in one file that
- * is open already, for a process that cannot open any.
+ * Where regions in files are made: each in a file of its own, or one after the other in a file that
+ * is already open, for a process that cannot open files.
  */
 struct ux_spill {
-	const char *folder;   /* of unnamed files, one for each region; NULL: regions are in `fd` */
+	const char *folder;   /* folder of unnamed files, one for each region; NULL: regions are in
+				 `fd` */
 	int fd;               /* may be sparse; nothing else uses it */
-	uint64_t size;        /* of fd */
-	_Atomic uint64_t end; /* of the last region in fd */
+	uint64_t size;        /* size of fd */
+	_Atomic uint64_t end; /* end of the last region in fd */
 };
 
-/* The folder of TMPDIR, or UX_SPILL_FOLDER, or /tmp where there is none. */
+/* Returns the folder of TMPDIR, or UX_SPILL_FOLDER, or /tmp if that is not writable. */
 const char *ux_spill_folder(void);
 
 /* Opens an empty file without a name in the folder, of `size` bytes that take no disk space yet. */
@@ -33,8 +34,8 @@ enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct u
  * Maps a region of `size` zero bytes in a file. Its pages belong to the page cache and can be
  * written out under memory pressure, unlike anonymous memory. The disk space is reserved here, so
  * that a full disk is an error now and not a signal later. The region is page-aligned. It ends with
- * ux_spill_unmap(), which gives the disk space back, or with the process. UX_ELIMIT: there is no
- * room in fd. Any thread.
+ * ux_spill_unmap(), which gives the disk space back, or with the process. UX_ELIMIT: fd is full.
+ * Any thread.
  */
 enum ux_code ux_spill_map(struct ux_spill *spill, size_t size, void **ret, struct ux_error *err)
 	ux_must;
@@ -46,15 +47,15 @@ enum {
 };
 
 /*
- * An array like that of realloc(): of `size` bytes in a region when that is large and there is a
- * spill, else in memory. NULL begins one. Bytes that are new are undefined. Each call for one array
- * has the same spill. Returns NULL when memory or disk space is
- * short; then the old one stays. ux_spill_free() ends it.
+ * Resizes an array like realloc(): its `size` bytes are in a region when it is large and there is a
+ * spill, else in memory. NULL begins a new array. New bytes are undefined. Each call for one array
+ * must pass the same spill. Returns NULL when memory or disk space is short; the old array then
+ * stays valid. ux_spill_free() ends it.
  */
 void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size);
 void ux_spill_free(void *array);
 
-/* A new array of n elements, which are zero. */
+/* Returns a new array of n zeroed elements. */
 void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size);
 
 /*
@@ -64,11 +65,11 @@ void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size);
  * zeroed window is closed.
  */
 struct ux_window {
-	uint8_t *data; /* The sequence. Bytes in front of `kept` or behind `ready` have undefined
-			  content. */
+	uint8_t *data; /* The sequence. Bytes before `kept` or after `ready` have undefined content.
+			*/
 	size_t size;
 	size_t ready; /* end of the window: how many bytes from the start may be written */
-	size_t kept;  /* start of the window: the bytes in front of it were released */
+	size_t kept;  /* start of the window: the bytes before it were released */
 	size_t spare; /* the pages from here to `kept` can be moved */
 	bool spilled; /* a region in a file, which is not moved */
 	void *mapping;
@@ -76,26 +77,26 @@ struct ux_window {
 };
 
 /*
- * Reserves address space, but no memory. With a spill the window is a region in a file, whose disk
- * space is reserved, and what is released is not written to the disk. UX_ENOMEM; codes of
+ * Reserves address space, but no memory. With a spill the window is a region in a file with
+ * reserved disk space, and released bytes are not written to the disk. UX_ENOMEM; codes of
  * ux_spill_map().
  */
 enum ux_code ux_window_open(struct ux_window *window, size_t size, struct ux_spill *spill,
 			    struct ux_error *err) ux_must;
 void ux_window_close(struct ux_window *window);
 
-/* Makes the window that of the first bytes again, all of whose content is undefined. */
+/* Moves the window back to the first bytes; all of their content is undefined. */
 void ux_window_rewind(struct ux_window *window);
 
 /*
- * Makes the bytes in front of `end` writable. Only one thread at a time may call it; others may
- * read meanwhile.
+ * Makes the bytes before `end` writable. Only one thread at a time may call it; others may read
+ * meanwhile.
  */
 void ux_window_advance(struct ux_window *window, size_t end);
 
 /*
- * Releases the bytes in front of `start`, which no thread reads any more. It must not run at the
- * same time as ux_window_advance().
+ * Releases the bytes before `start`, which no thread may read any more. It must not run at the same
+ * time as ux_window_advance().
  */
 void ux_window_release(struct ux_window *window, size_t start);
 

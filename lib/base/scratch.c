@@ -13,10 +13,10 @@ enum {
 	TRIES = 8 /* a program that writes into the folder may add a file meanwhile */
 };
 
-/* The folder that a handler of signals removes. Who takes it out of here owns it. */
+/* The folder that a signal handler removes. Whoever takes it out of here owns it. */
 static _Atomic(struct ux_scratch *) listed;
 
-/* An entry of getdents64(2). opendir(3) allocates, which a handler of signals must not. */
+/* An entry of getdents64(2). opendir(3) allocates, which a signal handler must not. */
 struct scratch_entry {
 	uint64_t inode;
 	int64_t next;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder for the files of another program, which disappears also when a signal ends the process.
- */
+/* A folder for the files of another program. It is removed even when a signal ends the process. */
 #ifndef UX_SCRATCH_H
 #define UX_SCRATCH_H
 
@@ -11,7 +10,7 @@
 #include <stdatomic.h>
 
 struct ux_scratch {
-	char path[PATH_MAX]; /* "": there is no folder */
+	char path[PATH_MAX]; /* "": no folder */
 	_Atomic(int) child;  /* the process that writes into it; 0: none runs */
 	bool listed;         /* ux_scratch_remove_all() removes it */
 };
@@ -20,8 +19,8 @@ struct ux_scratch {
 
 /*
  * Creates an empty folder in TMPDIR or /tmp, which only this user can enter. Pass it to
- * ux_scratch_close(). A signal removes one folder of a process; a second one that is open at the
- * same time stays. UX_EIO.
+ * ux_scratch_close(). A signal removes only one folder of a process; a second one that is open at
+ * the same time stays. UX_EIO.
  */
 enum ux_code ux_scratch_open(struct ux_scratch *s, struct ux_error *err) ux_must;
 
@@ -29,8 +28,8 @@ enum ux_code ux_scratch_open(struct ux_scratch *s, struct ux_error *err) ux_must
 void ux_scratch_close(struct ux_scratch *s);
 
 /*
- * Kills the child and removes the folder. To be called by a handler of signals, which then ends the
- * process: it makes system calls alone. A child that was forked meanwhile must not call it.
+ * Kills the child and removes the folder. For a signal handler that then ends the process: it makes
+ * only system calls. A child that was forked meanwhile must not call it.
  */
 void ux_scratch_remove_all(void);
 

@@ -24,8 +24,8 @@ __attribute__((noinline, unused)) ux_must static bool ux_spill_vec_grow(struct u
 
 /*
  * UX_SPILL_VEC(points, struct point) declares a struct as UX_VEC() does (vec.h), with the field
- * `spill`: where the array is when it is large; NULL: in memory. It is set before the first
- * element. points_deinit(v) keeps it. There is no points_steal(), since the array is not malloc's.
+ * `spill`: where a large array is kept; NULL: in memory. It is set before the first element.
+ * points_deinit(v) keeps it. There is no points_steal(), since the array may not be malloc'ed.
  */
 #define UX_SPILL_VEC(name, T)                                                                 \
 	struct name {                                                                         \

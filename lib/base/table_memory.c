@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of large tables, of huge pages. */
+/* Memory for large tables, in huge pages. */
 #include "table_memory.h"
 
 #include <sys/mman.h>
 
 #define TABLE_PAGE ((size_t)2 << 20) /* a huge page */
 
-/* Small ones are malloc()'s, which AddressSanitizer watches, so with it all are. */
+/*
+ * Small tables come from malloc(), which AddressSanitizer watches; with the sanitizer all tables
+ * do.
+ */
 static bool table_is_mapped(size_t size)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -30,8 +33,8 @@ static uint8_t *table_mmap(size_t size)
 }
 
 /*
- * Maps more than needed, and gives back what is in front of the first huge page and behind the
- * last. Near a limit of memory the table has small pages.
+ * Maps more than needed, and gives back the parts before the first huge page and after the last
+ * one. Near a memory limit the table gets small pages.
  */
 static void *table_map(size_t size)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of tables that are read at random places. */
+/* Memory for tables that are read at random positions. */
 #ifndef UX_TABLE_MEMORY_H
 #define UX_TABLE_MEMORY_H
 
 #include "base.h"
 
 /*
- * A table of `size` zero bytes, size > 0. A large one has huge pages where the system has them:
- * with small ones nearly every access to such a table would miss the processor's table of pages as
- * well, and each 4 KiB would cost a page fault when they are used first. NULL: memory is short.
+ * Returns a table of `size` zero bytes, size > 0. A large table gets huge pages if the system has
+ * them: with small pages nearly every access to it would also miss the processor's TLB, and each 4
+ * KiB would cost a page fault at its first use. NULL: memory is short.
  */
 void *ux_table_alloc(size_t size);
 

@@ -48,7 +48,7 @@ void ux_base64url_encode(struct ux_bytes bytes, char *text)
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	uint32_t bits = 0;
-	unsigned n = 0; /* of the low bits, those that are not written yet */
+	unsigned n = 0; /* number of low bits that are not written yet */
 	for (size_t i = 0; i < bytes.size; i++) {
 		bits = bits << 8 | bytes.data[i];
 		for (n += 8; n >= 6; n -= 6)

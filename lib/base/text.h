@@ -6,8 +6,8 @@
 #include "bytes.h"
 
 /*
- * ASCII character classes. Unlike those of <ctype.h> they do not depend on the locale, and they
- * accept a char as well as a byte.
+ * ASCII character classes. Unlike <ctype.h> they do not depend on the locale, and they accept a
+ * char as well as a byte.
  */
 ux_inline bool ux_is_digit(int c)
 {
@@ -57,11 +57,11 @@ static inline bool ux_text_take_line(struct ux_bytes *text, struct ux_bytes *ret
 	return true;
 }
 
-/* Of each character that is a hexadecimal digit, its value plus 1; 0 for others. */
+/* For each character: its value plus 1 if it is a hexadecimal digit, else 0. */
 extern const uint8_t ux_hex_digits[256];
 
-/* The value of a hexadecimal digit of either case, or -1; without branches, which a processor
- * cannot foresee in addresses. */
+/* Returns the value of a hexadecimal digit of either case, or -1; without branches, which a
+ * processor cannot predict for addresses. */
 ux_inline int ux_hex_digit(char c)
 {
 	return ux_hex_digits[(unsigned char)c] - 1;
@@ -77,13 +77,13 @@ bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret
 /*
  * Decodes base64 of the standard or the URL-safe alphabet, with padding or without (RFC 4648,
  * sections 4 and 5), into at most 3/4 of the text's size. False for another character, a size that
- * no bytes have, and bits that are left over and not 0.
+ * no encoding has, and unused bits that are not 0.
  */
 bool ux_base64_decode(struct ux_bytes text, uint8_t *bytes, size_t *ret_n) ux_must;
 
 /*
  * Writes base64 of the URL-safe alphabet without padding (RFC 4648, section 5) and a NUL to text,
- * which has room for 4 characters for each 3 bytes that are begun, and the NUL.
+ * which has room for 4 characters for each started group of 3 bytes, and the NUL.
  */
 void ux_base64url_encode(struct ux_bytes bytes, char *text);
 
@@ -119,17 +119,17 @@ size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad) ux_must;
 #define UX_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /*
- * Takes the next character of the text, which is not empty. Of bytes that are not UTF-8 it takes
- * those that one U+FFFD replaces (see ux_utf8_size()), and returns that.
+ * Takes the next character of the text, which is not empty. If the bytes are not UTF-8, it takes
+ * the bytes that one U+FFFD replaces (see ux_utf8_size()), and returns U+FFFD.
  */
 struct ux_bytes ux_utf8_take(struct ux_bytes *text) ux_must;
 
-/* Behind a text that was cut because it is too long. */
+/* Appended to a text that was cut because it is too long. */
 #define UX_TEXT_CUT "...[cut]"
 
 /*
- * If the text has more than `most` bytes, shortens it at the beginning of a character, so that it
- * has at most `most` bytes with UX_TEXT_CUT behind it, and returns true.
+ * If the text has more than `max` bytes, shortens it at the beginning of a character, so that it
+ * has at most `max` bytes including UX_TEXT_CUT after it, and returns true.
  */
 bool ux_text_cut(struct ux_bytes *text, size_t max);
 

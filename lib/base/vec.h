@@ -27,7 +27,7 @@ __attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, s
 	return true;
 }
 
-/* What all arrays have, over name##_grow(v, n). */
+/* Functions that all arrays have, based on name##_grow(v, n). */
 #define UX_VEC_FUNCTIONS(name, T)                                                           \
 	__attribute__((unused)) static inline bool name##_reserve(struct name *v, size_t n) \
 	{                                                                                   \

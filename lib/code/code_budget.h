@@ -4,15 +4,15 @@
  *
  * Normal input causes work in proportion to its size. Hostile input can make a reader do the same
  * work thousands of times: functions that share one range, units that share one line table, calls
- * that all claim one address. So work is charged to budgets. What a budget refuses is left out of
- * the result and reported as damage.
+ * that all claim one address. So work is charged to budgets. Work that a budget refuses is left out
+ * of the result and reported as damage.
  *
- * What is left out depends on the input alone, at any number of threads. A budget therefore belongs
- * to a batch of units. A batch is cut by the units' sizes and read by one thread in order, and its
- * allowance grows with each unit that is read. (The first batch also has a fixed allowance, so that
- * small modules are never limited.) Only work that units of all batches can cause together has one
- * budget for the whole module: struct ux_order_budget counts it on all threads, and when the budget
- * is exceeded it decides in the order of the units.
+ * The choice of omitted work depends on the input alone, at any number of threads. A budget
+ * therefore belongs to a batch of units. A batch is cut by the units' sizes and read by one thread
+ * in order, and its allowance grows with each unit that is read. (The first batch also has a fixed
+ * allowance, so that small modules are never limited.) Only work that units of all batches can
+ * cause together has one budget for the whole module: struct ux_order_budget counts it on all
+ * threads, and when the budget is exceeded it decides in the order of the units.
  */
 #ifndef UX_CODE_BUDGET_H
 #define UX_CODE_BUDGET_H
@@ -45,8 +45,8 @@ ux_inline bool ux_budget_charge(struct ux_budget *budget, uint64_t n)
 }
 
 /*
- * As ux_budget_charge(), but when the work does not fit, what is left stays available for smaller
- * work.
+ * As ux_budget_charge(), but when the work does not fit, the rest of the budget stays available for
+ * smaller work.
  */
 ux_inline bool ux_budget_try(struct ux_budget *budget, uint64_t n)
 {
@@ -63,25 +63,24 @@ ux_inline void ux_budget_consume(struct ux_budget *budget, uint64_t n)
 }
 
 enum {
-	/* Work between two checks: some milliseconds where a unit of work is a byte that is read.
-	 */
+	/* Work between two checks: some milliseconds if a unit of work is a byte that is read. */
 	UX_WORK_CHECK = 4 << 20
 };
 
 /*
  * The work of one caller who may end it early: a budget, and a check that is called each time that
- * UX_WORK_CHECK units were charged. What is refused is not left out of the result: the whole call
+ * UX_WORK_CHECK units were charged. Refused work is not left out of the result: the whole call
  * fails. Not thread-safe.
  */
 struct ux_work {
 	struct ux_budget budget;
 	uint64_t unchecked;       /* charged since the last check */
-	bool (*go_on)(void *ctx); /* NULL: there is no check */
+	bool (*go_on)(void *ctx); /* NULL: no check */
 	void *ctx;
 	bool stopped; /* go_on() has returned false, and everything is refused */
 };
 
-/* Charges work before it is done; work may be NULL. False: it is refused. */
+/* Charges work before it is done; work may be NULL. False: the work is refused. */
 ux_inline bool ux_work_charge(struct ux_work *work, uint64_t n)
 {
 	if (!work)
@@ -96,9 +95,9 @@ ux_inline bool ux_work_charge(struct ux_work *work, uint64_t n)
 
 /*
  * A budget for work that units of all batches cause together. Costs are added up while units are
- * read, in any order. Only when they exceed the budget, the costs are replayed in order, to find
- * the first unit that is refused, and all units are read again without what is refused from there
- * on.
+ * read, in any order. Only if they exceed the budget, the costs are replayed in order to find the
+ * first unit that is refused, and all units are read again without the refused work of that unit
+ * and all later ones.
  */
 struct ux_order_budget {
 	uint64_t max;
@@ -122,7 +121,7 @@ bool ux_order_budget_exceeded(const struct ux_order_budget *budget);
 void ux_order_budget_replay(struct ux_order_budget *budget);
 /*
  * Charges the cost of the next unit in order, at `position`. False when it is the first unit that
- * is refused; all units behind it are refused too.
+ * is refused; all units after it are refused too.
  */
 bool ux_order_budget_replay_charge(struct ux_order_budget *budget, uint64_t position,
 				   uint64_t cost);

@@ -42,8 +42,8 @@ ux_inline enum ux_code ux_code_damage_tolerate(struct ux_code_damage *damage, en
 /* A request to read one unit. */
 struct ux_code_request {
 	uint32_t unit;   /* number of the unit, from 0 on */
-	uint32_t wave;   /* number of the call of next() that it came with */
-	unsigned worker; /* number of the thread, each of which has its own tables */
+	uint32_t wave;   /* number of the call of next() that returned it */
+	unsigned worker; /* number of the thread; each thread has its own tables */
 	bool first;      /* the first of its batch: no state of earlier units may be used */
 	bool no_rows; /* the budget of rows is exceeded: leave the rows out and count that as damage
 		       */
@@ -51,8 +51,8 @@ struct ux_code_request {
 	struct ux_code_damage *damage;
 
 	/*
-	 * Returns true for a function with one range of which only the name and the range are
-	 * needed, so that nothing else of it has to be read.
+	 * Returns true for a function with one range if only the name and the range are needed, so
+	 * that nothing else of it has to be read.
 	 */
 	bool (*skip)(void *ctx, const struct ux_range *range);
 	void *skip_ctx;
@@ -61,18 +61,18 @@ struct ux_code_request {
 /* The functions fail only when memory is short. Damage is counted in the request. */
 struct ux_code_reader {
 	void *ctx;
-	unsigned workers;  /* number of threads that it has tables for, which is the limit */
-	uint32_t n_units;  /* initial number of units; 0 if they come by next() */
+	unsigned workers;  /* number of threads that it has tables for: the most that may use it */
+	uint32_t n_units;  /* initial number of units; 0 if next() returns them */
 	bool ordered;      /* units depend on earlier ones: one thread reads them, in order */
 	bool duplicates;   /* several units may describe the same function */
 	uint64_t rows_max; /* budget of the whole module for decoding rows */
 
-	/* Estimates how much work a unit is, in bytes. */
+	/* Estimates the work of reading a unit, in bytes. */
 	uint64_t (*weigh)(void *ctx, uint32_t wave, uint32_t unit);
 
 	/*
 	 * Opens a unit. *ret_open stays false when the unit has nothing to read. *ret_cost is the
-	 * cost of decoding its rows; 0 when they were already decoded for the unit before.
+	 * cost of decoding its rows; 0 when they were already decoded for the previous unit.
 	 */
 	enum ux_code (*open)(void *ctx, const struct ux_code_request *request, bool *ret_open,
 			     uint64_t *ret_cost, struct ux_error *err);
@@ -82,13 +82,13 @@ struct ux_code_reader {
 			     struct ux_code_unit *ret, struct ux_error *err);
 
 	/*
-	 * For units that come in waves; NULL when all units are available at once. It adds a wave
-	 * while other threads read units from number n_read on; those below it are not read any
-	 * more. *ret_n is the number of its units, 0 at the end. Texts inside of `passing` are
-	 * valid only until their unit was read. One thread at a time.
+	 * For units that come in waves; NULL when all units are available at the start. It adds a
+	 * wave while other threads read units from number n_read on; units below n_read are not
+	 * read any more. *ret_n is the number of units in the wave, 0 at the end. Texts inside of
+	 * `passing` are valid only until their unit was read. One thread at a time.
 	 */
 	enum ux_code (*next)(void *ctx, uint32_t n_read, uint32_t *ret_n, struct ux_error *err);
-	/* Begins anew: the units are read once more. NULL: nothing has to be done for it. */
+	/* Starts again: the units are read a second time. NULL: nothing to do. */
 	void (*rewind)(void *ctx);
 	struct ux_bytes passing;
 };

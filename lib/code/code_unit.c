@@ -49,7 +49,7 @@ static bool path_is_empty(const char *s)
 	return !s || s[0] == '\0';
 }
 
-/* Appends part, with a "/" in front unless there is one. */
+/* Appends part, after a "/" unless `at` already ends with one. */
 static char *path_append(char *at, const char *begin, const char *part, size_t n)
 {
 	if (at > begin && at[-1] != '/')

@@ -67,8 +67,8 @@ struct ux_code_function {
 UX_VEC(ux_code_function_vec, struct ux_code_function);
 
 /*
- * The parts of a source file's path; each is NULL when there is none. The path begins with the
- * rightmost part that is absolute.
+ * The parts of a source file's path; a missing part is NULL. The path begins with the rightmost
+ * absolute part.
  */
 struct ux_code_path {
 	const char *comp_dir;
@@ -86,8 +86,8 @@ struct ux_code_file {
 UX_VEC(ux_code_file_vec, struct ux_code_file);
 
 /*
- * The last directory that was joined, and the parts it was made from: consecutive files mostly
- * share it. Zeroed is none.
+ * The last directory that was joined, and the parts it was made from: consecutive files usually
+ * have the same. Zeroed is none.
  */
 struct ux_code_last_dir {
 	struct ux_code_path from;
@@ -97,8 +97,8 @@ struct ux_code_last_dir {
 /*
  * Joins compilation directory, directory and name, and cuts the path at its last slash. The path
  * begins with the rightmost part that is absolute; nothing is normalized. A new text is made in
- * arena only where no part can be used as it is, and is charged to the budget. When the budget
- * refuses it, the directory part is used alone. False when memory is short.
+ * arena only if no part can be used unchanged; it is charged to the budget. When the budget refuses
+ * it, the directory part is used alone. False when memory is short.
  */
 bool ux_code_path_split(const struct ux_code_path *path, struct ux_arena *arena,
 			struct ux_budget *budget, struct ux_code_last_dir *last,
@@ -116,23 +116,23 @@ struct ux_code_lines {
 };
 
 /*
- * Returns the sequence with this `off` that contains pc, with all its rows, including those of
- * which `sequences` has the range as part of another sequence. This way each of several functions
- * that were folded into one knows its own lines. NULL when there is none.
+ * Returns the sequence with this `off` that contains pc, with all its rows, including rows of
+ * ranges that `sequences` assigns to another sequence. This way each of several functions that were
+ * folded into one gets its own lines. NULL when no sequence fits.
  */
 const struct ux_code_sequence *ux_code_lines_sequence(const struct ux_code_lines *lines,
 						      uint64_t off, uint64_t pc);
 
 /*
- * Returns the index of the first sequence that ends behind pc: it contains pc, or is the next one.
- * n_sequences when there is none.
+ * Returns the index of the first sequence that ends after pc: it contains pc, or is the next one.
+ * n_sequences when none does.
  */
 size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc);
 
 /*
  * Sets *ret to the path of a file of the unit, and *ret_column, which is 0, to the column. False
- * when the unit has no file with that number. Where columns are read, a number stands for a file
- * and a column in it: then no other part of an extraction has to know of columns.
+ * when the unit has no file with that number. When columns are read, a number stands for a file and
+ * a column in it, so that no other part of an extraction has to handle columns.
  */
 typedef bool ux_code_path_fn(const void *ctx, uint32_t file, struct ux_code_path *ret,
 			     uint16_t *ret_column);
@@ -155,7 +155,7 @@ struct ux_code_unit {
 	size_t n_ranges;
 	const char *const *names;
 	const uint32_t *own; /* For each name, the offset at which the function's own name begins,
-				behind its qualification. NULL: all begin at 0. */
+				after its qualification. NULL: all begin at 0. */
 	size_t n_names;
 	struct ux_code_lines lines;
 	uint64_t table; /* Identifies `lines`: units of one reader with the same number share them.
@@ -163,7 +163,7 @@ struct ux_code_unit {
 	ux_code_path_fn *path;
 	const void *path_ctx;
 	size_t n_files;      /* the highest number of a file */
-	uint64_t size;       /* bytes of input of the unit, which bound the work on it */
+	uint64_t size;       /* bytes of input of the unit; they bound the work on it */
 	const char *section; /* section and offset of the unit, for messages */
 	uint64_t off;
 	uint8_t note; /* private to the reader; stored with the results */

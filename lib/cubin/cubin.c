@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers and symbols of cubins. NVIDIA does not document them; docs/formats/cuda.md has what we
- * found. */
+/* Headers and symbols of cubins. NVIDIA does not document them; docs/formats/cuda.md describes what
+ * we found. */
 #include "cubin.h"
 
 #include "cursor.h"
@@ -30,7 +30,7 @@ uint32_t ux_cubin_sm(const struct ux_elf *cubin)
 {
 	struct ux_cur abi = header_cur(cubin->file, OFF_ABI_VERSION);
 	struct ux_cur flags = header_cur(cubin->file, OFF_FLAGS);
-	if (!cubin->is64) /* 32-bit cubins are of CUDA before 10 */
+	if (!cubin->is64) /* 32-bit cubins come from CUDA before 10 */
 		return 0;
 	uint32_t bits = ux_cur_u32(&flags);
 	return (ux_cur_u8(&abi) >= ABI_CUDA13 ? bits >> 8 : bits) & 0xff;

@@ -9,11 +9,14 @@
  * describes which addresses its code gets. */
 bool ux_cubin_is(struct ux_bytes file);
 
-/* The GPU that the cubin was compiled for: 80 for sm_80. 0 when the header does not have it. */
+/*
+ * Returns the GPU that the cubin was compiled for: 80 for sm_80. 0 when the header does not tell
+ * it.
+ */
 uint32_t ux_cubin_sm(const struct ux_elf *cubin);
 
-/* The name of the function whose code the section holds, which is what follows ".text.". NULL for
- * any other section. */
+/* Returns the name of the function in the section, which follows ".text." in the section's name.
+ * NULL for any other section. */
 const char *ux_cubin_section_name(const struct ux_elf_section *section);
 
 /*
@@ -25,8 +28,8 @@ const char *ux_cubin_symbol_name(const char *symbol, const struct ux_elf_section
 
 /*
  * The address of byte `off` of the function with this index in the symbol table, which is how
- * CUPTI's records (functionIndex, pcOffset) state an address. UX_ENOTFOUND: there is no such
- * function, or it is shorter than that.
+ * CUPTI's records (functionIndex, pcOffset) state an address. UX_ENOTFOUND: no such function, or it
+ * is shorter than that.
  */
 enum ux_code ux_cubin_pc(const struct ux_elf *cubin, uint32_t index, uint64_t off, uint64_t *ret,
 			 struct ux_error *err) ux_must;

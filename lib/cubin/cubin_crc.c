@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash by which CUPTI identifies a cubin. */
+/* The hash that CUPTI identifies a cubin by. */
 #include "cubin_crc.h"
 
 /* FNV-1a of 32 bits. */
@@ -11,8 +11,8 @@ static uint32_t add(uint32_t hash, uint8_t byte)
 	return (hash ^ byte) * FNV_PRIME;
 }
 
-/* How many bytes are hashed: twice the number of bits of n - 1, so 0 for one byte and 40 for a
- * megabyte. */
+/* Returns how many bytes are hashed: twice the number of bits of n - 1, so 0 for one byte and 40
+ * for a megabyte. */
 static unsigned samples(uint64_t n)
 {
 	return n > 1 ? 2 * (64 - (unsigned)__builtin_clzll(n - 1)) : 0;

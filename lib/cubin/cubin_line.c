@@ -2,12 +2,13 @@
 /*
  * Reads the line tables of cubins (DWARF 2, 6.2; DWARF 4, 6.2). ptxas -lineinfo adds the following,
  * which is not documented (docs/formats/cuda.md):
- *   behind the files    4 bytes: where in .debug_str the names of inlined functions begin
- *   extended 0x90       ULEB128 context, ULEB128 name: the rows that follow belong to the inlined
- *                       function with this name, whose offset counts from that beginning. It is
- *                       called at row number `context` of the same sequence; 0: the rows that
- * follow are not inlined extended 0x91       ULEB128 name of the function that contains the code.
- * It is skipped, since the symbol table has the name
+ *   after the files     4 bytes: where in .debug_str the names of inlined functions begin
+ *   extended 0x90       ULEB128 context, ULEB128 name: the following rows belong to the inlined
+ *                       function with this name; the name's offset counts from that beginning. It
+ *                       is called at row number `context` of the same sequence; 0: the following
+ *                       rows are not inlined
+ *   extended 0x91       ULEB128 name of the function that contains the code. It is skipped, since
+ *                       the symbol table contains the name
  */
 #include "cubin_line.h"
 
@@ -254,7 +255,7 @@ static enum ux_code read_line_table(struct ux_cur *c, bool is64, struct ux_cubin
 	return ux_cur_status(c, err);
 }
 
-/* Returns the content of the table at c, and moves c behind the table. */
+/* Returns the content of the table at c, and moves c after the table. */
 static struct ux_cur table_at(struct ux_cur *c, bool *ret_is64, uint64_t *ret_length)
 {
 	*ret_length = ux_cur_u32(c);

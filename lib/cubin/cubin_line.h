@@ -9,8 +9,8 @@
 #include "map.h"
 #include "vec.h"
 
-/* From pc on, the code is of this file and line. All rows are kept, in the order in which the line
- * program emits them, because `context` is a row number. */
+/* From pc on, the code comes from this file and line. All rows are kept in the order in which the
+ * line program emits them, because `context` is a row number. */
 struct ux_cubin_row {
 	uint64_t pc;
 	uint32_t file; /* number in the table's list of files, from 1 on; 0: none */
@@ -51,14 +51,14 @@ struct ux_cubin_lines {
 
 /*
  * Reads the line table at c, a cursor over .debug_line with its relocations applied. It replaces
- * what is in `lines`, and moves c behind the table. UX_ECORRUPT, UX_EUNSUPPORTED (a DWARF version
- * other than 2 to 4): the sequences that were complete before the damage are kept, and c is behind
- * the table, or at the end of the section when the table's length is damaged. UX_ELIMIT: the table
- * is larger than 256 MiB.
+ * the content of `lines`, and moves c after the table. UX_ECORRUPT, UX_EUNSUPPORTED (a DWARF
+ * version other than 2 to 4): the sequences that were complete before the damage are kept, and c is
+ * after the table, or at the end of the section when the table's length is damaged. UX_ELIMIT: the
+ * table is larger than 256 MiB.
  */
 enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 				 struct ux_error *err) ux_must;
-/* Moves c behind the table that begins there, or to the end of the section when its length is
+/* Moves c after the table that begins there, or to the end of the section when its length is
  * damaged. */
 void ux_cubin_lines_skip(struct ux_cur *c);
 void ux_cubin_lines_deinit(struct ux_cubin_lines *lines);
@@ -123,9 +123,9 @@ struct ux_cubin_calls {
 	struct ux_cubin_call_range_vec ranges;
 	struct ux_cubin_call_map map;
 	struct ux_cubin_known_vec known; /* indexed by the row's number in the table */
-	uint32_t root;                   /* of the current function */
-	struct ux_budget steps;          /* ancestors that are visited to add ranges */
-	struct ux_budget room;           /* ranges that are allocated */
+	uint32_t root;                   /* root of the current function's tree */
+	struct ux_budget steps;          /* budget of ancestors that are visited to add ranges */
+	struct ux_budget room;           /* budget of ranges that are allocated */
 };
 
 /*

@@ -2,9 +2,9 @@
 /*
  * Reads fat binaries.
  *
- * The format is not documented. The layout is what nvcc and fatbinary of CUDA 12 and 13 write
- * (docs/formats/cuda.md), and is always little-endian:
- *   container   magic (4), version (2), size of this header (2), size of what follows (8)
+ * The format is not documented. This is the layout that nvcc and fatbinary of CUDA 12 and 13 write
+ * (docs/formats/cuda.md); it is always little-endian:
+ *   container   magic (4), version (2), size of this header (2), size of the entries (8)
  *   entry       kind (2), 0x0101 (2), size of this header (4), size of the payload with its padding
  *               (8), packed size or 0 (4), offset of options or 0 (4), minor (2), major (2), arch
  *               (4), offset and size of the name (4, 4), flags (8), 0 (8), unpacked size or 0 (8);
@@ -47,7 +47,7 @@ void ux_fatbin_open(struct ux_fatbin *walk, struct ux_bytes bytes, const char *s
 	*walk = (struct ux_fatbin){.bytes = bytes, .section = section};
 }
 
-/* Moves to the first entry of the next container. UX_ENOTFOUND: there are no more containers. */
+/* Moves to the first entry of the next container. UX_ENOTFOUND: no more containers. */
 static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 {
 	uint64_t at = (walk->next + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
@@ -79,7 +79,7 @@ static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Reads the entry whose header begins at c. c ends where the container ends. */
+/* Reads the entry with its header at c. c ends where the container ends. */
 static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, struct ux_error *err)
 {
 	struct ux_cur body = *c;

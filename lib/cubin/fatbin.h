@@ -7,7 +7,7 @@
 #include "error.h"
 #include "vec.h"
 
-/* What an entry holds. Unknown values are kept unchanged. */
+/* The kind of an entry. Unknown values are kept unchanged. */
 enum ux_fatbin_kind {
 	UX_FATBIN_PTX = 1,    /* text that the driver compiles when the program runs */
 	UX_FATBIN_CUBIN = 2,  /* code for one GPU: an ELF file */
@@ -41,7 +41,7 @@ struct ux_fatbin {
 	const char *section; /* for error messages; must outlive the iterator */
 	uint64_t next; /* where the next entry of the current container, or the next container, is
 			  searched for */
-	uint64_t end;  /* end of the current container; 0: there is none */
+	uint64_t end;  /* end of the current container; 0: none */
 };
 
 /* Returns true when the file begins with a container. */
@@ -52,9 +52,9 @@ bool ux_fatbin_is(struct ux_bytes file);
 void ux_fatbin_open(struct ux_fatbin *walk, struct ux_bytes bytes, const char *section);
 
 /*
- * Reads the next entry, and goes on to the next container where one ends. UX_ENOTFOUND, with err
- * unchanged: there are no more entries. UX_ECORRUPT: the rest of a container is damaged; the next
- * call continues behind it.
+ * Reads the next entry, and goes on to the next container at the end of one. UX_ENOTFOUND, with err
+ * unchanged: no more entries. UX_ECORRUPT: the rest of a container is damaged; the next call
+ * continues after it.
  */
 enum ux_code ux_fatbin_next(struct ux_fatbin *walk, struct ux_fatbin_entry *ret,
 			    struct ux_error *err) ux_must;

@@ -14,8 +14,8 @@ enum ux_code ux_cubin_ids(struct ux_bytes cubin, struct ux_id_set *ret, struct u
  * Sets *ret to the index in list->entries of the one cubin that `text` selects. text is a number
  * from 1 on, in the order of the list; "sm_90", when exactly one cubin is for that GPU; an ID of
  * the cubin (file:..., cubin-crc:...); or NULL, when there is exactly one cubin. Entries that
- * contain no code are not considered for "sm_90" and NULL. UX_ENOTFOUND: there is no such cubin, or
- * the number is that of PTX. UX_ECONFLICT: several cubins match. The messages list what there is.
+ * contain no code are not considered for "sm_90" and NULL. UX_ENOTFOUND: no such cubin, or the
+ * number is of PTX. UX_ECONFLICT: several cubins match. The messages list the available ones.
  * UX_EINVAL: text is a malformed ID.
  */
 enum ux_code ux_fatbin_choose(const struct ux_fatbin_list *list, const char *text, size_t *ret,

@@ -25,10 +25,10 @@ struct ux_fatbin_content {
 
 /*
  * Sets *ret to the entry's content: a slice of the payload when it is stored, else decompressed
- * memory, which ux_fatbin_content_free() releases. Large content is in a file of the spill; NULL:
- * all is in memory. UX_ECORRUPT: the payload is damaged, or does not decompress to the size that
- * the entry states. UX_ELIMIT: that size is over the bounds above.
- * UX_EUNSUPPORTED: the flags name two compressions at once, or the content is obscured.
+ * memory, which ux_fatbin_content_free() releases. Large content is in a file of the spill; spill
+ * NULL: all is in memory. UX_ECORRUPT: the payload is damaged, or does not decompress to the size
+ * that the entry states. UX_ELIMIT: that size exceeds the bounds above. UX_EUNSUPPORTED: the flags
+ * name two compressions, or the content is obscured.
  */
 enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_spill *spill,
 			      struct ux_fatbin_content *ret, struct ux_error *err) ux_must;

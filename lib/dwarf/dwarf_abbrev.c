@@ -21,20 +21,20 @@ struct abbrev_parser {
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
 	struct ux_dwarf_abbrev_buffers *buffers;
-	struct ux_dwarf_known *known; /* NULL: each declaration is translated */
+	struct ux_dwarf_known *known; /* NULL: translate each declaration */
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
-	bool columns;                 /* of inlined calls are read */
+	bool columns;                 /* read the columns of inlined calls */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
-	/* The bytes of the entry from behind its code on, so far, without the content of a text and
-	 * of blocks. The offsets below are among them, plus 1; 0: none. */
+	/* Bytes of the entry so far, counted from after its code, without the content of a text and
+	 * of blocks. The offsets below count in the same way, plus 1; 0: none. */
 	uint32_t bytes;
-	uint32_t text;    /* of its one text */
-	uint32_t block;   /* of the length of its first block */
-	uint32_t second;  /* of the length of its second block */
-	uint32_t sibling; /* of DW_AT_sibling, a 4-byte offset in the unit */
-	bool loose;      /* its size is variable, and not only because of one text and two blocks */
-	bool plain_call; /* it may have a layout of a call: `call`, whose offsets are as above */
+	uint32_t text;    /* offset of its one text */
+	uint32_t block;   /* offset of the length of its first block */
+	uint32_t second;  /* offset of the length of its second block */
+	uint32_t sibling; /* offset of DW_AT_sibling, a 4-byte offset in the unit */
+	bool loose;       /* its size varies by more than one text and two blocks */
+	bool plain_call;  /* the call may have a layout: `call`, with offsets that count as above */
 	struct ux_dwarf_call_layout call;
 	bool no_memory;
 };
@@ -141,7 +141,7 @@ static void abbrev_add_fixed(struct abbrev_parser *p, enum ux_dwarf_slot slot, u
 	if (slot == UX_SLOT_SIBLING && form == DW_FORM_ref4 && p->block == 0)
 		p->sibling = 1 + p->bytes;
 	else if (slot == UX_SLOT_SIBLING)
-		p->loose = true; /* no producer uses this form here: the program reads it */
+		p->loose = true; /* producers do not use this form here: the program reads it */
 	p->bytes += size;
 	if (size > 0 && size <= sizeof(uint64_t)) {
 		abbrev_put_load(p, slot, size, (uint32_t)form);
@@ -164,8 +164,8 @@ static uint64_t abbrev_mask(uint32_t size)
 }
 
 /*
- * Puts an attribute of an inlined call into its layout. Attributes that are not read from a layout,
- * and forms that are rare, leave the call to its program.
+ * Puts an attribute of an inlined call into its layout. A call with attributes that are not read
+ * from a layout, or with rare forms, is left to its program.
  */
 static void abbrev_lay_out_call(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form,
 				uint32_t size)
@@ -197,7 +197,7 @@ static void abbrev_lay_out_call(struct abbrev_parser *p, enum ux_dwarf_slot slot
 	}
 }
 
-/* The same for an attribute whose value is in the abbreviation. */
+/* The same for an attribute with its value in the abbreviation. */
 static void abbrev_lay_out_const(struct abbrev_parser *p, enum ux_dwarf_slot slot, int64_t value)
 {
 	if (slot == UX_SLOT_CALL_FILE && value >= 0 && value <= UINT32_MAX)
@@ -259,8 +259,8 @@ static uint16_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 }
 
 /*
- * Appends the layout of an inlined call, and returns its number; 0 when it has none. `code` is the
- * size of its code.
+ * Appends the layout of an inlined call, and returns its number; 0 if the call has none. `code` is
+ * the size of its code.
  */
 static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
 {
@@ -270,7 +270,7 @@ static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
 	    calls->size == UX_DWARF_CALLS_MAX || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
 		return 0;
 	if (call.ranges > 0 || call.high == 0)
-		call.low = 0; /* ranges go first, and low_pc alone is no range */
+		call.low = 0; /* ranges have priority, and low_pc alone is not a range */
 	call.origin = (uint8_t)(call.origin - 1 + code);
 	uint8_t *const offs[] = {&call.ranges, &call.low, &call.high, &call.file, &call.line};
 	for (size_t i = 0; i < ux_countof(offs); i++)
@@ -340,7 +340,7 @@ ux_inline void abbrev_append(struct abbrev_parser *p, const struct ux_dwarf_abbr
 		p->no_memory = true;
 }
 
-/* Reads a declaration that was translated before, whose size is that of the key. */
+/* Reads a declaration that was translated before; the key has its size. */
 static void abbrev_use_known(struct abbrev_parser *p, uint64_t code, struct ux_dwarf_known_key key,
 			     const struct ux_dwarf_known_abbrev *known)
 {
@@ -375,7 +375,7 @@ static void abbrev_keep(struct abbrev_parser *p, const struct ux_dwarf_step *ste
 		p->no_memory = true;
 }
 
-/* Translates a declaration, whose code was read. */
+/* Translates a declaration after its code was read. */
 static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 {
 	uint64_t tag = ux_cur_uleb(&p->cur);
@@ -406,12 +406,13 @@ static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 }
 
 /*
- * A declaration that is probably ahead. Those that were translated before are in no cache's order,
- * so that several are fetched at once.
+ * A declaration that probably comes next. Declarations translated before are scattered in memory,
+ * so several are fetched at the same time.
  */
 struct abbrev_ahead {
 	struct ux_dwarf_known_key key;
-	const struct ux_dwarf_known_abbrev *known; /* with the hash of the key; NULL: none yet */
+	const struct ux_dwarf_known_abbrev
+		*known; /* found by the hash of the key; NULL: not translated yet */
 };
 
 enum {
@@ -450,7 +451,7 @@ static unsigned abbrev_look_ahead(const struct abbrev_parser *p, struct abbrev_a
 	return n;
 }
 
-/* Parses a declaration; `ahead` is what was known of it, or NULL. */
+/* Parses a declaration; `ahead` is its earlier translation, or NULL. */
 static void abbrev_parse(struct abbrev_parser *p, uint64_t code, const struct abbrev_ahead *ahead)
 {
 	struct ux_dwarf_known_key key = {0};
@@ -523,7 +524,7 @@ static bool abbrevs_are_dense(const struct ux_dwarf_abbrev_vec *list)
 	return dense;
 }
 
-/* Makes the buffers ready for a table; what their `known` has been translated to is kept. */
+/* Makes the buffers ready for a table; keeps the translations in their `known`. */
 static bool abbrev_buffers_begin(struct ux_dwarf_abbrev_buffers *buffers,
 				 struct ux_dwarf_layout layout, bool columns)
 {

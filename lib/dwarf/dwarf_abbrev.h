@@ -36,14 +36,14 @@ struct ux_dwarf_abbrev {
 
 enum {
 	UX_DWARF_STEPS_MAX = 1 << 14, /* all codes of one and two bytes, including 0 */
-	UX_DWARF_STEPS_MIN = 0x80,    /* all codes of one byte: those without an entry are loose */
+	UX_DWARF_STEPS_MIN = 0x80,    /* all codes of one byte; codes without an entry are loose */
 	UX_DWARF_STEP_MAX = 250,      /* most bytes of a DIE that a step skips, without its text
 					  and its block */
 	UX_DWARF_STEP_TEXT = 8,       /* bytes that are searched for the end of a step's text */
 	UX_DWARF_CALLS_MAX = 255,     /* layouts of calls in one table */
 };
 
-/* Flags of a step: what is known of the DIE besides its size. */
+/* Flags of a step: facts about the DIE besides its size. */
 enum {
 	UX_STEP_LOOSE = 1 << 0,    /* its size cannot be computed from the step */
 	UX_STEP_CODE = 1 << 1,     /* a function with code */
@@ -53,7 +53,7 @@ enum {
 	UX_STEP_BLOCK = 1 << 5,    /* it has one block */
 	UX_STEP_SIBLING = 1 << 6,  /* it has children and DW_AT_sibling */
 	UX_STEP_USELESS = 1 << 7, /* as UX_STEP_SIBLING, and neither it nor its children are code */
-	UX_STEP_TEXT = 1 << 8,    /* it has one text, in front of its block and DW_AT_sibling */
+	UX_STEP_TEXT = 1 << 8,    /* it has one text, before its block and DW_AT_sibling */
 	UX_STEP_CALL = 1 << 9,    /* an inlined call */
 	UX_STEP_SECOND = 1 << 10, /* it has a second block, and no DW_AT_sibling */
 };
@@ -77,9 +77,9 @@ struct ux_dwarf_step {
 static_assert(sizeof(struct ux_dwarf_step) == 8, "found by a shift");
 
 /*
- * Where an inlined call of fixed size has what is read of it, so that it is read without a program.
- * Offsets count from the code on. Each number is the eight bytes at its offset under a mask, as
- * little-endian machines load them; the mask of an attribute that is absent is 0.
+ * Where the needed attributes of an inlined call of fixed size are, so that it is read without a
+ * program. Offsets count from the code on. Each number is the eight bytes at its offset under a
+ * mask, as little-endian machines load them; the mask of an attribute that is absent is 0.
  */
 struct ux_dwarf_call_layout {
 	uint64_t origin_mask;
@@ -87,11 +87,11 @@ struct ux_dwarf_call_layout {
 	uint64_t high_mask;
 	uint32_t file_mask, line_mask;
 	uint32_t file_const, line_const; /* for DW_FORM_implicit_const; else 0 */
-	uint8_t origin;                  /* of the reference to the function that is inlined */
-	bool origin_in_unit;             /* it counts from the start of the unit */
-	uint8_t ranges;                  /* of the range list's offset; 0: it has none */
-	uint8_t low;                     /* of low_pc; 0: it has no low_pc and high_pc */
-	uint8_t high;                    /* of high_pc, a length */
+	uint8_t origin;      /* offset of the reference to the function that is inlined */
+	bool origin_in_unit; /* the reference counts from the start of the unit */
+	uint8_t ranges;      /* offset of the range list's offset; 0: none */
+	uint8_t low;         /* offset of low_pc; 0: no low_pc and high_pc */
+	uint8_t high;        /* offset of high_pc, a length */
 	uint8_t file, line;
 };
 
@@ -131,13 +131,13 @@ UX_VEC(ux_dwarf_call_layout_vec, struct ux_dwarf_call_layout);
 
 struct ux_dwarf_known;
 
-/* Buffers into which one table after the other is parsed. Zeroed is ready. */
+/* Buffers for parsing one table after the other. Zeroed is ready. */
 struct ux_dwarf_abbrev_buffers {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
 	struct ux_dwarf_step_vec steps;
 	struct ux_dwarf_call_layout_vec calls;
-	struct ux_dwarf_known *known; /* declarations of the tables before; malloc'ed, or NULL */
+	struct ux_dwarf_known *known; /* declarations of earlier tables; malloc'ed, or NULL */
 };
 
 /*
@@ -163,7 +163,9 @@ ux_inline const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_find(const struct ux_dw
 	return ux_dwarf_abbrevs_search(table, code);
 }
 
-/* True for namespaces, modules and types, whose names qualify those of the functions in them. */
+/*
+ * True for namespaces, modules and types: their names qualify the names of the functions in them.
+ */
 ux_inline bool ux_dwarf_tag_names(uint64_t tag)
 {
 	switch (tag) {
@@ -191,7 +193,8 @@ struct ux_dwarf_parsed_table;
 struct ux_dwarf_cached_table {
 	struct ux_dwarf_table bounds;
 	uint32_t users; /* number of units that use it */
-	/* NULL: not parsed yet. Written once; release and acquire publish what it points to. */
+	/* NULL: not parsed yet. Written once; release and acquire publish the table that it points
+	 * to. */
 	_Atomic(struct ux_dwarf_parsed_table *) parsed;
 };
 
@@ -202,7 +205,7 @@ struct ux_dwarf_abbrev_cache {
 };
 
 /*
- * Creates a cache for the given tables, which are in any order, may repeat, and whose `end` is not
+ * Creates a cache for the given tables, which are in any order and may repeat; their `end` is not
  * set yet. ret_index[i] is the number of tables[i] in the cache. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sections,
@@ -224,7 +227,7 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 
 /*
  * True when no DIE can refer to another unit: directly (DW_FORM_ref_addr), a type unit
- * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. That holds
+ * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. This holds
  * for what compilers write, but not after link-time optimization or dwz. Only .debug_abbrev is
  * read, all of it; a damaged one is false. Any thread.
  */
@@ -252,24 +255,24 @@ enum {
 	UX_DWARF_KNOWN_WORDS_MAX = 1 << 20, /* words of programs, before all are dropped */
 };
 
-/* A declaration behind its code, of which a step needs the size. */
+/* A declaration after its code. Its step depends on the code's size. */
 struct ux_dwarf_known_key {
-	struct ux_bytes bytes; /* none: it is not looked for */
-	uint64_t hash;         /* of both others */
+	struct ux_bytes bytes; /* empty: do not search for it */
+	uint64_t hash;         /* hash of `bytes` and `wide` */
 	bool wide;             /* the code has two bytes */
 };
 
 /*
- * What a declaration was translated to. Code and `attrs` of the entry differ from table to table,
- * and so does the number of the layout. The struct is small, since thousands of them are looked at
- * in an order that no cache foresees.
+ * The translation of a declaration. Code and `attrs` of the entry differ from table to table, and
+ * so does the number of the layout. The struct is small, since thousands of them are read in an
+ * order that defeats caches.
  */
 struct ux_dwarf_known_abbrev {
 	struct ux_dwarf_abbrev entry;
 	struct ux_dwarf_step step;
 	uint32_t call; /* number of its layout of a call, from 1 on; 0: it has none */
-	uint8_t size;  /* of the key, */
-	bool wide;     /* which has this */
+	uint8_t size;  /* size of the key's bytes */
+	bool wide;     /* the key's `wide` */
 	uint8_t bytes[];
 };
 
@@ -299,20 +302,20 @@ UX_MAP(ux_dwarf_known_map, uint64_t, const struct ux_dwarf_known_abbrev *, UX_DW
  * that these belong to. */
 struct ux_dwarf_known {
 	struct ux_dwarf_known_map map;
-	struct ux_arena arena; /* has the abbreviations */
+	struct ux_arena arena; /* memory of the translations */
 	struct ux_dwarf_call_layout_vec calls;
-	struct ux_dwarf_layout layout; /* they were translated for it, */
-	bool columns;                  /* and for this selection of attributes */
+	struct ux_dwarf_layout layout; /* layout for which they were translated */
+	bool columns;                  /* whether they were translated with columns */
 };
 
 /*
- * Begins a table: drops what was translated for another layout or selection, and everything once
- * the programs have more than UX_DWARF_KNOWN_WORDS_MAX words. True when it did.
+ * Begins a table: drops the translations for another layout or selection, and all translations once
+ * the programs have more than UX_DWARF_KNOWN_WORDS_MAX words. True when it dropped them.
  */
 bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
 			  size_t words);
 
-/* Returns what a declaration with this hash was translated to, or NULL. */
+/* Returns the translation of a declaration with this hash, or NULL. */
 ux_inline const struct ux_dwarf_known_abbrev *ux_dwarf_known_find(
 	const struct ux_dwarf_known *known, uint64_t hash)
 {
@@ -330,10 +333,10 @@ bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key 
 void ux_dwarf_known_deinit(struct ux_dwarf_known *known);
 
 /*
- * Returns how many bytes the declaration at c seems to have: up to the first two zero bytes behind
+ * Returns how many bytes the declaration at c seems to have: up to the first two zero bytes after
  * its tag and its flag of children; 0 when it is long, or near the end of the table. In rare lists
- * two zero bytes stand in front of the end. What is in front of them is no whole declaration, so
- * that no kept one has the same bytes.
+ * two zero bytes precede the end. The bytes before them are not a whole declaration, so no kept
+ * declaration equals them.
  */
 ux_inline size_t ux_dwarf_known_size(const struct ux_cur *c)
 {

@@ -48,7 +48,7 @@ static size_t abbrev_cache_unite(const struct table_use *uses, size_t n,
 	return count;
 }
 
-/* Each table ends where the next one at another offset begins, the last at `end`. */
+/* Each table ends where the next one at another offset begins, the last one at `end`. */
 static void abbrev_cache_set_ends(struct ux_dwarf_cached_table *tables, size_t count, uint64_t end)
 {
 	uint64_t next = end;
@@ -106,8 +106,8 @@ struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbr
 }
 
 /*
- * Parses a table and publishes the result. When two threads do so at once, the first result is
- * used.
+ * Parses a table and publishes the result. When two threads do so at the same time, the first
+ * result is used.
  */
 static enum ux_code cached_table_parse(struct ux_dwarf_cached_table *table,
 				       const struct ux_dwarf_sections *sections,

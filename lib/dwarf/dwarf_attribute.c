@@ -5,8 +5,8 @@
 #include "dwarf_defs.h"
 
 /*
- * Classes whose sizes depend on the layout, numbered behind those of 0 to 16 bytes. The class of n
- * bytes is n + 1, since 0 is a form of variable size or no form.
+ * Classes whose sizes depend on the layout, numbered after the classes of 0 to 16 bytes. The class
+ * of n bytes is n + 1, since 0 is a form of variable size or an unknown form.
  */
 enum {
 	BY_ADDR = 18,
@@ -142,7 +142,7 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag)
 
 #define SLOT(attr, slot) [attr] = (slot) + 1
 
-/* What is read of functions and inlined calls. */
+/* The attributes of functions and inlined calls that are read. */
 #define CODE_SLOTS                                                                               \
 	SLOT(DW_AT_name, UX_SLOT_NAME), SLOT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),          \
 		SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC), SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),        \

@@ -6,7 +6,7 @@
 #include "base.h"
 #include "dwarf_defs.h"
 
-/* What the size of a form depends on, besides the form itself. */
+/* The sizes on which the size of a form depends, besides the form itself. */
 struct ux_dwarf_layout {
 	uint8_t addr_size;     /* 1 to 8 */
 	uint8_t offset_size;   /* 4, or 8 in the 64-bit format */
@@ -32,7 +32,7 @@ enum ux_dwarf_op {
 };
 
 enum {
-	UX_DWARF_FORMS = 0x2d, /* forms from 0 on, without those of vendors */
+	UX_DWARF_FORMS = 0x2d, /* number of forms from 0 on, without vendors' forms */
 	UX_DWARF_FORM_CLASSES = 21,
 };
 
@@ -49,7 +49,7 @@ struct ux_dwarf_form_sizes ux_dwarf_form_sizes(struct ux_dwarf_layout layout);
 /* Returns the size of a form when it is fixed under this layout, else -1. */
 int ux_dwarf_form_size(uint64_t form, struct ux_dwarf_layout layout);
 
-/* Returns the opcode that skips a form of variable size; UX_OP_END when there is no such form. */
+/* Returns the opcode that skips a form of variable size; UX_OP_END when the form is unknown. */
 enum ux_dwarf_op ux_dwarf_form_op(uint64_t form);
 
 /* The attributes that are read, by slot. */
@@ -83,7 +83,7 @@ enum ux_dwarf_slot {
 	UX_SLOT_COUNT
 };
 
-/* What the walk does with a DIE of this tag. */
+/* How the walk treats a DIE of this tag. */
 enum ux_dwarf_kind {
 	UX_KIND_PLAIN,    /* functions may be inside: step over it, go on with its children */
 	UX_KIND_CLASS,    /* functions may be inside in some languages */
@@ -113,10 +113,10 @@ enum {
 /* For each selection, the slot of an attribute plus 1; 0 when it is not read. */
 extern const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS];
 
-/* The slot of any other attribute; UX_SLOT_COUNT when it is not read. */
+/* Returns the slot of any other attribute; UX_SLOT_COUNT when it is not read. */
 enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, uint64_t attr);
 
-/* The slot of an attribute; UX_SLOT_COUNT when it is not read. */
+/* Returns the slot of an attribute; UX_SLOT_COUNT when it is not read. */
 ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_selection selection, uint64_t attr)
 {
 	if (ux_unlikely(attr >= UX_DWARF_ATTRS))

@@ -3,7 +3,7 @@
 #include "dwarf_cfi.h"
 
 enum {
-	/* The two upper bits of an instruction select these, the lower six are an operand. */
+	/* The two upper bits of an instruction select these; the lower six are an operand. */
 	CFA_ADVANCE_LOC = 1,
 	CFA_OFFSET_SHORT = 2,
 	CFA_RESTORE_SHORT = 3,
@@ -31,7 +31,7 @@ enum {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
-	CFA_NEGATE_RA_STATE = 0x2d, /* of arm64; of SPARC a register window */
+	CFA_NEGATE_RA_STATE = 0x2d, /* on arm64; on SPARC it saves a register window */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET = 0x2f,
 };
@@ -41,12 +41,13 @@ struct cfi_machine {
 	const struct ux_dwarf_frames *frames;
 	const struct ux_dwarf_cie *cie;
 	struct ux_cfi_row *row;
-	const struct ux_cfi_row *initial; /* as the CIE leaves it; NULL while that is executed */
+	const struct ux_cfi_row
+		*initial; /* the row after the CIE's instructions; NULL while they are executed */
 	struct ux_cfi_row remembered[UX_CFI_REMEMBERED_MAX];
 	size_t n_remembered;
 	size_t steps;
-	uint64_t pc;    /* of the row */
-	uint64_t until; /* the pc that is searched */
+	uint64_t pc;    /* pc of the row */
+	uint64_t until; /* the searched pc */
 };
 
 static void cfi_set(struct cfi_machine *m, uint64_t column, enum ux_cfi_how how, int64_t value)
@@ -55,7 +56,7 @@ static void cfi_set(struct cfi_machine *m, uint64_t column, enum ux_cfi_how how,
 		m->row->rules[column] = (struct ux_cfi_rule){.how = (uint8_t)how, .value = value};
 }
 
-/* The product with the alignment, with the wrap-around of a machine. */
+/* Multiplies by the data alignment; wraps around as a machine does. */
 static int64_t cfi_factored(const struct cfi_machine *m, uint64_t v)
 {
 	return (int64_t)(v * (uint64_t)m->cie->data_align);
@@ -98,7 +99,7 @@ static void cfi_recall(struct cfi_machine *m, struct ux_cur *c)
 
 static void cfi_advance(struct cfi_machine *m, uint64_t delta)
 {
-	/* A pc that wraps around is behind all others. */
+	/* A pc that wraps around is after all others. */
 	uint64_t bytes = 0;
 	if (__builtin_mul_overflow(delta, m->cie->code_align, &bytes) ||
 	    __builtin_add_overflow(m->pc, bytes, &m->pc))
@@ -235,7 +236,7 @@ static bool cfi_execute_other(struct cfi_machine *m, struct ux_cur *c, uint8_t c
 		m->row->signed_ra = !m->row->signed_ra;
 		return true;
 	case CFA_GNU_ARGS_SIZE:
-		(void)ux_cur_uleb(c); /* what a landing pad pops: not a part of unwinding */
+		(void)ux_cur_uleb(c); /* bytes that a landing pad pops: not a part of unwinding */
 		return true;
 	default:
 		return false;
@@ -262,7 +263,7 @@ static bool cfi_execute(struct cfi_machine *m, struct ux_cur *c)
 	}
 }
 
-/* Executes instructions until their pc is behind the one that is searched. */
+/* Executes instructions until their pc exceeds the searched one. */
 static enum ux_code cfi_run(struct cfi_machine *m, struct ux_bytes instructions,
 			    struct ux_error *err)
 {
@@ -282,7 +283,7 @@ static enum ux_code cfi_run(struct cfi_machine *m, struct ux_bytes instructions,
 			return ux_error_at(err, UX_EUNSUPPORTED, c.section, ux_cur_off(&before),
 					   "unknown instruction 0x%02x", *before.pos);
 		if (m->pc > m->until)
-			break; /* what follows is of later pcs */
+			break; /* the instructions that follow apply to later pcs */
 	}
 	return ux_cur_status(&c, err);
 }
@@ -297,7 +298,7 @@ enum ux_code ux_dwarf_cfi_row(const struct ux_dwarf_frames *frames, const struct
 	m.initial = NULL;
 	m.n_remembered = 0;
 	m.steps = 0;
-	m.pc = 0; /* a CIE does not move */
+	m.pc = 0; /* a CIE does not advance the pc */
 	m.until = UINT64_MAX;
 	memset(ret, 0, sizeof(*ret));
 	ret->ra = (uint32_t)ux_min(fde->cie->ra, (uint64_t)UX_CFI_REGISTERS);

@@ -12,14 +12,14 @@ enum {
 	UX_CFI_REGISTERS = 33,       /* columns: x86-64 has 17, arm64 32 that matter */
 	UX_CFI_STEPS_MAX = 1 << 16,  /* instructions that are executed for one row */
 	UX_CFI_REMEMBERED_MAX = 16,  /* rows that are remembered at a time */
-	UX_CFI_VALUES_MAX = 64,      /* on the stack of an expression */
-	UX_CFI_OPERATIONS_MAX = 256, /* of an expression, counted as they are executed */
+	UX_CFI_VALUES_MAX = 64,      /* values on the stack of an expression */
+	UX_CFI_OPERATIONS_MAX = 256, /* operations of an expression, counted as they are executed */
 };
 
 /* How the caller's value of a register is found. */
 enum ux_cfi_how {
-	UX_CFI_UNSPECIFIED,    /* the table does not say: by the ABI */
-	UX_CFI_UNDEFINED,      /* it is lost; of the return address: the stack ends here */
+	UX_CFI_UNSPECIFIED,    /* the table does not tell: the ABI decides */
+	UX_CFI_UNDEFINED,      /* it is lost; for the return address: the stack ends here */
 	UX_CFI_SAME,           /* it is still in the register */
 	UX_CFI_OFFSET,         /* in memory at the CFA plus `value` */
 	UX_CFI_VAL_OFFSET,     /* the CFA plus `value` */
@@ -29,8 +29,8 @@ enum ux_cfi_how {
 };
 
 struct ux_cfi_rule {
-	int64_t value; /* of an expression: offset of its bytes in the section */
-	uint32_t size; /* of an expression: bytes */
+	int64_t value; /* for an expression: offset of its bytes in the section */
+	uint32_t size; /* for an expression: its size in bytes */
 	uint8_t how;   /* enum ux_cfi_how */
 };
 
@@ -51,10 +51,10 @@ struct ux_cfi_row {
 enum ux_code ux_dwarf_cfi_row(const struct ux_dwarf_frames *frames, const struct ux_dwarf_fde *fde,
 			      uint64_t pc, struct ux_cfi_row *ret, struct ux_error *err) ux_must;
 
-/* Reads `size` bytes (1 to 8) of the memory of what is unwound. False: they are not known. */
+/* Reads `size` bytes (1 to 8) of the unwound program's memory. False: they are unknown. */
 typedef bool ux_cfi_memory_fn(void *ctx, uint64_t address, unsigned size, uint64_t *ret);
 
-/* What an expression refers to. */
+/* The registers and memory that an expression reads. */
 struct ux_cfi_context {
 	const uint64_t *registers; /* UX_CFI_REGISTERS of them */
 	uint64_t known;            /* bit n: register n has a value */
@@ -65,7 +65,7 @@ struct ux_cfi_context {
 /*
  * Computes an expression at an offset of the section. `initial`, if it is not NULL, is on the stack
  * at the start (DWARF 5, 2.5; 6.4.2.3). UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT; UX_ENOTFOUND: it
- * refers to a register or memory that is not known.
+ * reads an unknown register or unknown memory.
  */
 enum ux_code ux_dwarf_cfi_expression(const struct ux_dwarf_frames *frames,
 				     const struct ux_cfi_rule *rule,

@@ -59,9 +59,9 @@ enum {
 struct cfi_stack {
 	const struct ux_cfi_context *context;
 	unsigned word;                      /* bytes of an address: 4 or 8 */
-	uint64_t values[UX_CFI_VALUES_MAX]; /* without bits above that */
+	uint64_t values[UX_CFI_VALUES_MAX]; /* each truncated to `word` bytes */
 	size_t n;
-	bool absent; /* it referred to what is not known */
+	bool absent; /* it read an unknown register or unknown memory */
 };
 
 static unsigned cfi_bits(const struct cfi_stack *s)
@@ -69,7 +69,7 @@ static unsigned cfi_bits(const struct cfi_stack *s)
 	return 8 * s->word;
 }
 
-/* Values have the size of an address, and what exceeds it is lost (DWARF 5, 2.5.1). */
+/* Pushes a value. Values have the size of an address, and higher bits are lost (DWARF 5, 2.5.1). */
 static void cfi_push(struct cfi_stack *s, struct ux_cur *c, uint64_t v)
 {
 	if (s->n == UX_CFI_VALUES_MAX)
@@ -78,7 +78,7 @@ static void cfi_push(struct cfi_stack *s, struct ux_cur *c, uint64_t v)
 		s->values[s->n++] = v & UINT64_MAX >> (64 - cfi_bits(s));
 }
 
-/* A value of the stack as a signed number. */
+/* Returns a value of the stack as a signed number. */
 static int64_t cfi_signed(const struct cfi_stack *s, uint64_t v)
 {
 	return s->word == sizeof(uint32_t) ? (int32_t)v : (int64_t)v;
@@ -92,7 +92,7 @@ static uint64_t cfi_pop(struct cfi_stack *s, struct ux_cur *c)
 	return 0;
 }
 
-/* The value `depth` below the top. */
+/* Returns the value `depth` below the top. */
 static uint64_t cfi_pick(struct cfi_stack *s, struct ux_cur *c, size_t depth)
 {
 	if (depth < s->n)
@@ -241,7 +241,7 @@ static bool cfi_operate_unary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 	}
 }
 
-/* The quotient of signed values. False: there is none. */
+/* Divides signed values. False: the quotient is undefined. */
 static bool cfi_divide(int64_t a, int64_t b, uint64_t *ret)
 {
 	if (b == 0)

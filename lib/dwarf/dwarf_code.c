@@ -16,18 +16,17 @@ enum {
 	LATE_CALLS = 16, /* about as many loads as a processor has in flight at a time */
 };
 
-/* An inlined call whose name has no number yet. */
+/* An inlined call with a name that has no number yet. */
 struct late_call {
 	struct ux_dwarf_ref origin;
-	uint64_t off;   /* of its DIE */
+	uint64_t off;   /* offset of its DIE */
 	uint32_t index; /* among the unit's inlined calls */
 };
 
-/* An open function or inlined call, to which the DIEs inside of it belong. */
+/* An open function or inlined call; the DIEs inside of it belong to it. */
 struct scope {
 	uint32_t depth;    /* depth of its children */
-	uint32_t function; /* NO_FUNCTION: a function without code, whose inlined calls are ignored
-			    */
+	uint32_t function; /* NO_FUNCTION: a function without code; its inlined calls are ignored */
 	uint32_t inlines;  /* number of open inlined calls, including this one */
 };
 
@@ -53,17 +52,18 @@ struct die_walk {
 	struct ux_dwarf_strider strider;
 	uint32_t depth;
 	uint32_t n_scopes;
-	/* What depends on the innermost open scope: */
+	/* State that depends on the innermost open scope: */
 	uint32_t floor; /* the walk is still in it as long as it is at least as deep */
-	unsigned stop;  /* flags of the steps in front of which a stride stops */
-	/* What `stop` is: outside of all functions, in one without code, and in one with code. */
+	unsigned stop;  /* a stride stops before a step with one of these flags */
+	/* Values of `stop`: outside of all functions, in a function without code, and in one with
+	 * code. */
 	unsigned stops[3];
 	enum nesting nesting;
 	const uint8_t *start; /* offset 0 of .debug_info */
 	bool interleaved;     /* there was a function inside of another function's DIE */
-	/* The table of names is larger than the CPU's caches, so that each call's place in it is
-	 * prefetched while others are read. Names are numbered in the order of DIEs all the same:
-	 * that of a function, too, only after those of the calls in front of it. */
+	/* The table of names is larger than the CPU's caches, so each call's slot in it is
+	 * prefetched while others are read. Names are still numbered in the order of DIEs: a
+	 * function's name, too, is numbered only after the names of the calls before it. */
 	struct late_call late[LATE_CALLS];
 	unsigned n_late;
 	struct scope scopes[UX_DWARF_NEST_MAX];
@@ -133,7 +133,7 @@ static enum ux_code die_number_late(struct die_walk *w)
 	return UX_OK;
 }
 
-/* Sets where strides stop. DIEs that are neither code nor can contain any are skipped. */
+/* Sets where strides stop. DIEs are skipped if they are not code and cannot contain any. */
 static void die_walk_set_stops(struct die_walk *w)
 {
 	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
@@ -148,7 +148,7 @@ static void die_walk_set_stops(struct die_walk *w)
 	w->stops[2] = stop | UX_STEP_CALL;
 }
 
-/* Sets what depends on the innermost scope. */
+/* Updates the state that depends on the innermost scope. */
 ux_inline void die_scopes_changed(struct die_walk *w)
 {
 	if (w->n_scopes == 0) {
@@ -222,7 +222,7 @@ static uint32_t die_const32(const struct ux_dwarf_die *die, enum ux_dwarf_slot s
 	return (uint32_t)value;
 }
 
-/* Replaces the file of a call by the number of its place. */
+/* Replaces the file of a call by the number of its place: file and column. */
 static bool die_place_call(struct die_walk *w, uint32_t column, struct ux_code_inline *node)
 {
 	struct ux_dwarf_place place = {node->call_file, column};
@@ -230,7 +230,7 @@ static bool die_place_call(struct die_walk *w, uint32_t column, struct ux_code_i
 	return ux_dwarf_place_vec_append(&w->code->places, place);
 }
 
-/* Appends an inlined call, whose ranges and name are set, and opens its scope. */
+/* Appends an inlined call with its ranges and name set, and opens its scope. */
 ux_inline enum ux_code die_append_call(struct die_walk *w, const struct ux_code_inline *node,
 				       bool has_children)
 {
@@ -265,7 +265,9 @@ ux_inline uint64_t die_masked(const uint8_t *at, uint64_t mask)
 	return ux_leb_window(at) & mask;
 }
 
-/* Reads an inlined call by its layout. Where columns are read, a call with a column has none. */
+/*
+ * Reads an inlined call by its layout. When columns are read, a call with a column has no layout.
+ */
 static enum ux_code die_walk_call(struct die_walk *w, const uint8_t *die,
 				  const struct ux_dwarf_step *step)
 {
@@ -351,7 +353,7 @@ static enum ux_code die_walk_code(struct die_walk *w, struct ux_cur *cur, uint64
 	return UX_OK;
 }
 
-/* Skips or opens a DIE that is not code; c is behind its abbreviation code. */
+/* Skips or opens a DIE that is not code; c is after its abbreviation code. */
 static enum ux_code die_walk_other(struct die_walk *w, struct ux_cur *cur, uint64_t off,
 				   const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
@@ -393,9 +395,9 @@ static enum ux_code die_walk_one(struct die_walk *w, struct ux_cur *c)
 }
 
 /*
- * Reads the DIE at `die` by its step, for the DIEs that strides stop at most often: inlined calls,
- * declarations, and DIEs without DW_AT_sibling whose children are skipped. *ret is the place behind
- * it, or NULL when it has to be read in another way.
+ * Reads the DIE at `die` by its step. This handles the DIEs that stop most strides: inlined calls,
+ * declarations, and DIEs without DW_AT_sibling whose children are skipped. *ret is the position
+ * after it, or NULL when it must be read in another way.
  */
 ux_inline enum ux_code die_walk_by_step(struct die_walk *w, const uint8_t *die, const uint8_t **ret)
 {
@@ -431,14 +433,14 @@ ux_inline enum ux_code die_walk_by_step(struct die_walk *w, const uint8_t *die, 
 }
 
 enum {
-	WARM_BYTES = 1 << 19, /* half of what is a common size of a second-level cache */
+	WARM_BYTES = 1 << 19, /* half of a common size of a second-level cache */
 	WARM_PAGE = 1 << 12,
 	CACHE_LINE = 64,
 };
 
 /*
- * Prefetches the next part in front of the walk, and returns where it ends: each jump of the walk
- * to a sibling would wait for memory. One byte of each page is read, since a page that is not
+ * Prefetches the next part ahead of the walk, and returns where it ends: otherwise each jump of the
+ * walk to a sibling would wait for memory. One byte of each page is read, since a page that is not
  * mapped yet is not prefetched.
  */
 static const uint8_t *die_walk_warm(const struct ux_cur *c)

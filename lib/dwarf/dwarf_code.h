@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what a unit defines: functions, the calls inlined into them, and variables by address. */
+/*
+ * Reading a unit's definitions: functions, the calls inlined into them, and variables by address.
+ */
 #ifndef UX_DWARF_CODE_H
 #define UX_DWARF_CODE_H
 
@@ -8,7 +10,7 @@
 
 enum {
 	UX_DWARF_NEST_MAX = 512
-}; /* most nested functions and inlined calls; real code has less than 60 */
+}; /* most nested functions and inlined calls; real code has fewer than 60 */
 
 UX_VEC(ux_dwarf_owner_vec, uint32_t);
 
@@ -22,8 +24,8 @@ struct ux_dwarf_code {
 	struct ux_dwarf_place_vec places;
 	bool columns; /* set by the caller */
 	/*
-	 * Called for each function with one range: returns true when nothing more than its name and
-	 * range is needed. NULL: everything is needed.
+	 * Called for each function with one range: returns true when only its name and range are
+	 * needed. NULL: everything is needed.
 	 */
 	bool (*skip)(void *ctx, const struct ux_range *range);
 	void *skip_ctx;
@@ -33,9 +35,9 @@ struct ux_dwarf_code {
 };
 
 /*
- * Walks the unit's DIEs and replaces the content of code. Functions of which all ranges are outside
- * of text are dropped with everything in them. UX_ECORRUPT: the DIEs are malformed from err's
- * offset on; what was read before is kept.
+ * Walks the unit's DIEs and replaces the content of code. Functions with all ranges outside of text
+ * are dropped with everything in them. UX_ECORRUPT: the DIEs are malformed from err's offset on;
+ * the functions read before are kept.
  */
 enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 				struct ux_dwarf_names *names, struct ux_dwarf_code *code,
@@ -44,7 +46,7 @@ void ux_dwarf_code_deinit(struct ux_dwarf_code *code);
 
 /* Where a variable is declared. Unknown fields are NULL or 0. */
 struct ux_dwarf_declared {
-	const struct ux_dwarf_unit *unit; /* the unit whose line table has the file */
+	const struct ux_dwarf_unit *unit; /* the unit whose line table contains the file */
 	uint64_t file;                    /* its number in that line table */
 	uint64_t line;
 };

@@ -99,8 +99,8 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 	}
 }
 
-/* Reads the bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). False:
- * the form is another one, as that of a location list. */
+/* Reads the bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). False for
+ * any other form, such as a location list's. */
 static bool die_open_expression(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 				enum ux_dwarf_slot slot, struct ux_cur *ret)
 {
@@ -138,7 +138,7 @@ static bool expression_addend(struct ux_cur *c, uint64_t *ret)
 	case DW_OP_plus_uconst:
 		*ret = ux_cur_uleb(c);
 		return true;
-	case DW_OP_const4u: /* of clang -mllvm -minimize-addr-in-v5=Expressions */
+	case DW_OP_const4u: /* as clang -mllvm -minimize-addr-in-v5=Expressions writes it */
 		*ret = ux_cur_u32(c);
 		return ux_cur_u8(c) == DW_OP_plus;
 	default:

@@ -29,7 +29,7 @@ ux_inline void ux_dwarf_skip_uleb(struct ux_cur *c)
 	ux_cur_skip(c, (uint64_t)(p - c->pos) + 1);
 }
 
-/* Skips a value whose form ux_dwarf_form_op() knows. */
+/* Skips a value of a form that ux_dwarf_form_op() knows. */
 ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 {
 	switch (op) {
@@ -133,7 +133,7 @@ ux_inline uint64_t ux_dwarf_read(struct ux_cur *c, uint64_t form, struct ux_dwar
 	return off;
 }
 
-/* DW_FORM_indirect: the form is stored in front of the value. */
+/* DW_FORM_indirect: the form is stored before the value. */
 ux_inline void ux_dwarf_indirect(struct ux_cur *c, enum ux_dwarf_slot slot,
 				 struct ux_dwarf_layout layout, struct ux_dwarf_die *die)
 {
@@ -167,7 +167,7 @@ ux_inline uint64_t ux_dwarf_load(struct ux_cur *c, uint32_t skip, uint32_t size)
 }
 
 /*
- * Reads a DIE with its program: moves c from behind the DIE's code to its end, and sets die->have,
+ * Reads a DIE with its program: moves c from after the DIE's code to its end, and sets die->have,
  * form and raw.
  */
 ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
@@ -229,8 +229,8 @@ enum {
 };
 
 /*
- * Reads the DIE at c, moves c behind it and returns its abbreviation. NULL for a null entry, and
- * for an unknown code, which is a failure of c.
+ * Reads the DIE at c, moves c after it and returns its abbreviation. NULL for a null entry, and for
+ * an unknown code, which makes c fail.
  */
 const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *ctx,
 						struct ux_cur *c, struct ux_dwarf_die *die);
@@ -250,9 +250,9 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 			      enum ux_dwarf_slot slot);
 
 /*
- * Computes the address of the expression in a slot of a block form: an address, also by its index,
- * and a constant added to it. False for an expression that computes further, as that of a
- * thread-local variable, and for any other form.
+ * Computes the address of the expression in a slot of a block form: an address or an index of one,
+ * optionally plus a constant. False for an expression that computes more, such as a thread-local
+ * variable's, and for any other form.
  */
 bool ux_dwarf_die_place(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			enum ux_dwarf_slot slot, uint64_t *ret);
@@ -266,8 +266,8 @@ bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_d
 bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
 
 /*
- * Reads the section offset in a slot: sec_offset, or data4 and data8 as before DWARF 4. False for
- * any other form.
+ * Reads the section offset in a slot: sec_offset, or data4 and data8, which DWARF before version 4
+ * used. False for any other form.
  */
 bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
 
@@ -326,18 +326,17 @@ ux_inline bool ux_dwarf_cur_jump(struct ux_cur *c, uint64_t off)
 }
 
 /*
- * Skips the children of the DIE whose attributes were just skipped. Returns the number of DIEs
+ * Skips the children of the DIE after its attributes were skipped. Returns the number of DIEs
  * skipped.
  */
 uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c);
 
 /*
  * Reads the selected attributes of the DIE with its abbreviation's list instead of its program; c
- * is behind the DIE's code and is moved to its end. It is used for selections that few DIEs are
- * read with, for which translating a program for each abbreviation would cost more than it saves.
- * Slots that are already in ret->have are kept; of an attribute that occurs twice the first is
- * used. Returns the bytes of .debug_abbrev that were read; c is failed when some of .debug_info are
- * missing.
+ * is after the DIE's code and is moved to its end. It is used for selections that only few DIEs
+ * need: translating a program for each abbreviation would cost more than it saves. Slots that are
+ * already in ret->have are kept; if an attribute occurs twice, the first is used. Returns the
+ * number of bytes of .debug_abbrev that were read; c fails when bytes of .debug_info are missing.
  */
 uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
 				      const struct ux_dwarf_abbrev *abbrev,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .eh_frame and .debug_frame: entries, each with a length and either a CIE (what functions have in
- * common) or an FDE (one range of code, which refers to its CIE):
+ * .eh_frame and .debug_frame: entries, each with a length and either a CIE (the data that functions
+ * share) or an FDE (one range of code, which refers to its CIE):
  *
  *   CIE   length, ID (0, in .debug_frame all ones), version, augmentation text, in version 4 sizes
  *         of addresses and segments, two alignments, a register; with "z" in the text a length and
- * the data of its other letters, of which R has the encoding of addresses in FDEs FDE   length,
- * offset of its CIE (in .eh_frame the distance back from this field), first address, size
+ *         the data of its other letters; the data of R is the encoding of addresses in FDEs
+ *   FDE   length, offset of its CIE (in .eh_frame the distance back from this field), first
+ *         address, size
  *
  * A length of 0 ends the part of an object file like crtend.o; other parts may follow.
  */
@@ -101,7 +102,7 @@ bool ux_dwarf_frame_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f, u
 	return (encoding & PE_INDIRECT) == 0;
 }
 
-/* Reads the data of the letters behind "z". */
+/* Reads the data of the letters after "z". */
 static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
 				  struct ux_bytes text, struct ux_dwarf_cie *cie)
 {
@@ -137,7 +138,8 @@ static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames
 }
 
 /*
- * Reads the entry's length and returns a cursor for the entry. wide: in the 64-bit format of DWARF.
+ * Reads the entry's length and returns a cursor for the entry. *ret_wide: the entry is in the
+ * 64-bit format of DWARF.
  */
 static struct ux_cur frame_read_length(struct ux_cur *c, bool *ret_wide)
 {
@@ -175,7 +177,7 @@ static void cie_read(struct frame_reader *r, uint64_t off)
 	}
 	uint8_t version = ux_cur_u8(&c);
 	struct ux_bytes text = ux_cur_str(&c);
-	if (ux_bytes_eq(text, UX_STR("eh"))) /* of GCC 2 */
+	if (ux_bytes_eq(text, UX_STR("eh"))) /* written by GCC 2 */
 		ux_cur_skip(&c, f->address_size);
 	if (version >= 4) {
 		cie->address_size = ux_cur_u8(&c);
@@ -191,7 +193,7 @@ static void cie_read(struct frame_reader *r, uint64_t off)
 		     (cie->address_size == 4 || cie->address_size == 8);
 }
 
-/* Reads an FDE from behind its CIE pointer. False: its address is not known, or it is empty. */
+/* Reads an FDE from after its CIE pointer on. False: its address is unknown, or it is empty. */
 static bool fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie,
 		     struct ux_dwarf_fde *ret)
 {
@@ -204,7 +206,7 @@ static bool fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie,
 	bool sure = ux_dwarf_frame_pointer(c, r->frames, r->cie->encoding, r->cie->address_size,
 					   &ret->lo);
 	size = frame_read_form(c, r->cie->encoding & PE_FORM, r->cie->address_size);
-	if ((r->cie->encoding & PE_FORM) == PE_SDATA4) /* a size has no sign */
+	if ((r->cie->encoding & PE_FORM) == PE_SDATA4) /* a size is unsigned */
 		size = (uint32_t)size;
 	ret->cie = r->cie;
 	return sure && size > 0 && !__builtin_add_overflow(ret->lo, size, &ret->hi) &&
@@ -212,8 +214,8 @@ static bool fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie,
 }
 
 /*
- * Reads the entry at the cursor, and moves it past that. *ret_found: it is an FDE of a function
- * whose range is known. `all` has the failure of an entry that exceeds the section.
+ * Reads the entry at the cursor, and moves the cursor past it. *ret_found: the entry is an FDE of a
+ * function with a known range. `all` fails if the entry exceeds the section.
  */
 static enum ux_code frame_read_entry(struct frame_reader *r, struct ux_cur *all,
 				     struct ux_dwarf_fde *ret, bool *ret_found)

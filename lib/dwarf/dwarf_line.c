@@ -32,7 +32,8 @@ static void lines_read_formats(struct ux_cur *c, struct formats *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		f->type[i] = ux_cur_uleb(c);
 		f->form[i] = ux_cur_uleb(c);
-		/* Hundreds of such fields for each file would cost time but take no bytes. */
+		/* Hundreds of fields with these forms for each file would cost time but take no
+		 * bytes. */
 		if (f->form[i] == DW_FORM_flag_present || f->form[i] == DW_FORM_implicit_const)
 			ux_cur_bad(c, "directory or file entry has a form without data");
 	}
@@ -121,7 +122,7 @@ static bool lines_read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
 	return true;
 }
 
-/* Reads the header; c is the table from behind its length. On return c is the program. */
+/* Reads the header; c is the table from after its length on. On return c is the program. */
 static bool lines_read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 			      struct ux_dwarf_line_header *h, struct ux_dwarf_lines *lines)
 {
@@ -168,7 +169,7 @@ static void sequences_sort(struct ux_code_sequence_vec *list)
 
 /*
  * Makes s begin at lo, which is inside of it, with a copy of its rows. The row that covers lo
- * becomes its first.
+ * becomes the first one.
  */
 static bool sequence_cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s,
 			       uint64_t lo)
@@ -220,7 +221,7 @@ static bool sequences_separate(struct ux_dwarf_lines *lines)
 	return true;
 }
 
-/* Returns the unit's table from behind its length. */
+/* Returns the unit's table from after its length on. */
 static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct ux_cur *ret,
 				     bool *ret_64, struct ux_error *err)
 {

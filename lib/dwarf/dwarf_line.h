@@ -39,9 +39,9 @@ UX_VEC(ux_dwarf_text_vec, const char *);
 struct ux_dwarf_lines_source {
 	const struct ux_dwarf_sections *sections; /* NULL: nothing is decoded */
 	const struct ux_range_set *text;
-	uint64_t off; /* in .debug_line */
+	uint64_t off; /* offset in .debug_line */
 	uint64_t str_offsets_base;
-	uint8_t addr_size, offset_size; /* of the unit */
+	uint8_t addr_size, offset_size; /* of the unit that uses the table */
 };
 
 /*
@@ -56,11 +56,12 @@ struct ux_dwarf_lines {
 	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
 	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
 	/*
-	 * With columns (ux_dwarf_sections): the `file` of a row is the index of a place, behind
-	 * which the caller may append others, until the rows of the next unit are parsed.
+	 * With columns (ux_dwarf_sections): the `file` of a row is the index of a place. The caller
+	 * may append other places after the rows' places, until the rows of the next unit are
+	 * parsed.
 	 */
 	struct ux_dwarf_place_vec places;
-	size_t row_places; /* how many of them are of rows */
+	size_t row_places; /* how many of the places belong to rows */
 	struct ux_dwarf_place_map place_of;
 	const char *comp_dir; /* NULL when the unit has none */
 	uint16_t version;
@@ -71,11 +72,11 @@ struct ux_dwarf_lines {
 
 /*
  * Decodes the unit's table and replaces the content of lines. Only sequences that begin in text are
- * kept, cut at the end of their section; where two overlap, the first one gets the addresses. Of
- * several rows at one address the last is kept; rows that repeat file and line of the previous one
- * are dropped. UX_ECORRUPT: the table exceeds its section or its header is malformed; sequences
- * that were complete before are kept. UX_ELIMIT: the table is larger than 256 MiB. A unit without a
- * table has no rows. Several units may use one table, so the caller limits the total cost with
+ * kept, cut at the end of their section; where two overlap, the first one gets the addresses. If
+ * several rows have one address, the last is kept; rows that repeat file and line of the previous
+ * one are dropped. UX_ECORRUPT: the table exceeds its section or its header is malformed; sequences
+ * completed before the damage are kept. UX_ELIMIT: the table is larger than 256 MiB. A unit without
+ * a table has no rows. Several units may use one table, so the caller limits the total cost with
  * ux_dwarf_lines_cost().
  */
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
@@ -87,8 +88,8 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines);
 void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines);
 
 /*
- * Returns the cost of decoding the unit's table, which is its size in bytes. 0 for a unit without a
- * table, for one that is not decoded, and when the table is the same as *last, and thus still
+ * Returns the cost of decoding the unit's table: its size in bytes. 0 for a unit without a table,
+ * for one whose table is not decoded, and when the table is the same as *last, and thus still
  * decoded when units are read in order. *last becomes the unit's table.
  */
 uint64_t ux_dwarf_lines_cost(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
@@ -138,7 +139,7 @@ enum ux_code ux_dwarf_sources_walk(const struct ux_dwarf_sections *sections,
 				   ux_dwarf_source_fn *each, void *ctx, struct ux_error *err)
 	ux_must;
 
-/* --- the program behind a header, dwarf_line_program.c ---------------------------------------- */
+/* --- the program after a header, dwarf_line_program.c ----------------------------------------- */
 
 /* The fields of the header that the line program needs. */
 struct ux_dwarf_line_header {
@@ -152,9 +153,9 @@ struct ux_dwarf_line_header {
 };
 
 /*
- * Runs the program, which is all bytes of c, and appends its sequences and their rows in their
- * order. Damage is latched in the cursor; the sequences before it are kept. False when memory is
- * short.
+ * Runs the program, which is all bytes of c, and appends its sequences and their rows in the
+ * program's order. Damage is latched in the cursor; the sequences before it are kept. False when
+ * memory is short.
  */
 bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
 			       const struct ux_range_set *text, struct ux_cur *c,

@@ -33,7 +33,7 @@ static void md5_read_fields(struct ux_cur *c, struct md5_fields *f)
 	}
 }
 
-/* NULL: the form is another one than compilers use here. */
+/* Reads a text. NULL: compilers do not use this form here. */
 static const char *md5_text(const struct md5_walk *w, uint64_t form, uint64_t raw,
 			    const uint8_t *at)
 {
@@ -102,7 +102,7 @@ static bool md5_read_table(struct md5_walk *w, struct ux_cur *c)
 	return true;
 }
 
-/* c is a table from behind its length. False when memory is short. */
+/* Reads a table from after its length on. False when memory is short. */
 static bool md5_read_header(struct md5_walk *w, struct ux_cur c)
 {
 	if (ux_cur_u16(&c) != 5)

@@ -13,9 +13,9 @@ struct line_registers {
 	uint32_t column;
 	uint32_t last_file;
 	uint32_t last_line;
-	bool live;   /* the sequence begins in text */
+	bool live;   /* rows of all sequences */
 	bool begun;  /* a row has been seen */
-	bool sorted; /* rows are sorted so far */
+	bool sorted; /* the rows so far are sorted */
 };
 
 /* The state machine and its output. */
@@ -27,7 +27,7 @@ struct line_machine {
 	struct line_registers
 		r;      /* registers; valid while no common opcodes are run by the fast path */
 	uint32_t first; /* index of the first row of this sequence */
-	uint64_t off;   /* offset of its first opcode */
+	uint64_t off;   /* offset of the sequence's first opcode */
 	bool no_memory;
 };
 
@@ -40,7 +40,7 @@ static void line_sequence_reset(struct line_machine *m, uint64_t off)
 		.rows = m->first, .file = 1, .line = 1, .live = true, .sorted = true};
 }
 
-/* The first row of a sequence: false when the sequence is not in text. */
+/* Begins with the first row of a sequence: false when the sequence is not in text. */
 static bool line_sequence_begin(struct line_registers *r, const struct ux_range_set *text)
 {
 	r->begun = true;
@@ -58,9 +58,9 @@ static bool line_rows_grow(struct ux_code_row_vec *rows, size_t used)
 }
 
 /*
- * Appends a row of a live sequence unless it repeats the one before; one at the same pc replaces
- * that. Compilers mix all three cases in ways that branch predictors cannot predict, so the row is
- * always written, and only the count differs. False when memory is short.
+ * Appends a row of a live sequence unless it repeats the previous one; if both have the same pc, it
+ * replaces the previous one. Compilers mix all three cases in ways that branch predictors cannot
+ * predict, so the row is always written, and only the count differs. False when memory is short.
  */
 ux_inline bool line_put_row(struct line_registers *r, struct ux_code_row_vec *rows)
 {
@@ -81,7 +81,7 @@ ux_inline bool line_put_row(struct line_registers *r, struct ux_code_row_vec *ro
 	return true;
 }
 
-/* Appends a row whose file is the number of its place. */
+/* Appends a row with the number of its place as its file. */
 static bool line_put_place(struct line_machine *m)
 {
 	struct ux_dwarf_lines *lines = m->lines;
@@ -127,8 +127,8 @@ ux_inline void line_advance(struct line_registers *r, const struct ux_dwarf_line
 }
 
 /*
- * Stable merge sort by pc for tables whose rows go backwards. It keeps the order of rows at one pc,
- * of which the last is used.
+ * Sorts by pc, for tables with rows that go backwards. The merge sort is stable, as the last of the
+ * rows at one pc is the one used.
  */
 static bool line_rows_sort(struct ux_code_row *rows, size_t n)
 {
@@ -161,8 +161,8 @@ static size_t line_rows_unique(struct ux_code_row *rows, size_t n)
 }
 
 /*
- * Ends a sequence. Rows at the end's pc or behind it cover nothing and are removed, as are rows
- * outside of text.
+ * Ends a sequence. Rows at or after the end's pc cover nothing and are removed, as are rows outside
+ * of text.
  */
 static void line_sequence_end(struct line_machine *m, uint64_t next)
 {
@@ -296,9 +296,9 @@ static void line_special_table(const struct ux_dwarf_line_header *h, struct line
 }
 
 /*
- * Appends a row unless it repeats the one before; one at the same pc replaces that. Compilers mix
- * all three cases in ways that branch predictors cannot predict, so the row is always written, and
- * only the count differs.
+ * Appends a row unless it repeats the previous one; if both have the same pc, it replaces the
+ * previous one. Compilers mix all three cases in ways that branch predictors cannot predict, so the
+ * row is always written, and only the count differs.
  */
 ux_inline void line_fast_row(struct line_fast *f)
 {
@@ -331,11 +331,11 @@ static void line_fast_leave(const struct line_fast *f, struct line_machine *m)
 }
 
 enum {
-	LINE_USUAL_MAX = 16, /* bytes that the fast path reads of one opcode, at most */
+	LINE_USUAL_MAX = 16, /* most bytes of one opcode that the fast path reads */
 };
 
 /*
- * Runs a common opcode that makes no row; *p is behind it. False when it is another one, or its
+ * Runs a common opcode that makes no row; *p is after it. False when the opcode is uncommon, or its
  * operand is long.
  */
 ux_inline bool line_fast_opcode(struct line_fast *f, uint8_t op, const uint8_t **p, unsigned inst,
@@ -376,17 +376,17 @@ ux_inline bool line_fast_opcode(struct line_fast *f, uint8_t op, const uint8_t *
 	}
 }
 
-/* What the fast path does with rows. */
+/* How the fast path treats rows. */
 enum line_run {
-	LINE_RUN_DEAD, /* nothing: the sequence is not in text */
-	LINE_RUN_LIVE, /* it appends them */
-	LINE_RUN_ROW,  /* it appends one, and stops */
+	LINE_RUN_DEAD, /* ignores them: the sequence is not in text */
+	LINE_RUN_LIVE, /* appends them */
+	LINE_RUN_ROW,  /* appends one, and stops */
 };
 
 /*
  * The fast path: runs common opcodes with short operands in a sequence that has begun (a kernel has
- * nine million of them). It stops in front of the first other opcode, which line_run_one() handles,
- * and where rows have no more room; there is room for one when it begins.
+ * nine million of them). It stops before the first other opcode, which line_run_one() handles, and
+ * when the room for rows is full; there is room for at least one at the start.
  */
 ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, struct line_fast *fast,
 				       const struct line_special *specials, const uint8_t *p,
@@ -418,7 +418,7 @@ ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, str
 	return done;
 }
 
-/* Runs windows, and between them the rows that they stop in front of. */
+/* Runs windows, and between them the rows that stop a window. */
 static const uint8_t *line_run_in_windows(const struct ux_dwarf_line_header *h, struct line_fast *f,
 					  const struct line_special *specials, const uint8_t *p,
 					  const uint8_t *end)

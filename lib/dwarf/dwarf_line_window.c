@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows of a line program: where opcodes begin in 64 bytes, found for all of them at once.
+ * Windows of a line program: finds where opcodes begin in 64 bytes, for all of them in parallel.
  *
- * Which opcode comes next is random, so that a branch on it is often guessed wrong. In a window
- * there are none: a byte is an opcode or a part of an operand, and from each of these two states it
- * leads to one of both, which is two bits. What several bytes in a row lead to follows from what
- * their halves do, so that six steps give the state in front of each byte.
+ * The next opcode is unpredictable, so a branch on it is often mispredicted. A window needs no
+ * branches. Each byte is an opcode or a part of an operand; from either of these two states it
+ * leads to one of the two, which takes two bits. The transition of several bytes in a row is
+ * composed from the transitions of their halves, so six steps give the state before each byte.
  */
 #include "dwarf_line_fast.h"
 
@@ -13,11 +13,14 @@
 
 #include <immintrin.h>
 
-/* What windows are compiled for; ux_dwarf_line_has_windows() says whether it can run. */
+/*
+ * The instruction sets that windows are compiled for; ux_dwarf_line_has_windows() tells whether the
+ * processor has them.
+ */
 #define WINDOW_CODE __attribute__((target("avx2,bmi,bmi2,popcnt")))
 
-/* Masks with a bit for each byte. Only opcodes in front of the first one that is not usual are in
- * them, and in front of operands of three and more bytes. */
+/* Masks with a bit for each byte. Bits after the first uncommon opcode, or after operands of three
+ * and more bytes, are clear. */
 struct line_window {
 	uint64_t rows;   /* opcodes that make a row */
 	uint64_t lines;  /* DW_LNS_advance_line */
@@ -25,15 +28,15 @@ struct line_window {
 	uint64_t consts; /* DW_LNS_const_add_pc */
 };
 
-/* What the bytes of a window are, wherever they stand. */
+/* The classes of the bytes of a window, regardless of their position. */
 struct line_bytes {
 	uint64_t high; /* 0x80 and above */
 	uint64_t zero; /* an extended opcode */
 	uint64_t two;  /* DW_LNS_advance_pc, or the size of a discriminator's opcode */
 	uint64_t lines, files, consts;
-	uint64_t operand; /* opcodes that one LEB128 follows */
+	uint64_t operand; /* opcodes followed by one LEB128 */
 	uint64_t rows;    /* special opcodes and DW_LNS_copy */
-	uint64_t usual;   /* opcodes that need no other code */
+	uint64_t usual;   /* opcodes that the window handles */
 };
 
 static_assert(DW_LNS_advance_pc == 2, "it is the size of a discriminator's opcode, too");
@@ -82,8 +85,8 @@ WINDOW_CODE ux_inline struct line_bytes line_bytes_read(const uint8_t *p, uint8_
 }
 
 /*
- * Returns a bit for each byte in front of which an operand is expected. `opens`: bytes behind
- * which one is expected, if they are opcodes; `goes_on`: the same, if they are part of an operand.
+ * Returns a bit for each byte before which an operand is expected. `opens`: bytes after which one
+ * is expected, if they are opcodes; `goes_on`: the same, if they are part of an operand.
  */
 WINDOW_CODE ux_inline uint64_t line_window_operands(uint64_t opens, uint64_t goes_on)
 {
@@ -97,13 +100,13 @@ WINDOW_CODE ux_inline uint64_t line_window_operands(uint64_t opens, uint64_t goe
 	return opens << 1;
 }
 
-/* Reads the window that begins with the opcode at p; LINE_WINDOW_READ bytes must be there. */
+/* Reads the window that begins with the opcode at p; LINE_WINDOW_READ bytes must be readable. */
 WINDOW_CODE ux_inline struct line_window line_window_read(const uint8_t *p, uint8_t opcode_base)
 {
 	struct line_bytes b = line_bytes_read(p, opcode_base);
 	/*
-	 * A discriminator (0, 2, 4, one byte) is an opcode with an operand of three bytes. Where
-	 * the 0 is itself an operand, the 2 becomes an opcode, which is not usual.
+	 * A discriminator (0, 2, 4, one byte) is an opcode with an operand of three bytes. If the 0
+	 * is itself an operand, the 2 becomes an opcode, which is uncommon.
 	 */
 	uint64_t discriminators = b.zero & b.two >> 1 & b.files >> 2 & ~b.high >> 3;
 	uint64_t inside = discriminators << 1 | discriminators << 2;
@@ -113,7 +116,7 @@ WINDOW_CODE ux_inline struct line_window line_window_read(const uint8_t *p, uint
 	uint64_t long_operands =
 		opcodes & (b.lines | b.files) & operands >> 1 & operands >> 2 & operands >> 3;
 	uint64_t stops = (opcodes & ~(b.usual | discriminators)) | long_operands;
-	opcodes &= ~stops & (stops - 1); /* those in front of the first stop */
+	opcodes &= ~stops & (stops - 1); /* keep the opcodes before the first stop */
 	return (struct line_window){
 		.rows = opcodes & b.rows,
 		.lines = opcodes & b.lines,
@@ -122,8 +125,8 @@ WINDOW_CODE ux_inline struct line_window line_window_read(const uint8_t *p, uint
 	};
 }
 
-/* Returns the operand of a DW_LNS_advance_line, which has one or two bytes, as what it adds to the
- * place. */
+/* Returns the operand of a DW_LNS_advance_line, which has one or two bytes, as a difference of
+ * places. */
 ux_inline uint64_t line_window_advance(const uint8_t *operand)
 {
 	int32_t by = 0;
@@ -131,13 +134,15 @@ ux_inline uint64_t line_window_advance(const uint8_t *operand)
 	return (uint64_t)(int64_t)by << 32;
 }
 
-/* Returns the number of rows in front of the first of some opcodes. */
+/* Returns the number of rows before the first of some opcodes. */
 WINDOW_CODE ux_inline unsigned line_window_rank(uint64_t rows, uint64_t opcodes)
 {
 	return (unsigned)__builtin_popcountll(rows & (opcodes ^ (opcodes - 1)));
 }
 
-/* Adds up what the opcodes between rows change, for each row; the file is `file` so far. */
+/*
+ * Adds up the changes by the opcodes between rows, for each row; the file is `file` at the start.
+ */
 WINDOW_CODE ux_inline void line_window_add_up(const struct line_window *w, const uint8_t *p,
 					      uint64_t file, uint64_t const_pc,
 					      struct line_special *sums)
@@ -157,22 +162,22 @@ WINDOW_CODE ux_inline void line_window_add_up(const struct line_window *w, const
 		sums[line_window_rank(w->rows, ops)].pc += const_pc;
 }
 
-/* Runs the opcodes of a window, which has rows, up to the last of them; returns the place behind
- * it. There is room for LINE_WINDOW rows. */
+/* Runs the opcodes of a window, which has rows, up to the last row; returns the position after it.
+ * There is room for LINE_WINDOW rows. */
 WINDOW_CODE ux_inline const uint8_t *line_run_window(struct line_fast *f,
 						     const struct line_window *w,
 						     const struct line_special *specials,
 						     const uint8_t *p, uint64_t const_pc)
 {
 	enum {
-		STEP = 4, /* sums that are cleared at once */
+		STEP = 4, /* sums that are cleared in one step */
 	};
 	struct line_special sums[LINE_WINDOW];
 	const unsigned n = (unsigned)__builtin_popcountll(w->rows);
 	for (unsigned i = 0; i < n; i += STEP)
 		memset(&sums[i], 0, STEP * sizeof(sums[0]));
 	line_window_add_up(w, p, (uint32_t)f->place, const_pc, sums);
-	/* the row before is kept in registers: memory would have to be waited for */
+	/* the previous row is kept in registers, to avoid waiting for memory */
 	uint64_t last_pc = f->last->pc, last_place = line_row_place(f->last), left = w->rows;
 	for (unsigned i = 0; i < n; i++, left &= left - 1) {
 		const uint8_t op = p[__builtin_ctzll(left)];
@@ -191,7 +196,7 @@ WINDOW_CODE ux_inline const uint8_t *line_run_window(struct line_fast *f,
 	return p + LINE_WINDOW - __builtin_clzll(w->rows);
 }
 
-/* Runs windows as long as they have rows, and rows have room. */
+/* Runs windows as long as they have rows, and there is room for rows. */
 WINDOW_CODE const uint8_t *ux_dwarf_line_run_windows(const struct ux_dwarf_line_header *header,
 						     struct line_fast *fast,
 						     const struct line_special *specials,

@@ -100,7 +100,7 @@ static uint64_t die_ref_key(const struct ux_dwarf_ref *ref)
 	return ref->off | (uint64_t)ref->sup << 63;
 }
 
-/* Opens another unit. *ret is NULL when it cannot be opened, which is cached too. */
+/* Opens another unit. *ret is NULL when it cannot be opened; that result is cached too. */
 static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
 				    bool sup, struct ux_dwarf_open_unit **ret, struct ux_error *err)
 {
@@ -166,7 +166,7 @@ static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
 struct name_search {
 	const char *name;    /* NULL: none yet */
 	const char *linkage; /* linkage name of the DIE at `at`; its text was not read yet */
-	const char *shorter; /* that DIE's short name, if the linkage name is empty */
+	const char *shorter; /* that DIE's short name, used if the linkage name is empty */
 	struct ux_dwarf_die_location at; /* the last DIE that was reached */
 	struct ux_dwarf_ref to;          /* the reference of that DIE, if has_next */
 	unsigned hops;
@@ -246,7 +246,7 @@ static enum ux_code names_store(struct ux_dwarf_names *names, const struct name_
 		       : ux_error_nomem(err);
 }
 
-/* Allocates the next number, whose name is not found yet. */
+/* Allocates the next number, for a name that is not found yet. */
 static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 {
 	*ret = (uint32_t)names->list.size;

@@ -14,7 +14,7 @@
 
 /*
  * A scope: a DIE with children. Its direct children are listed by one pass over them when an offset
- * inside of the scope is first looked up; where the producer writes DW_AT_sibling, each child is
+ * inside of the scope is first looked up; if the producer writes DW_AT_sibling, each child is
  * skipped with one jump. Scopes that no lookup needs are never read.
  */
 struct ux_dwarf_scope {
@@ -41,7 +41,7 @@ enum {
 
 /*
  * Finds the innermost scope that contains off and qualifies names: a namespace, type, module or
- * function, but not the DIE at off itself. 0 when that is the unit, or a scope that does not
+ * function, but not the DIE at off itself. 0 when the innermost scope is the unit, or does not
  * qualify names (an inlined call). *work is charged for the DIEs that are visited; at 0 no more
  * scopes are read. UX_ENOMEM.
  */
@@ -59,7 +59,7 @@ static inline void ux_dwarf_scopes_deinit(struct ux_dwarf_scopes *scopes)
 
 enum {
 	UX_DWARF_ORIGINS_MAX = 16
-}; /* longest chain of origins; real ones have up to 4 */
+}; /* longest chain of origins; real chains have up to 4 */
 
 /* Another unit that was opened because a name refers to it. */
 struct ux_dwarf_open_unit {
@@ -89,7 +89,7 @@ struct ux_dwarf_unqualified {
 	struct ux_dwarf_die_location at;
 };
 
-/* A name that is still to be found: that of the DIE at `from`, which refers to another DIE. */
+/* A name that is still to be found: the name of the DIE at `from`, which refers to another DIE. */
 struct ux_dwarf_pending_name {
 	uint64_t from;
 	struct ux_dwarf_ref to;
@@ -144,8 +144,8 @@ struct ux_dwarf_names {
 enum {
 	UX_DWARF_QUALIFIED_MAX = 1 << 14, /* longest qualified name in bytes */
 	UX_DWARF_FAR_SCOPES = 1 << 18,    /* most cached scopes of other units; some 12 MB */
-	UX_DWARF_SCOPE_WORK = 16, /* budget of DIEs that are visited: for each byte of .debug_info,
-				     and besides .. */
+	UX_DWARF_SCOPE_WORK =
+		16, /* budget of DIEs to visit: this many for each byte of .debug_info, plus .. */
 	UX_DWARF_SCOPE_WORK_FREE = 1 << 16,
 	UX_DWARF_QUALIFIED_EACH =
 		8, /* budget of allocated names in bytes, for each byte of the unit */

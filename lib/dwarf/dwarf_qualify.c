@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Qualified names: finding the scopes that contain a function's DIE, and writing their names in
- * front of its own.
+ * Qualified names: finding the scopes that contain a function's DIE, and writing their names before
+ * its own.
  */
 #include "dwarf_name.h"
 
 enum {
-	SCOPES_MAX = UINT32_MAX / 2, /* of one unit, so that their numbers fit */
+	SCOPES_MAX = UINT32_MAX / 2, /* most scopes of one unit, so that their numbers fit */
 };
 
 /* Returns a cursor over the children of a scope. */
@@ -77,7 +77,7 @@ static uint32_t scope_child_around(const struct ux_dwarf_scopes *scopes, uint32_
 
 /*
  * Returns the first scope, from `at` outwards, that qualifies names. An inlined call does not: it
- * is where the code was inlined and not where it was written.
+ * tells where the code was inlined, not where it was written.
  */
 static uint32_t scope_first_naming(const struct ux_dwarf_scopes *scopes, uint32_t at)
 {
@@ -131,7 +131,7 @@ struct qualifier {
 	size_t size; /* size of all parts, without separators */
 };
 
-/* Charges the budget for reading so many bytes. */
+/* Charges the budget for reading that many bytes. */
 static void names_charge(struct ux_dwarf_names *names, uint64_t bytes)
 {
 	names->scope_work -= ux_min(names->scope_work, 1 + bytes / BYTES_EACH);
@@ -258,7 +258,7 @@ static void qualifier_add(struct ux_dwarf_names *names, struct qualifier *qualif
 	names_charge(names, part.size);
 }
 
-/* Collects the names of all scopes around a DIE; none when that exceeds the budget. */
+/* Collects the names of all scopes around a DIE; none when they exceed the budget. */
 static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
 				      struct qualifier *qualifier, struct ux_error *err)
 {
@@ -298,7 +298,7 @@ static void qualifier_put_part(char *to, struct ux_bytes part)
 	}
 }
 
-/* Makes the text of a name with its qualification in front. */
+/* Makes the text of a name after its qualification. */
 static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct qualifier *qualifier,
 				   const char *joint, uint32_t number, struct ux_error *err)
 {

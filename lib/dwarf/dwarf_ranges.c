@@ -33,7 +33,7 @@ const struct ux_range *ux_dwarf_range_section(struct ux_dwarf_range_reader *read
 struct range_list {
 	struct ux_dwarf_range_reader *reader;
 	const struct ux_dwarf_context *ctx;
-	uint64_t base; /* the address to which offsets are relative */
+	uint64_t base; /* the address that offsets are relative to */
 	bool no_memory;
 };
 
@@ -42,7 +42,7 @@ static void range_list_add(struct range_list *r, uint64_t lo, uint64_t hi)
 	r->no_memory |= !ux_dwarf_range_add(r->reader, lo, hi);
 }
 
-/* False when the base is the tombstone of a dropped function. */
+/* Returns false when the base is the tombstone of a dropped function. */
 static bool range_list_has_base(const struct range_list *r)
 {
 	return r->base != r->reader->mask && r->base != r->reader->mask - 1;
@@ -158,8 +158,8 @@ static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 
 /*
  * The fast path of DWARF 5: reads bases of eight bytes, offset pairs and their end, the entries
- * that compilers write into nearly all lists. It stops in front of any other entry, to which *at is
- * moved. False at the end of the list.
+ * that compilers write into nearly all lists. It stops before any other entry, with *at there.
+ * False at the end of the list.
  */
 ux_inline bool range_list_run_pairs(struct range_list *r, const uint8_t **at, const uint8_t *end)
 {
@@ -283,7 +283,7 @@ static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_
 bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
 {
 	/*
-	 * Not limited to text sections: a range may begin in front of the section that has its
+	 * Not limited to text sections: a range may begin before the section that contains its
 	 * code.
 	 */
 	static const struct ux_range everything = {0, UINT64_MAX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address ranges of a DIE, restricted to those that are code. */
+/* The address ranges of a DIE, restricted to code. */
 #ifndef UX_DWARF_RANGES_H
 #define UX_DWARF_RANGES_H
 
@@ -19,9 +19,10 @@ enum {
 struct ux_dwarf_range_reader {
 	const struct ux_dwarf_context *ctx;
 	const struct ux_range_set *text;
-	const struct ux_range *section; /* that of the last range; most often also of the next */
-	uint64_t mask;                  /* all ones of the address size */
-	uint64_t entries;               /* the unit's remaining budget of range list entries */
+	const struct ux_range
+		*section; /* the section of the last range; usually also of the next */
+	uint64_t mask;    /* all ones of the address size */
+	uint64_t entries; /* the unit's remaining budget of range list entries */
 	struct ux_range_vec *out;
 };
 
@@ -32,9 +33,9 @@ void ux_dwarf_range_reader_init(struct ux_dwarf_range_reader *reader,
 
 /*
  * Appends the DIE's ranges that are not empty and begin in text, in the producer's order, cut at
- * the end of their section. The entries of a list are charged to the reader's budget.
- * UX_ECORRUPT: the list exceeds its section, has an unknown entry or an invalid form. UX_ELIMIT:
- * the budget is used up. In both cases the ranges before that are appended nevertheless. UX_ENOMEM.
+ * the end of their section. The entries of a list are charged to the reader's budget. UX_ECORRUPT:
+ * the list exceeds its section, has an unknown entry or an invalid form. UX_ELIMIT: the budget is
+ * used up. In both cases the ranges before the error are appended nevertheless. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
 				 const struct ux_dwarf_die *die, struct ux_error *err) ux_must;
@@ -43,7 +44,10 @@ enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
 enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t off,
 				struct ux_error *err) ux_must;
 
-/* Finds the section that lo is in, when it is not that of the last range. NULL: lo is not code. */
+/*
+ * Finds the section that contains lo, after the section of the last range was checked. NULL: lo is
+ * not code.
+ */
 const struct ux_range *ux_dwarf_range_section(struct ux_dwarf_range_reader *reader, uint64_t lo);
 
 /* Appends one range, if it is not empty and begins in text. False when memory is short. */
@@ -64,9 +68,9 @@ ux_inline bool ux_dwarf_range_add(struct ux_dwarf_range_reader *r, uint64_t lo, 
 
 /*
  * Replaces the content of out by the ranges of the unit's own DIE (DWARF 5, 3.1.1), in any order,
- * including those of code that the linker dropped. The unit has no code outside of them. False when
- * they are unknown: the DIE has neither ranges nor low and high pc, as of some producers, or its
- * list is damaged, or memory is short. Any thread.
+ * including ranges of code that the linker dropped. The unit has no code outside of them. False
+ * when they are unknown: the DIE has neither ranges nor low and high pc (some producers write
+ * none), or its list is damaged, or memory is short. Any thread.
  */
 bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out) ux_must;
 

@@ -26,7 +26,8 @@ struct ux_dwarf_sections {
 	/* the supplementary file that dwz moved common entries and texts to (DWARF 5, 7.3.6), or
 	 * NULL */
 	const struct ux_dwarf_sections *sup;
-	/* Read columns, too: of rows (dwarf_line.h) and of inlined calls (dwarf_code.h). */
+	/* Read columns, too: the columns of rows (dwarf_line.h) and of inlined calls
+	 * (dwarf_code.h). */
 	bool columns;
 };
 
@@ -54,9 +55,9 @@ enum {
 };
 
 /*
- * Returns the NUL-terminated text at offset off of a string section; NULL when there is none. When
- * the section's last byte is a NUL, as every linker writes it, all texts are terminated and need
- * not be searched.
+ * Returns the NUL-terminated text at offset off of a string section; NULL when off is past the end
+ * or the text is not terminated. When the section's last byte is a NUL, as every linker writes it,
+ * all texts are terminated and need not be searched.
  */
 static inline const char *ux_dwarf_text_at(const struct ux_dwarf_sections *s,
 					   enum ux_dwarf_section section, uint64_t off)

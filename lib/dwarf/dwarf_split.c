@@ -235,7 +235,7 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	return UX_OK;
 }
 
-/* Returns the row of an ID, from 1 on; 0 when there is none. */
+/* Returns the row of an ID, from 1 on; 0 when the ID is unknown. */
 static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 {
 	uint64_t mask = (uint64_t)p->n_slots - 1;
@@ -251,7 +251,7 @@ static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 	return 0;
 }
 
-/* Whether a unit of so many bytes begins at c, with that ID if its header has one. */
+/* Whether a unit of that many bytes begins at c, with that ID if its header has one. */
 static bool package_is_unit(struct ux_cur c, uint32_t size, uint64_t id)
 {
 	bool is64 = false;

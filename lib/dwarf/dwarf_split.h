@@ -17,7 +17,7 @@
 const char *ux_dwarf_split_section_name(enum ux_dwarf_section section);
 
 /*
- * Returns the sections that a split unit is read with: those of its file, and the rest from the
+ * Returns the sections for reading a split unit: its own file's sections, and the rest from the
  * linked file.
  */
 struct ux_dwarf_sections ux_dwarf_split_sections(const struct ux_dwarf_sections *dwo,
@@ -32,7 +32,7 @@ struct ux_dwarf_split_id {
 
 struct ux_dwarf_split_ids {
 	struct ux_dwarf_split_id
-		*list; /* malloc'ed; sorted by ID; of several units with one ID only the first */
+		*list; /* malloc'ed; sorted by ID; if several units have one ID, only the first */
 	size_t count;
 };
 
@@ -46,8 +46,8 @@ enum ux_code ux_dwarf_split_ids_find(const struct ux_dwarf_sections *sections,
 void ux_dwarf_split_ids_free(struct ux_dwarf_split_ids *ids);
 
 /*
- * Opens the skeleton's split unit among `units`, the units of `sections`, from which `ids` were
- * made. UX_ENOTFOUND: there is no unit with that ID. The context needs no release.
+ * Opens the skeleton's split unit among `units`, the units of `sections`; `ids` were made from
+ * them. UX_ENOTFOUND: no unit has that ID. The context needs no release.
  */
 enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_units *units,
@@ -56,9 +56,9 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
 /*
- * A package holds the sections of many .dwo files end to end; .debug_cu_index has the part of each
- * section that belongs to a unit (DWARF 5, 7.3.5; version 2 is GNU's, with other numbers for the
- * sections). It is
+ * A package holds the sections of many .dwo files end to end; .debug_cu_index lists the part of
+ * each section that belongs to a unit (DWARF 5, 7.3.5; version 2 is GNU's, with other numbers for
+ * the sections). It is
  *
  *   version (u32 2, or u16 5 and u16 0), columns, units, slots: u32 each
  *   the hash table: slots * u64 ID, then slots * u32 row; row 0 is an empty slot
@@ -91,7 +91,7 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 
 /*
  * Returns the sections of the unit with that ID, cut to its parts; strings are shared by all units.
- * UX_ENOTFOUND: there is no such unit. UX_ECORRUPT: a part exceeds its section.
+ * UX_ENOTFOUND: no such unit. UX_ECORRUPT: a part exceeds its section.
  */
 enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint64_t id,
 				   struct ux_dwarf_sections *ret, struct ux_error *err) ux_must;

@@ -6,13 +6,13 @@
 #include "dwarf_die.h"
 #include "leb.h"
 
-/* What a stride needs of a unit. */
+/* The data of a unit that a stride needs. */
 struct ux_dwarf_strider {
 	const struct ux_dwarf_step *steps;
 	size_t n_steps;
-	const uint8_t *unit;  /* the unit's first byte, from which DW_AT_sibling counts */
-	const uint8_t *limit; /* a DIE that begins in front of it can be read without checks */
-	const uint8_t *end;   /* of the unit */
+	const uint8_t *unit;  /* the unit's first byte; DW_AT_sibling counts from it */
+	const uint8_t *limit; /* a DIE that begins before it can be read without checks */
+	const uint8_t *end;   /* end of the unit */
 };
 
 enum {
@@ -35,10 +35,7 @@ ux_inline struct ux_dwarf_strider ux_dwarf_strider_of(const struct ux_dwarf_cont
 	};
 }
 
-/*
- * Returns the step of the DIE at `die`, which is in front of the limit; NULL when its code has
- * none.
- */
+/* Returns the step of the DIE at `die`, which is before the limit; NULL when its code has none. */
 ux_inline const struct ux_dwarf_step *ux_dwarf_stride_step(const struct ux_dwarf_strider *s,
 							   const uint8_t *die)
 {
@@ -47,25 +44,25 @@ ux_inline const struct ux_dwarf_step *ux_dwarf_stride_step(const struct ux_dwarf
 	if (ux_likely(code < 0x80))
 		return &s->steps[code];
 	code = (code & 0x7f) | (size_t)die[1] << 7;
-	/* a padded code has the step of a code of one byte, whose size is another */
+	/* a padded code would get the step of a one-byte code, which has another size */
 	return code >= 0x80 && code < s->n_steps ? &s->steps[code] : NULL;
 }
 
 /*
- * Moves `die` past the content of the DIE's text, so that the offsets of the step apply behind the
+ * Moves `die` past the content of the DIE's text, so that the offsets of the step apply after the
  * text. NULL when the text is long.
  */
 ux_inline const uint8_t *ux_dwarf_stride_text(const struct ux_dwarf_step *step, const uint8_t *die)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
 	uint64_t text = ux_leb_window(die + step->text);
-	uint64_t nul = (text - ones) & ~text & ones << 7; /* its lowest bit is that of the NUL */
+	uint64_t nul = (text - ones) & ~text & ones << 7; /* its lowest bit belongs to the NUL */
 	return ux_likely(nul != 0) ? die + __builtin_ctzll(nul) / 8 + 1 : NULL;
 }
 
 /*
- * Returns the place behind the attributes of a DIE whose step is not loose. NULL when its text or a
- * block is long.
+ * Returns the position after the attributes of a DIE with a step that is not loose. NULL when its
+ * text or a block is long.
  */
 ux_inline const uint8_t *ux_dwarf_stride_pass(const struct ux_dwarf_step *step, const uint8_t *die)
 {
@@ -90,8 +87,8 @@ ux_inline const uint8_t *ux_dwarf_stride_pass(const struct ux_dwarf_step *step, 
 }
 
 /*
- * Returns the place of the DIE's sibling, for a step with UX_STEP_SIBLING. NULL when it is not
- * ahead, or a text in front of it is long.
+ * Returns the position of the DIE's sibling, for a step with UX_STEP_SIBLING. NULL when the sibling
+ * is not ahead, or a text before the attribute is long.
  */
 ux_inline const uint8_t *ux_dwarf_stride_jump(const struct ux_dwarf_strider *s,
 					      const struct ux_dwarf_step *step, const uint8_t *die)
@@ -115,9 +112,9 @@ ux_inline const uint8_t *ux_dwarf_stride_jump(const struct ux_dwarf_strider *s,
 }
 
 /*
- * Moves `die` by the size of its step, which is compared with that of the DIE before: parameters,
- * types and variables come in runs of one size. While the guess is right, the processor goes on to
- * the next DIE before the size has been loaded.
+ * Moves `die` by the size of its step, which is compared with the size of the previous DIE:
+ * parameters, types and variables come in runs of one size. While the guess is right, the processor
+ * goes on to the next DIE before the size has been loaded.
  */
 ux_inline const uint8_t *ux_dwarf_stride_fixed(const uint8_t *die, size_t size, size_t *guess)
 {
@@ -132,9 +129,9 @@ ux_inline const uint8_t *ux_dwarf_stride_fixed(const uint8_t *die, size_t size, 
 
 /*
  * Skips DIEs as long as their steps allow it and have none of the `stop` flags. DIEs that have the
- * `jump` flag are skipped with their children. Stops as soon as *depth is below `floor`, in front
- * of any other DIE, and near the end of the unit. Returns the place it stopped at; the DIEs that
- * were skipped are added to *passed.
+ * `jump` flag are skipped with their children. Stops as soon as *depth is below `floor`, before any
+ * other DIE, and near the end of the unit. Returns the position where it stopped; the number of
+ * skipped DIEs is added to *passed.
  */
 ux_inline const uint8_t *ux_dwarf_stride(const struct ux_dwarf_strider *s, const uint8_t *die,
 					 unsigned stop, unsigned jump, uint32_t floor,

@@ -80,15 +80,16 @@ static void unit_read_type(struct ux_cur *c, struct ux_dwarf_unit *unit)
 	unit->dwo_id = ux_cur_u64(c);
 	uint64_t off = ux_cur_uint(c, unit->layout.offset_size);
 	if (__builtin_add_overflow(unit->off, off, &unit->type_off))
-		unit->type_off = unit->off; /* an offset at which there is no DIE */
+		unit->type_off = unit->off; /* an offset without a DIE */
 }
 
-/* Reads one header from behind its length; c is the unit's range. */
+/* Reads one header from after its length on; c is the unit's range. */
 static void unit_parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 {
 	uint8_t offset_size = unit->layout.offset_size;
 	uint16_t version = ux_cur_u16(c);
-	/* The header of version 6 is that of 5 (working draft of July 2025, 7.5.1; clang 23). */
+	/* The header of version 6 equals that of version 5 (working draft of July 2025, 7.5.1;
+	 * clang 23). */
 	if (!c->failed && (version < 2 || version > 6)) {
 		ux_cur_bad(c, "DWARF version of a unit is not 2 to 6");
 		return;
@@ -154,7 +155,7 @@ static int type_key_cmp(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sorts the type units; of several with one signature the first is used. */
+/* Sorts the type units; if several have one signature, the first is used. */
 static enum ux_code units_sort_types(struct ux_dwarf_units *units, const struct unit_vec *list,
 				     struct ux_error *err)
 {
@@ -282,7 +283,8 @@ struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off
 	const struct ux_dwarf_unit *unit = ctx->unit;
 	const uint8_t *start = ctx->sections->data[UX_DWARF_INFO].data;
 	bool inside = off >= unit->die_off && off <= unit->end;
-	/* At once: a copy of a cursor whose parts were just stored waits for each of them. */
+	/* In one initializer: copying a cursor after storing its members one by one would wait for
+	 * each store. */
 	return (struct ux_cur){
 		.pos = start + (inside ? off : unit->end),
 		.end = start + unit->end,
@@ -301,8 +303,8 @@ static const char *text_or(const char *own, const char *other)
 }
 
 /*
- * Returns the unit's language: by DW_AT_language_name when that is known, since a new language may
- * have no number, or that of a similar language.
+ * Returns the unit's language: from DW_AT_language_name if it is known, since a new language may
+ * have no number of its own, or only a similar language's.
  */
 static uint64_t unit_language(const struct ux_dwarf_die *root)
 {
@@ -315,7 +317,7 @@ static uint64_t unit_language(const struct ux_dwarf_die *root)
 
 /*
  * Reads the attributes of the unit's own DIE that apply to all others. The bases are read first,
- * since other attributes are relative to them. skeleton: that of a split unit, else NULL.
+ * since other attributes are relative to them. skeleton: for a split unit, else NULL.
  */
 static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root,
 			      const struct ux_dwarf_context *skeleton)
@@ -324,8 +326,8 @@ static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwar
 	const struct ux_dwarf_context *from = skeleton ? skeleton : &nothing;
 	const struct ux_dwarf_unit *unit = ctx->unit;
 	/*
-	 * Without a base attribute the default is behind the header of the section's first table,
-	 * as if there were one unit.
+	 * Without a base attribute the default is after the header of the section's first table, as
+	 * if there were one unit.
 	 */
 	uint64_t header = unit->version < 5 ? 0 : unit->layout.offset_size == 8 ? 16 : 8;
 	if (!ux_dwarf_die_off(root, UX_SLOT_STR_OFFSETS_BASE, &ctx->str_offsets_base))

@@ -12,7 +12,7 @@
 struct ux_dwarf_unit {
 	uint64_t off;     /* of the header in .debug_info */
 	uint64_t die_off; /* of the unit's own DIE */
-	uint64_t end;     /* offset behind its last byte */
+	uint64_t end;     /* offset after its last byte */
 	uint64_t abbrev_off;
 	struct ux_dwarf_abbrev_cache *shared; /* the abbreviation tables of the module */
 	uint32_t table;                       /* number of its abbreviation table in `shared` */
@@ -38,7 +38,7 @@ struct ux_dwarf_units {
 };
 
 /*
- * Reads all headers. A damaged header skips its unit when the unit's length is plausible, else the
+ * Reads all headers. At a damaged header, the unit is skipped if its length is plausible, else the
  * rest of the section; both are counted in `bad`. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
@@ -59,8 +59,8 @@ enum {
 void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_dwarf_headers *ret);
 
 /*
- * Reads the next units up to offset `limit`. Only bytes in front of limit + UX_DWARF_HEADER_MAX
- * are accessed. *ret is independent of other parts, so units that refer to each other must be read
+ * Reads the next units up to offset `limit`. Only bytes before limit + UX_DWARF_HEADER_MAX are
+ * accessed. *ret is independent of other parts, so units that refer to each other must be read
  * together with ux_dwarf_units_parse(). ret->bad counts the bad headers of this part. UX_ENOMEM is
  * the only failure.
  */
@@ -82,11 +82,11 @@ struct ux_dwarf_context {
 	const struct ux_dwarf_sections *sections;
 	const struct ux_dwarf_unit *unit;
 	struct ux_dwarf_abbrevs abbrevs;
-	uint64_t first_child; /* offset behind the unit's own DIE */
+	uint64_t first_child; /* offset after the unit's own DIE */
 	bool has_children;
 	bool has_lines;
-	/* A partial unit without addresses, as dwz makes thousands: it has no code, and numbers
-	 * files by the line table of another unit. */
+	/* A partial unit without addresses, such as dwz makes by the thousand: it has no code, and
+	 * numbers files by the line table of another unit. */
 	bool codeless;
 	bool has_low_pc;
 	bool has_dwo_id;
@@ -117,15 +117,15 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   struct ux_dwarf_abbrev_buffers *buffers,
 				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
-/* True for a skeleton: a unit whose DIEs are in another file, linked by dwo_id (DWARF 5, 3.1.2). */
+/* True for a skeleton: a unit with its DIEs in another file, linked by dwo_id (DWARF 5, 3.1.2). */
 static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
 {
 	return ctx->dwo_name && ctx->has_dwo_id;
 }
 
 /*
- * As ux_dwarf_context_open(), for a unit of a .dwo or .dwp file: attributes that it lacks are taken
- * from the skeleton. sections are those of dwarf_split.h.
+ * Opens a unit of a .dwo or .dwp file like ux_dwarf_context_open(): attributes that it lacks are
+ * taken from the skeleton. `sections` come from dwarf_split.h.
  */
 enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,
 					 const struct ux_dwarf_unit *unit,
@@ -133,9 +133,7 @@ enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *section
 					 struct ux_dwarf_context *ret, struct ux_error *err)
 	ux_must;
 
-/*
- * Returns a cursor over the unit's DIEs, positioned at off. Its offsets are those of .debug_info.
- */
+/* Returns a cursor over the unit's DIEs, positioned at off. Its offsets count in .debug_info. */
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);
 
 /*

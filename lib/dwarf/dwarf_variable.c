@@ -32,8 +32,8 @@ static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64
 }
 
 /*
- * Finds the declaration from the definition, then from the DIEs it refers to, as long as they are
- * in this file.
+ * Finds the declaration in the definition, then in the DIEs it refers to, as long as they are in
+ * this file.
  */
 static void variable_follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_units *units,
 			    struct ux_dwarf_die die, struct ux_dwarf_declared *ret)

@@ -120,8 +120,8 @@ static enum ux_code cubin_parts_make(const struct ux_code_symbol_vec *symbols,
 	return UX_OK;
 }
 
-/* Returns the first part from index i on that has no lines yet; the number of parts when there is
- * none. Skipping thousands of parts is cheap, since paths are compressed. */
+/* Returns the first part from index i on that has no lines yet; the number of parts if all have
+ * lines. Skipping thousands of parts is cheap, since paths are compressed. */
 static size_t cubin_parts_next_open(struct cubin_parts *parts, size_t i)
 {
 	uint32_t *later = parts->later;
@@ -132,7 +132,7 @@ static size_t cubin_parts_next_open(struct cubin_parts *parts, size_t i)
 	return i;
 }
 
-/* Returns the first part that ends behind pc. */
+/* Returns the first part that ends after pc. */
 static size_t cubin_parts_find(const struct cubin_parts *parts, uint64_t pc)
 {
 	size_t lo = 0, hi = parts->list.size;
@@ -204,8 +204,8 @@ struct cubin_reader {
 	struct ux_code_sequence_vec sequences;
 	enum ux_source source; /* UX_SOURCE_DWARF or UX_SOURCE_PTX */
 	struct ux_bytes bytes; /* contents of the section */
-	const char *section;   /* its name */
-	struct ux_cur cur;     /* behind the current table */
+	const char *section;   /* the section's name */
+	struct ux_cur cur;     /* after the current table */
 	uint64_t off;          /* offset of the current table */
 	uint64_t origin; /* added to the offsets of tables, which makes them unique across sections
 			  */

@@ -37,7 +37,7 @@ enum outcome {
 
 struct ux_map_object {
 	const char *path; /* points into exe */
-	uint64_t mtime;   /* in seconds; 0: not known */
+	uint64_t mtime;   /* in seconds; 0: unknown */
 	size_t first;     /* index of its first function */
 	size_t count;
 	const struct ux_macho *exe;
@@ -59,7 +59,7 @@ struct reader {
 	const struct ux_macho *exe;
 	struct object_vec objects;
 	struct function_vec functions;
-	struct ux_map_function open; /* a function whose size is in an entry that follows */
+	struct ux_map_function open; /* a function with its size in a following entry */
 };
 
 static void map_reader_deinit(struct reader *r)
@@ -228,7 +228,7 @@ static int map_function_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* Finds the addresses of the functions in their object, and sorts the functions by these. */
+/* Finds the addresses of the functions in their object, and sorts the functions by them. */
 static enum ux_code map_object_locate(const struct ux_map_object *o,
 				      struct ux_map_function *functions, struct ux_error *err)
 {

@@ -26,12 +26,12 @@ struct dwarf_worker {
 
 struct dwarf_reader {
 	const struct ux_dwarf_units_input *in;
-	struct ux_info_feed feed; /* of a stream */
+	struct ux_info_feed feed; /* used for a stream */
 	struct ux_dwarf_units whole, sup;
 	struct dwarf_worker *workers;
 	unsigned n_workers;
-	bool *repeated; /* units whose split unit was read often enough for other skeletons; NULL:
-			   split units are not searched for */
+	bool *repeated; /* units whose split unit was already read for the allowed number of
+			   skeletons; NULL: split units are not searched for */
 };
 
 static void dwarf_reader_deinit(struct dwarf_reader *r)
@@ -60,7 +60,7 @@ static const struct ux_dwarf_unit *dwarf_reader_unit(const struct dwarf_reader *
 }
 
 /* Returns true when the filter has some of the unit's addresses, or when the unit's entry does not
- * have its addresses. */
+ * tell its addresses. */
 static bool dwarf_unit_selected(const struct ux_address_filter *filter, struct dwarf_worker *w)
 {
 	if (!filter || !ux_dwarf_unit_ranges(&w->ctx, &w->cover))
@@ -78,7 +78,7 @@ static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *r
 	struct dwarf_worker *w = &r->workers[request->worker];
 	const struct ux_dwarf_unit *unit = dwarf_reader_unit(r, request->wave, request->unit);
 	struct ux_error reason = UX_ERROR_INIT;
-	if (r->in->progress) /* relaxed: it is only shown */
+	if (r->in->progress) /* relaxed: it is only displayed */
 		atomic_fetch_add_explicit(&r->in->progress->done, unit->end - unit->off,
 					  memory_order_relaxed);
 	if (request->first)
@@ -121,7 +121,7 @@ static enum ux_code dwarf_open_split(struct dwarf_reader *r, struct dwarf_worker
 	return UX_OK;
 }
 
-/* Reads the unit's functions; those of a skeleton are in its split unit, if that is found. */
+/* Reads the unit's functions; a skeleton's functions are in its split unit, if that is found. */
 static enum ux_code dwarf_read_code(struct dwarf_reader *r, struct dwarf_worker *w,
 				    const struct ux_code_request *request, struct ux_code_unit *ret,
 				    struct ux_error *err)
@@ -176,12 +176,12 @@ static bool dwarf_place_path(const void *ctx, uint32_t place, struct ux_code_pat
 	return ux_dwarf_lines_file(lines, p->file, ret);
 }
 
-/* With columns: puts the places of the unit's calls behind those of its rows. */
+/* With columns: appends the places of the unit's calls to the places of its rows. */
 static enum ux_code dwarf_join_places(struct dwarf_worker *w, struct ux_code_unit *ret,
 				      struct ux_error *err)
 {
 	struct ux_dwarf_place_vec *places = &w->lines.places;
-	places->size = w->lines.row_places; /* the table may be that of the unit before */
+	places->size = w->lines.row_places; /* the table may be the previous unit's */
 	uint32_t first = (uint32_t)places->size;
 	if (!ux_dwarf_place_vec_reserve(places, places->size + w->code.places.size))
 		return ux_error_nomem(err);
@@ -301,7 +301,7 @@ void ux_dwarf_units_ahead_free(struct ux_dwarf_units_ahead *ahead)
 	ux_info_feed_close(&ahead->feed);
 }
 
-/* Takes over what was read ahead; false when nothing was. */
+/* Takes over the units that were read ahead; false when there are none. */
 static bool dwarf_take_ahead(struct dwarf_reader *r)
 {
 	struct ux_dwarf_units_ahead *ahead = r->in->ahead;

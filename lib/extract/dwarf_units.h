@@ -17,7 +17,7 @@
 
 struct ux_info_wave {
 	uint32_t first;              /* number of the first unit */
-	struct ux_dwarf_units units; /* none: the section has ended */
+	struct ux_dwarf_units units; /* empty: the section has ended */
 };
 
 /* A zeroed struct is closed. */
@@ -28,9 +28,9 @@ struct ux_info_feed {
 	uint64_t each;
 	uint64_t limit; /* end of the wave that was inflated last; a unit belongs to the wave it
 			   begins in */
-	struct ux_info_wave waves[UX_WAVES_MAX + 1]; /* and the end */
-	size_t n_waves;                              /* that were inflated */
-	size_t n_given;                              /* that next() has returned */
+	struct ux_info_wave waves[UX_WAVES_MAX + 1]; /* one more for the end */
+	size_t n_waves;                              /* waves that were inflated */
+	size_t n_given; /* waves that ux_info_feed_next() has returned */
 };
 
 /* `each` is the size of a wave in bytes, from ux_collect_wave_bytes(). The limits of waves depend
@@ -42,8 +42,8 @@ void ux_info_feed_close(struct ux_info_feed *feed);
 /* Begins at the start of the section again. */
 void ux_info_feed_rewind(struct ux_info_feed *feed);
 
-/* Inflates the units of one more wave completely, ahead of ux_info_feed_next(); at the end of the
- * section nothing. UX_ECORRUPT: the section is damaged. */
+/* Inflates the units of one more wave completely, ahead of ux_info_feed_next(); does nothing at the
+ * end of the section. UX_ECORRUPT: the section is damaged. */
 enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err) ux_must;
 
 /* Returns true when the whole section has been inflated. */
@@ -52,14 +52,14 @@ bool ux_info_feed_ended(const struct ux_info_feed *feed);
 /*
  * Gives the next wave; *ret_n is the number of its units, 0 at the end. Units below number n_read
  * are not read any more, and lose their memory. One thread may call this while others read units of
- * earlier waves. Errors are those of ux_info_feed_fill().
+ * earlier waves. Codes as of ux_info_feed_fill().
  */
 enum ux_code ux_info_feed_next(struct ux_info_feed *feed, uint32_t n_read, uint32_t *ret_n,
 			       struct ux_error *err) ux_must;
 
 /*
- * What can be read of the units before symbols are known: all headers, or the first waves of a
- * stream. A zeroed struct is empty.
+ * The units that can be read before symbols are known: all headers, or the first waves of a stream.
+ * A zeroed struct is empty.
  */
 struct ux_dwarf_units_ahead {
 	bool made;
@@ -70,7 +70,7 @@ struct ux_dwarf_units_ahead {
 /*
  * sections must outlive the units, and .debug_info and the size of .debug_abbrev must be known.
  * stream is as in ux_dwarf_units_input. Waves are inflated until go_on() returns false, but at
- * least one, and no more than is good for memory. Free *ret also after a failure.
+ * least one, and only as many as memory allows. Free *ret also after a failure.
  */
 enum ux_code ux_dwarf_units_read_ahead(const struct ux_dwarf_sections *sections,
 				       struct ux_section_window *stream,
@@ -84,7 +84,7 @@ struct ux_dwarf_units_input {
 	struct ux_section_window *stream; /* inflates .debug_info while it is read; then there are
 					     no split files. NULL: .debug_info is complete */
 	struct ux_dwarf_units_ahead
-		*ahead;                  /* what was read ahead; it is taken over. NULL: nothing */
+		*ahead; /* units that were read ahead; it takes them over. NULL: none */
 	const struct ux_range_set *text; /* functions and rows outside of it are dropped */
 	/* sorted; rows outside of functions are kept for these symbols */
 	const struct ux_code_symbol_vec *symbols;

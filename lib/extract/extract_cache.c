@@ -268,7 +268,7 @@ static bool cached_file_is_stale(const char *name, const struct stat *st)
 	return strstr(name, SUFFIX ".tmp-") && st->st_mtim.tv_sec < ux_clock_wall() - TEMPORARY_S;
 }
 
-/* Lists the files of the directory that may be removed; stale ones are removed at once. */
+/* Lists the files of the directory that may be removed; removes stale ones immediately. */
 static void cached_files_list(DIR *dir, const char *folder, struct cached_files *all)
 {
 	struct stat st;

@@ -48,7 +48,7 @@ bool ux_cache_is_ours(const struct stat *st);
 struct ux_extract_cache {
 	char *path;      /* malloc'ed: path of the GSYM; NULL: it is not cached */
 	char *cost_path; /* malloc'ed: path of the file that counts milliseconds; NULL: the GSYM is
-			    stored at once */
+			    stored immediately */
 };
 
 enum {

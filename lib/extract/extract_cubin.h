@@ -15,7 +15,7 @@ ux_extract_fn ux_extract_fatbin ux_must;
 
 /* --- Line tables of a cubin as units ---------------------------------------------------------- */
 
-/* The name of the file for lines of PTX, which is the one that nvdisasm uses. */
+/* The name of the file for lines of PTX; nvdisasm uses the same. */
 #define UX_CUBIN_PTX_FILE ".nv_debug_ptx_txt"
 
 /*

@@ -14,7 +14,7 @@ static enum ux_code macho_find_debug(struct ux_extraction *x, struct ux_error *e
 	return ux_dsym_find(&id, o->path, &x->found, err);
 }
 
-/* Adds an object's units, numbered behind the existing ones. */
+/* Adds an object's units, numbered after the existing ones. */
 static enum ux_code macho_add_units(struct ux_module_build *b, const struct ux_collection *object,
 				    struct ux_error *err)
 {
@@ -31,7 +31,7 @@ static enum ux_code macho_add_units(struct ux_module_build *b, const struct ux_c
 	return ux_module_build_add_units(b, object->units, object->n_units, err);
 }
 
-/* Reads DWARF by the debug map, unless no path is known from which to search. */
+/* Reads DWARF by the debug map, unless no path is known as a starting point. */
 static enum ux_code macho_read_map(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;

@@ -87,7 +87,7 @@ static enum ux_code extraction_keep_segments(struct ux_extraction *x, struct ux_
 	return UX_OK;
 }
 
-/* Sets what describes the module. */
+/* Sets the module's description. */
 static enum ux_code extraction_describe(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -155,9 +155,9 @@ static enum ux_code extraction_read_stubs(struct ux_extraction *x, const struct 
 	return UX_OK;
 }
 
-/* Determines the quality. When the address ranges of all functions are known and some have no name,
- * a .symtab is what strip left of it, and no better than .dynsym. Stubs count where .dynsym names
- * them: those of a static program have only the addresses that they lead to. */
+/* Determines the quality. If the address ranges of all functions are known and some have no name, a
+ * .symtab is only the rest that strip left, and no better than .dynsym. Stubs count if .dynsym
+ * names them: a static program's stubs have only the addresses that they lead to. */
 static enum ux_quality extraction_quality(const struct ux_extraction *x,
 					  const struct ux_code_symbols_found *full, bool complete)
 {
@@ -182,9 +182,9 @@ struct first_phase {
 	struct ux_function_bounds bounds;
 	struct ux_error bad_bounds, bad_inner;
 	struct ux_debug_loader loader;
-	atomic_uint symbol_jobs; /* of SYMBOL_JOBS, those that have not ended */
+	atomic_uint symbol_jobs; /* number of SYMBOL_JOBS that have not ended */
 	size_t n_jobs;
-	atomic_size_t ended; /* jobs; relaxed: a job that ends late only costs time */
+	atomic_size_t ended; /* jobs that have ended; relaxed: a late increment only costs time */
 };
 
 enum {
@@ -193,7 +193,7 @@ enum {
 	JOB_BOUNDS,
 	JOB_GO, /* the other sections follow */
 	JOBS_WITHOUT_SECTIONS,
-	SYMBOL_JOBS = 2, /* that symbols wait for: JOB_TABLES and JOB_BOUNDS */
+	SYMBOL_JOBS = 2, /* symbols wait for these: JOB_TABLES and JOB_BOUNDS */
 };
 
 static void first_phase_deinit(struct first_phase *p)
@@ -225,7 +225,7 @@ static enum ux_code extraction_read_bounds(struct first_phase *p, struct ux_erro
 	return ux_function_bounds_read(p->x->exe, &text, &p->bounds, &p->bad_bounds, err);
 }
 
-/* Returns true while other jobs than the one that reads ahead are running or to be done. */
+/* Returns true while other jobs than the one that reads ahead are running or waiting. */
 static bool first_phase_goes_on(const void *ctx)
 {
 	const struct first_phase *p = ctx;
@@ -233,9 +233,9 @@ static bool first_phase_goes_on(const void *ctx)
 }
 
 /*
- * Loads a section. Behind .debug_info the units' headers are read, or a stream is inflated as long
- * as other threads have jobs: no other part of an extraction has to be done by one thread and takes
- * as long. With one thread that is done later, when the waves are needed.
+ * Loads a section. After .debug_info, also reads the units' headers, or inflates a stream as long
+ * as other threads have jobs: no other sequential part of an extraction takes as long. With one
+ * thread that is done later, when the waves are needed.
  */
 static enum ux_code extraction_load_section(struct first_phase *p, size_t section,
 					    struct ux_error *err)
@@ -263,10 +263,10 @@ static enum ux_code extraction_finish_symbols(struct first_phase *p, struct ux_e
 	return UX_OK;
 }
 
-/* Completes the symbols when a job was the last one that they waited for. */
+/* Completes the symbols after the last job that they waited for. */
 static enum ux_code first_phase_end_symbols(struct first_phase *p, struct ux_error *err)
 {
-	/* Release and acquire: what the other thread has read is seen here. */
+	/* Release and acquire: makes the other thread's results visible here. */
 	if (atomic_fetch_sub_explicit(&p->symbol_jobs, 1, memory_order_acq_rel) > 1)
 		return UX_OK;
 	return extraction_finish_symbols(p, err);
@@ -299,7 +299,9 @@ static enum ux_code first_phase_job(void *ctx, size_t job, unsigned worker, stru
 	return code;
 }
 
-/* Chooses the file whose DWARF is read: the debug file, or the executable when only that has it. */
+/*
+ * Chooses the file to read DWARF from: the debug file, or the executable when only that has DWARF.
+ */
 static void extraction_choose_dwarf(struct ux_extraction *x)
 {
 	if (!ux_extract_includes(x->build.options, UX_SOURCE_DWARF))
@@ -337,7 +339,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	if (x->dwarf) {
 		UX_TRY(ux_debug_loader_open_stream(&p.loader, x->dwarf, b->threads, b->spill,
 						   &x->sections, err));
-		p.n_jobs += UX_DWARF_SECTION_COUNT - 1; /* .debug_info has a job */
+		p.n_jobs += UX_DWARF_SECTION_COUNT - 1; /* .debug_info has a job of its own */
 	}
 	UX_TRY(ux_pool_run(b->threads, p.n_jobs, first_phase_job, &p, err));
 	if (x->dwarf)
@@ -386,7 +388,7 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 	return UX_OK;
 }
 
-/* Reads the units of DWARF, whose sections were loaded with the symbols. */
+/* Reads the units of DWARF from the sections that were loaded with the symbols. */
 static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -405,8 +407,8 @@ static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_err
 }
 
 /*
- * Reads the sources of functions with rows and inlined calls, the most exact one first. Another
- * source can be added behind DWARF with ux_module_build_add_units(). Go's tables are read before
+ * Reads the sources of functions with rows and inlined calls, the most exact one first. Further
+ * sources can be added after DWARF with ux_module_build_add_units(). Go's tables are read before
  * DWARF, which is then not read for the functions in them.
  */
 static enum ux_code extraction_read_units(struct ux_extraction *x, struct ux_error *err)
@@ -458,9 +460,9 @@ static enum ux_code extraction_trim_padding(struct ux_extraction *x, struct ux_e
 /* --- limit to a few addresses ----------------------------------------------------------------- */
 
 /*
- * Begins filtering by addresses, where it is possible. It is not used for files whose addresses are
- * moved (bias), which are small, and for those whose sizes include padding, because all functions
- * are needed to correct these.
+ * Begins filtering by addresses, if possible. It is not used for files with moved addresses (bias),
+ * which are small, nor for files with sizes that include padding, because correcting these needs
+ * all functions.
  */
 static enum ux_code extraction_begin_filter(struct ux_extraction *x, struct ux_error *err)
 {
@@ -502,13 +504,13 @@ static uint64_t extraction_input_size(const struct ux_extraction *x)
 	return sum;
 }
 
-/* Releases the sections that no text points into. What was read of the others is in pieces. */
+/* Releases the sections that no text points into. The results from the others are in pieces. */
 static void extraction_drop_sections(struct ux_extraction *x)
 {
 	const struct ux_collection *c = &x->build.collection;
 	unsigned keep = 0;
 	if (ux_debug_sections_inflated(&x->sections) == 0 && !x->sections.stream)
-		return; /* all are mapped, and no text has to be looked at */
+		return; /* all sections are mapped, and no text has to be checked */
 	for (size_t u = 0; u < c->n_units; u++) {
 		const struct ux_unit_pieces *unit = &c->units[u];
 		for (uint32_t i = 0; i < unit->n_functions; i++)
@@ -525,7 +527,10 @@ static void extraction_drop_sections(struct ux_extraction *x)
 	ux_debug_sections_drop(&x->sections, keep);
 }
 
-/* What threads release in parts: sections that were inflated, and then the pages of the others. */
+/*
+ * The sections that threads release in parts: first the inflated ones, and then the pages of the
+ * others.
+ */
 struct release {
 	struct ux_extraction *x;
 	struct ux_bytes mapped[UX_DWARF_SECTION_COUNT];
@@ -543,8 +548,8 @@ static size_t release_steps(size_t bytes)
 	return bytes / RELEASE_STEP + (bytes % RELEASE_STEP > 0);
 }
 
-/* Gives back the pages of a part of the sections in a mapped file, of which all parts have as many
- * steps. */
+/* Gives back the pages of a part of the sections in a mapped file. All parts have the same number
+ * of steps. */
 static void release_mapped(const struct release *r, size_t part)
 {
 	size_t all = 0;
@@ -586,12 +591,12 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_begin_filter(&x, err));
 	UX_TRY(extraction_read_units(&x, err));
 	x.build.input_size = extraction_input_size(&x);
-	if (x.build.threads == 1) /* with more of them, one does it while others merge */
+	if (x.build.threads == 1) /* with several threads, one releases while others merge */
 		extraction_drop_sections(&x);
 	UX_TRY(extraction_trim(&x, &nothing, err));
 	if (nothing) {
 		if (ret_stats)
-			*ret_stats = x.build.stats; /* what the file has elsewhere */
+			*ret_stats = x.build.stats; /* counts from sources outside of the file */
 		return UX_OK;
 	}
 	struct release release = {.x = &x};

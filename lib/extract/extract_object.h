@@ -19,7 +19,8 @@ struct ux_extraction {
 	struct ux_object *debug; /* debug file; NULL: none */
 	struct ux_mapping found; /* the debug file, if find_debug() found it */
 	struct ux_object *inner; /* the compressed symbol table inside of exe (.gnu_debugdata) */
-	const struct ux_object *dwarf; /* exe or debug: the one whose DWARF is read; NULL: none */
+	const struct ux_object
+		*dwarf; /* exe or debug: the file that DWARF is read from; NULL: none */
 	struct ux_debug_sections sections;
 	struct ux_dwarf_units_ahead ahead;
 	struct ux_object *sup; /* supplementary file (debug_file.h) */
@@ -34,7 +35,8 @@ struct ux_extraction {
 /* The steps that depend on the format. All functions are optional. */
 struct ux_extract_steps {
 	const struct ux_object_format *format; /* NULL: any format without steps of its own */
-	/* what was searched for, for the error message when nothing was found */
+	/* the kinds of symbols that were searched for, for the error message when nothing was
+	 * found */
 	const char *expected;
 	/* Searches for a debug file when the caller supplied none. */
 	enum ux_code (*find_debug)(struct ux_extraction *x, struct ux_error *err);

@@ -53,7 +53,7 @@ static enum ux_code go_image_words(const struct ux_object *object, struct ux_go_
 	return UX_OK;
 }
 
-/* Returns the pc of the first of the sections that exists with content, and sets its size. */
+/* Returns the pc of the first of the sections that exists and has content, and sets its size. */
 static uint64_t go_section_pc(const struct ux_object *object, const char *const *names, size_t n,
 			      uint64_t *ret_size)
 {
@@ -108,7 +108,7 @@ static bool go_symbol(void *ctx, const struct ux_object_symbol *s)
 	return true;
 }
 
-/* Adds hints from symbols. Sections take precedence, so that symbols only fill what these lack. */
+/* Adds hints from symbols. Sections take precedence, so symbols only fill their gaps. */
 static void go_image_symbols(const struct ux_object *object, struct ux_gosym_hints *hints)
 {
 	struct go_symbols found = {0};
@@ -124,7 +124,7 @@ static void go_image_symbols(const struct ux_object *object, struct ux_gosym_hin
 /*
  * Returns true when the file may have Go's tables. Go's linker uses section names that no other
  * linker uses. Sections that another linker merged are searched only when something else in the
- * file is Go's. A file without section headers may always have them.
+ * file comes from Go. A file without section headers always may have them.
  */
 static bool go_is_likely(const struct ux_object *object, const struct ux_gosym_hints *hints)
 {

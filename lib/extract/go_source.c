@@ -135,7 +135,7 @@ static enum ux_code go_collect(const struct ux_gosym *tables, const struct ux_mo
 /* The ranges of functions with rows. Padding between two of them is included. */
 struct own_ranges {
 	struct ux_range_vec list;
-	bool gap; /* there is a function without rows behind the last range */
+	bool gap; /* a function without rows follows the last range */
 };
 
 static bool go_add_range(struct own_ranges *own, const struct ux_piece *p)
@@ -219,7 +219,7 @@ struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
 	return ux_module_build_text(build);
 }
 
-/* Corrects the end of a C function that Go's linker included. In Go's index it reaches up to the
+/* Corrects the end of a C function that Go's linker included. In Go's index it extends up to the
  * next function and includes the padding; the end of its symbol is exact. */
 static void go_trim(struct ux_piece *p, const struct ux_code_symbol_vec *symbols)
 {

@@ -7,8 +7,8 @@
 #include "module_build.h"
 #include "object.h"
 
-/* The memory image of a Go program and hints about its tables. It owns its arrays, and the bytes
- * are those of the file. A zeroed struct is empty: there is no Go. */
+/* The memory image of a Go program and hints about its tables. It owns its arrays; the bytes belong
+ * to the file. A zeroed struct is empty: not a Go program. */
 struct ux_go_memory {
 	struct ux_gosym_image image;
 	struct ux_gosym_hints hints;
@@ -16,7 +16,7 @@ struct ux_go_memory {
 	struct ux_gosym_word *words;
 };
 
-/* Sorts the first n segments and makes them those of the image. */
+/* Sorts the first n segments and makes them the segments of the image. */
 void ux_go_memory_sort(struct ux_go_memory *memory, size_t n);
 void ux_go_memory_close(struct ux_go_memory *memory);
 
@@ -30,10 +30,10 @@ struct ux_go_source {
 };
 
 /*
- * Reads the tables in the memory, if there are any. When they have inlined calls, they have at
- * least what the DWARF of Go's compiler has of each function, and are much faster to read: DWARF is
- * then read only for the rest, which is C code. When they do not (before Go 1.9, or when the trees
- * are not found), they only fill gaps of DWARF.
+ * Reads the tables in the memory, if it has any. Tables with inlined calls have at least the same
+ * details of each function as the DWARF of Go's compiler, and are much faster to read: DWARF is
+ * then read only for the rest, which is C code. Tables without inlined calls (before Go 1.9, or
+ * when the trees are not found) only fill gaps of DWARF.
  */
 enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *build,
 			       struct ux_error *err) ux_must;
@@ -42,7 +42,7 @@ enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *
 struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
 				      const struct ux_module_build *build);
 
-/* Adds the units to the module, behind DWARF's units. */
+/* Adds the units to the module, after DWARF's units. */
 enum ux_code ux_go_source_add(struct ux_go_source *go, struct ux_module_build *build,
 			      struct ux_error *err) ux_must;
 void ux_go_source_close(struct ux_go_source *go);

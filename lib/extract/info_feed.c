@@ -37,14 +37,14 @@ enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err)
 		return ux_error_at(err, UX_ELIMIT, ".debug_info", feed->limit,
 				   "has more than %zu waves", ux_countof(feed->waves));
 	while (units.count == 0 && ux_cur_more(&feed->headers.cur)) {
-		ux_dwarf_units_free(&units); /* of a step in which no unit begins */
+		ux_dwarf_units_free(&units); /* from a step in which no unit begins */
 		feed->limit += feed->each;
 		UX_TRY(ux_section_window_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MAX,
 					      err));
 		UX_TRY(ux_dwarf_headers_read(feed->sections, &feed->headers, feed->limit, &units,
 					     err));
 	}
-	/* Behind the last unit the rest is inflated, too, because that may reveal damage. */
+	/* After the last unit the rest is inflated, too, because that may reveal damage. */
 	uint64_t end = units.count > 0 ? units.list[units.count - 1].end : UINT64_MAX;
 	struct ux_info_wave *wave = &feed->waves[feed->n_waves++];
 	*wave = (struct ux_info_wave){.units = units};
@@ -60,7 +60,7 @@ static void info_feed_release(struct ux_info_feed *feed, uint32_t n_read)
 	for (size_t i = 0; n_read > 0 && i < feed->n_waves; i++) {
 		const struct ux_info_wave *wave = &feed->waves[i];
 		uint32_t last =
-			n_read - 1 - wave->first; /* large when it is in front of the wave */
+			n_read - 1 - wave->first; /* a huge number if n_read is before the wave */
 		if (last < wave->units.count)
 			ux_section_window_release(feed->stream, wave->units.list[last].end);
 	}

@@ -240,7 +240,7 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 		.spill = build->spill,
 		.release = build->release,
 	};
-	/* Most is released beside the numbering of names, which one thread does alone. */
+	/* Most is released while one thread numbers the names. */
 	input.release.end = input.release.first + (input.release.end - input.release.first) / 4;
 	build->release.first = input.release.end;
 	ux_merge_memory_init(&build->merged, MERGE_BUDGET, strings_max(build), build->spill);

@@ -4,11 +4,11 @@
  * GSYM.
  *
  * A reader (extract_object.c, extract_cubin.c, chosen by extract.c) handles one kind of file. It
- *   1. sets what describes the module: text, swap, base, bias, id;
+ *   1. sets the description of the module: text, swap, base, bias, id;
  *   2. appends the symbols of code to `symbols`, from every table of the file, and sorts them;
  *   3. fills `collection`. ux_dwarf_units_collect() for DWARF comes first, since it replaces the
  *      collection; then ux_module_build_add_units() for each further source of functions with rows
- *      and inlined calls. Of functions with the same range that of the first unit is used
+ *      and inlined calls. Of functions with the same range the first unit's is used
  *      (ux_merge());
  *   4. sets `input_size` and `quality`, and counts damage with ux_module_build_bad_unit();
  *   5. calls ux_module_build_write() while everything that names and paths point into still exists.
@@ -27,19 +27,20 @@
 struct ux_module_build {
 	const struct ux_extract_options *options; /* owned by the caller; must outlive this */
 	unsigned threads;                         /* at least 1 */
-	struct ux_spill *spill; /* of large data, set by the reader; NULL: it is in memory */
+	struct ux_spill *spill; /* for large data, set by the reader; NULL: it is in memory */
 	struct ux_spill folder; /* used when the options have no spill */
-	bool swap; /* the module's byte order is not that of this machine; the GSYM has the module's
+	bool swap; /* the module's byte order differs from this machine's; the GSYM has the module's
 		    */
 	uint64_t base;                    /* base address of the GSYM */
-	uint64_t bias;                    /* subtracted from every pc in the end (elf_file.h) */
+	uint64_t bias;                    /* subtracted from every pc at the end (elf_file.h) */
 	struct ux_id id;                  /* ID of the module; size 0: none */
-	struct ux_gsym_segments segments; /* of executable code in its file; may be empty */
+	struct ux_gsym_segments segments; /* executable code in the module's file; may be empty */
 	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
 				sections */
 	struct ux_release release; /* called when units and symbols have been read, if there are
 				      several threads */
-	/* what was searched for, for the error message when nothing was found */
+	/* the kinds of symbols that were searched for, for the error message when nothing was
+	 * found */
 	const char *expected;
 	struct ux_range_vec text; /* sorted and disjoint */
 	struct ux_code_symbol_vec symbols;
@@ -52,11 +53,11 @@ struct ux_module_build {
 	struct ux_piece_vec pieces;
 	struct ux_alternative_vec alternatives;
 	struct ux_piece_symbols piece_symbols;
-	struct ux_arena other_names; /* of alternatives, where they had to be shortened */
+	struct ux_arena other_names; /* names of alternatives that had to be shortened */
 };
 
-/* A reader of one kind of file. The contract is that of ux_extract(), which selects the reader by
- * the file's first bytes. */
+/* A reader of one kind of file. Its contract is the same as ux_extract()'s, which selects the
+ * reader by the file's first bytes. */
 typedef enum ux_code ux_extract_fn(struct ux_bytes exe, struct ux_bytes debug,
 				   const struct ux_extract_options *options, ux_gsym_sink_fn *sink,
 				   void *ctx, struct ux_extract_stats *ret_stats,
@@ -67,7 +68,8 @@ void ux_module_build_deinit(struct ux_module_build *build);
 
 /*
  * Puts large data into regions in files from now on if the rest of the extraction may need more
- * than the limit of memory, half of which is for the program itself and what is not counted.
+ * than the limit of memory. Half of the limit is for the program itself and for memory that is not
+ * counted.
  */
 ux_inline void ux_module_build_limit(struct ux_module_build *build, uint64_t need)
 {
@@ -91,8 +93,8 @@ enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 				       const struct ux_unit_pieces *units, size_t n,
 				       struct ux_error *err) ux_must;
 
-/* Moves the units of another collection, whose pieces' `unit` counts from 0, behind the existing
- * ones. The caller frees what is left of it. */
+/* Appends the units of another collection, whose pieces' `unit` counts from 0, to the existing
+ * ones. The caller must still free the rest of it. */
 enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
 					    struct ux_collection *more, struct ux_error *err)
 	ux_must;
@@ -100,7 +102,10 @@ enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
 /* Counts a damaged source of units that was skipped, and keeps the error of the first one. */
 void ux_module_build_bad_unit(struct ux_module_build *build, const struct ux_error *reason);
 
-/* Counts what ux_dwarf_units_collect() found. info is the beginning of the module's .debug_info. */
+/*
+ * Counts the results of ux_dwarf_units_collect(). info is the beginning of the module's
+ * .debug_info.
+ */
 void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info);
 
 /* Counts a damaged source that was skipped, unless reason is none, and keeps the error of the first

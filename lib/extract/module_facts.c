@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the headers of a file tell of the modules in it. */
+/* Reads facts about the modules of a file from its headers. */
 #include "module_facts.h"
 
 #include "cubin.h"
@@ -48,7 +48,9 @@ static enum ux_code facts_read_ids(const struct ux_object *object, bool debug_on
 	return ux_id_set_add(ret, &id, err);
 }
 
-/* The supplementary file that the DWARF refers to. A link that is damaged counts as none. */
+/*
+ * Returns the ID of the supplementary file that the DWARF refers to. A damaged link counts as none.
+ */
 static struct ux_id facts_needs(const struct ux_object *object)
 {
 	struct ux_supplementary_link link;
@@ -58,7 +60,7 @@ static struct ux_id facts_needs(const struct ux_object *object)
 	return (struct ux_id){0};
 }
 
-/* The debug file that it names. A link that is damaged counts as none. */
+/* Reads the link to a debug file. A damaged link counts as none. */
 static bool facts_link(const struct ux_object *object, uint32_t *ret_crc)
 {
 	struct ux_debuglink link;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the headers of a file tell of the modules in it: their IDs, and what their symbols can be.
- */
+/* Reads facts about the modules of a file from its headers: their IDs, and the quality that their
+ * symbols can have. */
 #ifndef UX_MODULE_FACTS_H
 #define UX_MODULE_FACTS_H
 
@@ -11,8 +11,8 @@
 #include "unhex/quality.h"
 #include "vec.h"
 
-/* The reason to skip a file whose claim is UX_QUALITY_NONE. Bounds of functions alone are not
- * symbols. */
+/* The reason to skip a file with the claim UX_QUALITY_NONE. Bounds of functions alone do not count
+ * as symbols. */
 #define UX_MODULE_SYMBOLS    "DWARF, a symbol table or Go's tables"
 #define UX_MODULE_NO_SYMBOLS "has no symbols; expected " UX_MODULE_SYMBOLS
 
@@ -36,7 +36,7 @@ struct ux_module_facts {
 	bool macho;         /* it is a Mach-O file; otherwise ELF */
 	bool debug_only;    /* a separate debug file without code */
 	bool supplementary; /* the file that dwz made; other modules' symbols need it */
-	bool gsym;          /* symbols that were extracted already; claim is what it has */
+	bool gsym;          /* the file is a GSYM with extracted symbols; claim is their quality */
 	bool strippable;    /* code, and symbols that strip would remove */
 	bool linked;        /* it names a debug file in .gnu_debuglink... */
 	uint32_t link_crc;  /* ...which has this CRC */
@@ -46,9 +46,9 @@ UX_VEC(ux_module_facts_vec, struct ux_module_facts);
 
 /*
  * Appends the facts of the ELF or Mach-O file, of all slices of a universal file, or of a GSYM,
- * which is verified. A GSYM does not say of which kind its UUID is: 16 bytes may be a build ID or a
- * Mach-O UUID, and become both. UX_EUNSUPPORTED: it has another format, or is no module (struct
- * ux_object_format, check_loadable). A debug file on its own has no File ID. Any thread.
+ * which is verified. A GSYM does not tell the kind of its UUID: 16 bytes may be a build ID or a
+ * Mach-O UUID, and become both. UX_EUNSUPPORTED: the file has another format, or is not a module
+ * (struct ux_object_format, check_loadable). A debug file on its own has no File ID. Any thread.
  */
 enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_vec *ret,
 				  struct ux_error *err) ux_must;

@@ -7,7 +7,7 @@
 #include "order.h"
 
 enum {
-	PART_MIN_NS = 1000000, /* a shorter part is no use: samples are further apart */
+	PART_MIN_NS = 1000000, /* ns; shortest part: samples are further apart */
 };
 
 UX_MAP(ux_runtime_texts, struct ux_bytes, uint32_t, ux_hash_bytes, ux_bytes_eq);
@@ -23,17 +23,18 @@ UX_VEC(ux_runtime_rows, struct ux_gsym_row);
 UX_VEC(ux_runtime_events, struct ux_code_event);
 UX_VEC(ux_runtime_numbers, uint64_t);
 
-/* What is written, and its source. */
+/* The request, the content of the file, and the part being written. */
 struct runtime_writer {
 	const struct ux_runtime_request *what;
 	struct ux_perf_map map;
 	struct ux_jitdump dump;
-	struct ux_runtime_events events; /* all, in the order in which they hold */
-	size_t fresh;                    /* how many of them are new, at the end */
+	struct ux_runtime_events
+		events; /* all events, by time; a later one replaces an earlier one */
+	size_t fresh;   /* how many of them, at the end, are new */
 	uint64_t used;
 	ux_gsym_sink_fn *sink;
 	void *ctx;
-	/* of one part */
+	/* the state of one part */
 	struct ux_runtime_numbers starts, records;
 	struct ux_runtime_files files;
 	struct ux_runtime_texts texts;
@@ -66,8 +67,8 @@ static void runtime_writer_deinit(struct runtime_writer *w)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads bytes of the file from *at on. What is damaged ends the reading, as it does for a live
- * process; what was read before is kept. */
+/* Reads bytes of the file from *at on. Damage ends the reading, as for a live process; events
+ * before it are kept. */
 static enum ux_code runtime_feed(struct runtime_writer *w, struct ux_bytes file, uint64_t end,
 				 uint64_t *at, struct ux_error *err)
 {
@@ -103,7 +104,7 @@ static int runtime_compare_events(const void *a, const void *b)
 	return 0;
 }
 
-/* Reads the file. Its new events stand behind those that were known. */
+/* Reads the file. Its new events are after the known ones. */
 static enum ux_code runtime_read(struct runtime_writer *w, struct ux_bytes file,
 				 struct ux_error *err)
 {
@@ -137,7 +138,7 @@ static int runtime_compare_starts(const void *a, const void *b)
 	return runtime_compare_events(a, b);
 }
 
-/* Ranges of code that are all known, sorted, to find those that overlap another one. */
+/* All known ranges of code, sorted, to find ranges that overlap another one. */
 struct runtime_ranges {
 	struct ux_code_event *events; /* malloc'ed */
 	uint64_t *reach;              /* malloc'ed: the largest end up to each */
@@ -167,7 +168,7 @@ static enum ux_code runtime_ranges_init(struct runtime_ranges *r, const struct r
 	return UX_OK;
 }
 
-/* Was other code at one of the addresses of an event before it? */
+/* Returns whether an address of the event had other code before it. */
 static bool runtime_replaces(const struct runtime_ranges *r, const struct ux_code_event *e)
 {
 	size_t low = 0, high = r->n;
@@ -244,7 +245,7 @@ static enum ux_code runtime_add_row(struct runtime_writer *w, uint64_t off,
 	return ux_runtime_rows_append(&w->rows, row) ? UX_OK : ux_error_nomem(err);
 }
 
-/* The lines of the addresses [start, start + size) of an event's code. */
+/* Adds the lines of the addresses [start, start + size) of an event's code. */
 static enum ux_code runtime_add_rows(struct runtime_writer *w, const struct ux_code_event *e,
 				     uint64_t start, uint64_t size, struct ux_error *err)
 {
@@ -297,7 +298,7 @@ static int runtime_compare_edges(const void *a, const void *b)
 	return 0;
 }
 
-/* Adds the code of events: at each address that of the last one. */
+/* Adds the code of events: each address belongs to its last event. */
 static enum ux_code runtime_add_functions(struct runtime_writer *w, const struct ux_code_history *h,
 					  uint64_t *edges, size_t n, struct ux_error *err)
 {
@@ -351,7 +352,7 @@ static enum ux_code runtime_sink_out(void *ctx, struct ux_bytes bytes, struct ux
 	return ux_out_status(ctx, err);
 }
 
-/* Writes what was collected. */
+/* Writes the collected part. */
 static enum ux_code runtime_put(struct runtime_writer *w, unsigned number,
 				struct ux_runtime_part *part, struct ux_error *err)
 {
@@ -385,7 +386,7 @@ static enum ux_code runtime_write_part(struct runtime_writer *w, unsigned *numbe
 				       int64_t until, struct ux_error *err)
 {
 	struct ux_runtime_part part;
-	memset(&part, 0, sizeof(part)); /* it is written with its padding */
+	memset(&part, 0, sizeof(part)); /* the struct is written with its padding */
 	part.from_ns = from;
 	part.until_ns = until;
 	part.used = w->used;
@@ -396,7 +397,7 @@ static enum ux_code runtime_write_part(struct runtime_writer *w, unsigned *numbe
 	return code;
 }
 
-/* The time of an event by the wall clock, within the time of the request. */
+/* Returns the wall-clock time of an event, limited to the time of the request. */
 static int64_t runtime_wall(const struct runtime_writer *w, const struct ux_code_event *e)
 {
 	const struct ux_runtime_request *r = w->what;
@@ -416,7 +417,8 @@ static enum ux_code runtime_write_parts(struct runtime_writer *w, struct ux_erro
 	if (w->fresh == 0)
 		return UX_OK;
 	const struct ux_code_event *fresh = w->events.data + w->events.size - w->fresh;
-	int64_t min = PART_MIN_NS; /* of all but the first ones, so that there is room */
+	int64_t min = PART_MIN_NS; /* shortest duration of all but the first parts, so that there is
+				      room for all */
 	if (r->format == UX_RUNTIME_JITDUMP && !w->dump.other_clock) {
 		UX_TRY(runtime_ranges_init(&ranges, w, err));
 		int64_t span = runtime_wall(w, &fresh[w->fresh - 1]) - runtime_wall(w, &fresh[0]);

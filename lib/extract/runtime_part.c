@@ -37,7 +37,7 @@ void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNT
 		       ux_max(span->until_ns, INT64_C(0)), span->pid, clean);
 }
 
-/* Takes a decimal number and the character behind it. */
+/* Takes a decimal number and the character that follows it. */
 static bool runtime_take_number(struct ux_bytes *text, char behind, uint64_t max, uint64_t *ret)
 {
 	const uint8_t *end = text->size > 0 ? memchr(text->data, behind, text->size) : NULL;
@@ -76,7 +76,7 @@ bool ux_runtime_part_next(struct ux_bytes *left, struct ux_runtime_part *ret,
 		return false;
 	struct ux_cur c = ux_cur_make(*left, "run-time code", /* swap= */ false);
 	struct ux_bytes head = ux_cur_take(&c, sizeof(*ret));
-	/* a bool that is neither 0 nor 1 must not be read as one */
+	/* a bool other than 0 or 1 must not be read as a bool */
 	if (!c.failed && head.data[offsetof(struct ux_runtime_part, lines)] > 1)
 		ux_cur_bad(&c, "flag is neither 0 nor 1");
 	if (!c.failed)

@@ -7,7 +7,7 @@
 enum {
 	GO113 = 13,
 	GO115 = 15,
-	PROBES = 64, /* functions whose inline trees are checked against a candidate format */
+	PROBES = 64, /* functions with inline trees that are checked against a candidate format */
 };
 
 /* Finds the start of the text: from moduledata, else from the header, which had it until 1.25, else
@@ -29,7 +29,7 @@ static enum ux_code find_text(struct ux_gosym *g, const struct ux_gosym_hints *h
 			   "no Go moduledata has the start of the text");
 }
 
-/* The linker writes an ascending index. Entries behind the first one that does not ascend are
+/* The linker writes an ascending index. Entries after the first one that does not ascend are
  * ignored. So functions do not overlap, and the amount of code bounds the work on them. */
 static void cut_index(struct ux_gosym *g)
 {
@@ -64,9 +64,7 @@ static bool trees_fit(const struct ux_gosym *table, enum ux_gosym_trees trees)
 	return seen > 0;
 }
 
-/*
- * Binaries of before Go 1.13 do not have the version, so that the format is guessed from the trees.
- */
+/* Binaries from before Go 1.13 do not have the version, so the format is guessed from the trees. */
 static enum ux_gosym_trees choose_old_trees(const struct ux_gosym *g)
 {
 	int minor = ux_gosym_version_minor(g->version);
@@ -96,9 +94,9 @@ static enum ux_gosym_trees choose_trees(const struct ux_gosym *g)
 }
 
 /*
- * The funcIDs of special functions differ between versions of Go, but that of wrappers is always
- * the largest, and each program has wrappers. If one had none, the largest ID would be that of an
- * assembly function, and these are never inlined.
+ * Returns the funcID of wrappers. The funcIDs of special functions differ between versions of Go,
+ * but the ID of wrappers is always the largest, and each program has wrappers. If a program had
+ * none, the largest ID would belong to an assembly function, and these are never inlined.
  */
 static uint8_t find_wrapper(const struct ux_gosym *g)
 {

@@ -39,11 +39,11 @@ struct ux_gosym_table {
 	struct ux_bytes bytes;
 	uint32_t n_functions;
 	uint64_t n_files;
-	uint64_t text_at; /* pc of the header's field with the start of the text; 0: there is no
-			     such field */
+	uint64_t
+		text_at; /* pc of the header's field with the start of the text; 0: no such field */
 	/* Parts of `bytes`. In the first layout each of them is the whole table. */
 	struct ux_bytes names;
-	struct ux_bytes units; /* offsets of the names of files, by unit and number of the file */
+	struct ux_bytes units; /* offsets of file names, by unit and number of the file */
 	struct ux_bytes files;
 	struct ux_bytes programs;
 	struct ux_bytes functions; /* the index, then the records */
@@ -53,9 +53,8 @@ struct ux_gosym_table {
 
 /*
  * Reads the header at pc of a table of at most `size` bytes (0: up to the end of the segment). On
- * UX_OK the tables are in bounds, but their contents are not checked. UX_EUNSUPPORTED: there is no
- * header, or one of an unknown layout. UX_ECORRUPT: the header describes tables that are not within
- * `size`.
+ * UX_OK the tables are in bounds, but their contents are not checked. UX_EUNSUPPORTED: no header,
+ * or one of an unknown layout. UX_ECORRUPT: the header describes tables that are not within `size`.
  */
 enum ux_code ux_gosym_table_read(const struct ux_gosym_image *image, uint64_t pc, uint64_t size,
 				 struct ux_gosym_table *ret, struct ux_error *err) ux_must;
@@ -74,7 +73,7 @@ ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
  * longer than UX_GOSYM_NAME_MAX. */
 const char *ux_gosym_text(struct ux_bytes table, uint64_t off);
 
-/* Addresses (pcs) from the sections and symbols of the file. 0: the file does not have it. */
+/* Addresses (pcs) from the sections and symbols of the file. 0: the file does not tell it. */
 struct ux_gosym_hints {
 	uint64_t table;      /* .gopclntab, .data.rel.ro.gopclntab, __gopclntab, runtime.pclntab */
 	uint64_t table_size; /* bytes; 0: unknown */
@@ -88,20 +87,20 @@ struct ux_gosym_hints {
  * first table found is used: stripped files may have neither section headers nor symbols, and a
  * linker may have put the table into a section with other data (.data.rel.ro of externally linked
  * PIEs). Samples of a table are checked: addresses must ascend, and names must be text.
- * UX_ENOTFOUND, with err unchanged: there is no table.
+ * UX_ENOTFOUND, with err unchanged: no table was found.
  */
 enum ux_code ux_gosym_table_find(const struct ux_gosym_image *image,
 				 const struct ux_gosym_hints *hints, struct ux_gosym_table *ret,
 				 struct ux_error *err) ux_must;
 
-/* Go's moduledata (runtime/symtab.go). It has the start of the text, from which pclntab counts
- * since Go 1.18, and the location of the inline trees. */
+/* Go's moduledata (runtime/symtab.go). It tells the start of the text, the base of pclntab's
+ * addresses since Go 1.18, and the location of the inline trees. */
 
 struct ux_gosym_module {
 	uint64_t pc;        /* 0: not found */
-	uint64_t text;      /* pc to which the offsets of functions are relative */
-	uint64_t inline_pc; /* pc to which the offsets of inline trees are relative (go:func.*); 0:
-			       not known */
+	uint64_t text;      /* offsets of functions are relative to this pc */
+	uint64_t inline_pc; /* offsets of inline trees are relative to this pc (go:func.*); 0:
+			       unknown */
 	uint64_t sections;  /* pc of textsectmap, which lists the parts of a text that is split into
 			       several sections */
 	uint64_t n_sections; /* 0 or 1: the text is one section */
@@ -114,8 +113,8 @@ enum {
 
 /*
  * Finds the table's moduledata, at `hint` (0: no hint) or by a search of the image for words that
- * hold the table's address and look like the beginning of moduledata. Tables of before Go 1.18 do
- * not need it. UX_ENOTFOUND, with err unchanged: there is none.
+ * hold the table's address and look like the beginning of moduledata. Tables from before Go 1.18 do
+ * not need it. UX_ENOTFOUND, with err unchanged: it was not found.
  */
 enum ux_code ux_gosym_module_find(const struct ux_gosym_image *image,
 				  const struct ux_gosym_table *table, uint64_t hint,
@@ -127,7 +126,8 @@ uint64_t ux_gosym_module_pc(const struct ux_gosym_image *image, const struct ux_
 
 /* How inline trees are stored. */
 enum ux_gosym_trees {
-	UX_GOSYM_TREES_NONE, /* there are none, or in an unknown format, or they were not found */
+	UX_GOSYM_TREES_NONE, /* the program has none, or they have an unknown format, or they were
+				not found */
 	UX_GOSYM_TREES_GO19, /* 1.9 to 1.11: 16 bytes for each call, with the index of its parent */
 	UX_GOSYM_TREES_GO112, /* 1.12: 20 bytes for each call, also in the next two, with the offset
 				 of the call instruction */
@@ -141,11 +141,11 @@ enum ux_gosym_trees {
 struct ux_gosym {
 	const struct ux_gosym_image *image;
 	struct ux_gosym_table table;
-	struct ux_gosym_module module; /* zeroed when there is none, or none is needed */
+	struct ux_gosym_module module; /* zeroed when it was not found, or is not needed */
 	enum ux_gosym_trees trees;
 	uint8_t wrapper; /* the funcID of wrappers, which are functions that the compiler generated;
-			    0: not known */
-	char version[UX_GOSYM_VERSION_MAX]; /* such as "go1.19.8"; "" when it is not known */
+			    0: unknown */
+	char version[UX_GOSYM_VERSION_MAX]; /* such as "go1.19.8"; "" when it is unknown */
 };
 
 /* Finds Go's tables in the image. UX_ENOTFOUND, with err unchanged: this is not a Go program.

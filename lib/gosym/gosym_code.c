@@ -152,9 +152,9 @@ static uint32_t node_of(const struct ux_gosym_code *c, int32_t value)
 }
 
 /*
- * Adds the calls to which only their inlined callees belong. None of their own instructions is
- * left, so that the program does not refer to them. They are found only in tree formats that have
- * the parent of each call.
+ * Adds the calls that only have inlined callees left. None of their own instructions remain, so the
+ * program does not refer to them. They are found only in tree formats that store the parent of each
+ * call.
  */
 static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_function *f,
 			   struct ux_gosym_code *c)
@@ -180,8 +180,9 @@ static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_funct
 	return true;
 }
 
-/* Determines the call site and the parent of a call. They are those of the call instruction, unless
- * the tree has other ones. The offset is 0 when none of the call's instructions is left. */
+/* Determines the call site and the parent of a call. They are taken from the call instruction,
+ * unless the tree stores other ones. The offset is 0 when none of the call's instructions
+ * remain. */
 static void read_call_site(struct ux_gosym_code *c, struct ux_gosym_node *node,
 			   const struct ux_gosym_call *call)
 {
@@ -204,9 +205,10 @@ static void read_call_site(struct ux_gosym_code *c, struct ux_gosym_node *node,
 }
 
 /*
- * Whether no call instruction is left of the call that the function's first instruction belongs to.
- * Then it seems to be called by itself, and all others of which none is left by it: Go 1.24 makes
- * such functions of tables of constants. Who called them is not recorded.
+ * Whether the call that the function's first instruction belongs to has no call instruction left.
+ * Then it seems to be called by itself, and it also seems to call all other calls without a call
+ * instruction: Go 1.24 produces such functions from tables of constants. Their callers are not
+ * recorded.
  */
 static bool start_is_lost(const struct ux_gosym *g, const struct ux_gosym_function *f,
 			  const struct ux_gosym_code *c)
@@ -237,8 +239,7 @@ static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function 
 
 /*
  * Returns the innermost visible node among n and its ancestors; NO_NODE is the function. When n is
- * hidden, *via becomes the outermost hidden node that was passed, whose call site replaces that of
- * n.
+ * hidden, *via becomes the outermost hidden node on the way; its call site replaces n's.
  */
 static uint32_t first_visible(const struct ux_gosym_code *c, uint32_t n,
 			      const struct ux_gosym_node **via)
@@ -493,7 +494,7 @@ enum ux_code ux_gosym_code_add(struct ux_gosym_code *c, const struct ux_gosym_fu
 	    !read_steps(g, c, f->file_program, whole, &c->file_steps))
 		return ux_error_nomem(err);
 	if (c->line_steps.size > 0 &&
-	    !c->damage) /* padding has no lines, so that the last step ends the code */
+	    !c->damage) /* padding has no lines, so the last step ends the code */
 		c->size = c->line_steps.data[c->line_steps.size - 1].end;
 	if (!read_calls(g, f, c) || !make_rows(f, c) || !add_function(f, c, inlines))
 		return ux_error_nomem(err);
@@ -503,7 +504,7 @@ enum ux_code ux_gosym_code_add(struct ux_gosym_code *c, const struct ux_gosym_fu
 static bool code_path(const void *ctx, uint32_t file, struct ux_code_path *ret,
 		      uint16_t *ret_column)
 {
-	(void)ret_column; /* Go's tables have none */
+	(void)ret_column; /* Go's tables have no columns */
 	const struct ux_gosym_code *c = ctx;
 	if (file == 0 || file >= c->files.size)
 		return false;

@@ -12,8 +12,8 @@
 
 /* The programs of pclntab, which assign a value to each instruction of a function. */
 
-/* The value of the instructions in front of offset `end`, and behind the previous step's end.
- * Offsets count in bytes from the function's start. */
+/* The value of the instructions before offset `end` and after the previous step's end. Offsets
+ * count in bytes from the function's start. */
 struct ux_gosym_step {
 	uint32_t end;
 	int32_t value;
@@ -22,23 +22,23 @@ struct ux_gosym_step {
 UX_VEC(ux_gosym_step_vec, struct ux_gosym_step);
 
 enum {
-	/* Steps that do not advance are accepted as long as they are at most this many more than
-	 * those that do. Programs for s390x have some. */
+	/* Steps that do not advance are accepted as long as they exceed the number of advancing
+	 * ones by at most this. Programs for s390x have some. */
 	UX_GOSYM_STILL_FREE = 16,
 };
 
 enum ux_gosym_steps_outcome {
 	UX_GOSYM_STEPS_READ,
-	UX_GOSYM_STEPS_DAMAGED, /* the steps in front of the damage are in *ret */
+	UX_GOSYM_STEPS_DAMAGED, /* the steps before the damage are in *ret */
 	UX_GOSYM_STEPS_NOMEM,
 };
 
 /*
- * Replaces *ret by the steps of the program at off, which are ascending and do not go past `size`.
- * Offset 0 means that there is no program, and gives no steps. A program is pairs of LEB128s: a
- * zigzag-encoded difference of values, and a difference of offsets in units of `quantum`. A value
- * difference of 0 ends it, except in the first pair (runtime/symtab.go, step()). The work is
- * bounded by the function's size, whatever the program holds.
+ * Replaces *ret by the steps of the program at off, which are ascending and do not exceed `size`.
+ * Offset 0 means "no program", and gives no steps. A program is pairs of LEB128s: a zigzag-encoded
+ * difference of values, and a difference of offsets in units of `quantum`. A value difference of 0
+ * ends it, except in the first pair (runtime/symtab.go, step()). The work is bounded by the
+ * function's size, whatever the program contains.
  */
 enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64_t off,
 						unsigned quantum, uint32_t size,
@@ -50,7 +50,7 @@ int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t off);
 /* A node of the tree of inlined calls while it is built. */
 struct ux_gosym_node {
 	uint32_t index;     /* index of the call in Go's inline tree */
-	int32_t file, line; /* of the call site */
+	int32_t file, line; /* file and line of the call site */
 	uint32_t parent;
 	uint32_t depth;
 	uint32_t first_child, last_child, next; /* children are in the order of their code */
@@ -85,8 +85,8 @@ UX_MAP(ux_gosym_number_map, uint64_t, uint32_t, ux_hash_u64, ux_gosym_key_eq);
 UX_VEC(ux_gosym_name_vec, const char *);
 UX_VEC(ux_gosym_file_vec, uint32_t);
 
-/* A unit of code, to which functions are added one by one, and the buffers for building it. Zeroed
- * is ready for use. */
+/* A unit of code, with functions added one by one, and the buffers for building it. Zeroed is ready
+ * for use. */
 struct ux_gosym_code {
 	struct ux_code_function_vec functions;
 	struct ux_code_inline_vec inlines;
@@ -97,9 +97,9 @@ struct ux_gosym_code {
 	struct ux_gosym_file_vec files; /* offsets in the table of file names; [0] means "none" */
 	uint64_t bytes;                 /* bytes of code */
 
-	/* About the function that was added last. */
+	/* Facts about the function that was added last. */
 	uint32_t size;      /* bytes of code without padding */
-	const char *damage; /* describes what was damaged and left out; NULL: nothing */
+	const char *damage; /* describes the damage that was left out; NULL: none */
 
 	const struct ux_gosym *tables;
 	struct ux_gosym_number_map file_numbers; /* key: offset of the file's name */
@@ -107,8 +107,7 @@ struct ux_gosym_code {
 	struct ux_gosym_number_map name_numbers;
 	struct ux_gosym_step_vec line_steps, file_steps, call_steps;
 	struct ux_gosym_node_vec nodes;
-	bool start_is_lost; /* nobody knows who made the call to which its first instruction belongs
-			     */
+	bool start_is_lost; /* it is unknown which call contains the function's first instruction */
 	struct ux_gosym_part_vec parts;
 };
 
@@ -120,8 +119,8 @@ bool ux_gosym_code_begin(struct ux_gosym_code *code, const struct ux_gosym *tabl
  * Adds function f with its rows and inlined calls to the unit. Frames of inlined functions that the
  * compiler generated (wrappers of methods) are left out, as in Go's own tracebacks: the calls in
  * such a frame become calls of its caller. Damage is described in code->damage; it costs the lines
- * behind it, or all inlined calls. The ranges of a call are ascending, do not touch each other, lie
- * in a range of the parent and do not overlap those of a sibling. Fails only when memory is short.
+ * after it, or all inlined calls. The ranges of a call are ascending, do not touch each other, lie
+ * in a range of the parent and do not overlap a sibling's. Fails only when memory is short.
  */
 enum ux_code ux_gosym_code_add(struct ux_gosym_code *code, const struct ux_gosym_function *f,
 			       struct ux_error *err) ux_must;

@@ -54,8 +54,8 @@ static bool try_table(const struct ux_gosym_image *image, uint64_t pc, uint64_t 
 	return true;
 }
 
-/* Searches a segment for a header. All magic numbers are 0xfffffff0 or above, and that comparison
- * rejects nearly all words quickly. */
+/* Searches a segment for a header. All magic numbers are 0xfffffff0 or above, and the comparison
+ * with that rejects nearly all words quickly. */
 static bool search_table(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
 			 unsigned *left, struct ux_gosym_table *ret)
 {

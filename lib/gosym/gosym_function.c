@@ -5,7 +5,7 @@
 #include "cursor.h"
 
 enum {
-	TABLES_MAX = 255, /* of one function */
+	TABLES_MAX = 255, /* most tables of one function */
 };
 
 /* Of each tree format: which of a function's programs (PCDATA) has indexes of the inline tree,
@@ -81,7 +81,7 @@ bool ux_gosym_record_head(const struct ux_gosym_image *image, const struct ux_go
 	return !c.failed;
 }
 
-/* The numbers of elements of the arrays behind a record's fixed part. */
+/* The numbers of elements of the arrays after a record's fixed part. */
 struct array_sizes {
 	uint32_t n_programs;
 	uint8_t n_tables;
@@ -111,8 +111,8 @@ static struct array_sizes read_fields(const struct ux_gosym *g, struct ux_cur *c
 	return b;
 }
 
-/* Returns the address of table (FUNCDATA) `number` of a record whose array of tables begins at c;
- * 0: none. */
+/* Returns the address of table (FUNCDATA) `number` of a record; its array of tables begins at c; 0:
+ * none. */
 static uint64_t table_pc(const struct ux_gosym *g, struct ux_cur *c, unsigned number)
 {
 	const struct ux_gosym_table *t = &g->table;

@@ -9,13 +9,13 @@
  * image. */
 struct ux_gosym_function {
 	uint64_t lo;
-	uint64_t hi;           /* start of the next function; there may be padding in front of it */
+	uint64_t hi;           /* start of the next function; padding may precede it */
 	const char *name;      /* NULL: the function has no name */
-	uint32_t file_program; /* program whose values are file numbers */
-	uint32_t line_program; /* program whose values are lines */
-	uint32_t call_program; /* program whose values are indexes of the inline tree */
+	uint32_t file_program; /* program with file numbers as values */
+	uint32_t line_program; /* program with lines as values */
+	uint32_t call_program; /* program with indexes of the inline tree as values */
 	uint32_t unit;         /* base of the function's file numbers in the table of files */
-	uint64_t tree;         /* pc of the inline tree; 0: there are no inlined calls */
+	uint64_t tree;         /* pc of the inline tree; 0: no inlined calls */
 	uint8_t id;            /* funcID: identifies functions that the runtime treats specially */
 };
 

@@ -4,7 +4,7 @@
 
 #include "cursor.h"
 
-/* Returns the last segment that begins at or before pc; NULL when there is none. */
+/* Returns the last segment that begins at or before pc; NULL when none does. */
 static const struct ux_gosym_segment *segment_of(const struct ux_gosym_image *image, uint64_t pc)
 {
 	size_t lo = 0, hi = image->n_segments;

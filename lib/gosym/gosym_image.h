@@ -6,7 +6,7 @@
 #include "bytes.h"
 #include "error.h"
 
-/* The bytes that the file has for the addresses from pc on. */
+/* The bytes in the file for the addresses from pc on. */
 struct ux_gosym_segment {
 	uint64_t pc;
 	struct ux_bytes bytes;
@@ -28,17 +28,17 @@ struct ux_gosym_image {
 	size_t n_segments;
 	const struct ux_gosym_word *words;
 	size_t n_words;
-	bool swap; /* the module's byte order is not that of this machine */
+	bool swap; /* the module's byte order differs from this machine's */
 };
 
-/* Returns the bytes from pc to the end of its segment; empty when no segment has pc. */
+/* Returns the bytes from pc to the end of its segment; empty when no segment contains pc. */
 struct ux_bytes ux_gosym_image_at(const struct ux_gosym_image *image, uint64_t pc);
 
-/* Returns the index of the first relocated word at pc or behind it; n_words when there is none. */
+/* Returns the index of the first relocated word at or after pc; n_words when there is none. */
 size_t ux_gosym_image_words_from(const struct ux_gosym_image *image, uint64_t pc);
 
-/* Reads the word of `size` (4 or 8) bytes that is at pc after loading. Returns false when there is
- * none. */
+/* Reads the word of `size` (4 or 8) bytes at pc as it is after loading. Returns false when the
+ * image does not contain it. */
 bool ux_gosym_image_word(const struct ux_gosym_image *image, uint64_t pc, unsigned size,
 			 uint64_t *ret);
 

@@ -5,7 +5,7 @@
 /* Indexes of words of moduledata. They are the same since Go 1.16. */
 enum {
 	MODULE_TABLE = 0,
-	MODULE_NAMES = 1, /* this and the next four are slices: address, length, capacity */
+	MODULE_NAMES = 1, /* this and the following four are slices: address, length, capacity */
 	MODULE_UNITS = 4,
 	MODULE_FILES = 7,
 	MODULE_PROGRAMS = 10,
@@ -27,7 +27,7 @@ enum {
 struct finder {
 	const struct ux_gosym_image *image;
 	const struct ux_gosym_table *table;
-	unsigned left; /* what is left of WORDS_TRIED */
+	unsigned left; /* remainder of WORDS_TRIED */
 };
 
 static uint64_t word_at(const struct finder *f, uint64_t module, unsigned number)
@@ -57,8 +57,8 @@ static bool is_module(const struct finder *f, uint64_t pc)
 
 /*
  * Returns true when word `number` may be the pointer to go:func.* of Go 1.26 and later: there it is
- * the last part of pclntab, and the next word is the end of pclntab. When the table's size is not
- * known, the end must be in its segment.
+ * the last part of pclntab, and the next word is the end of pclntab. When the table's size is
+ * unknown, the end must be in its segment.
  */
 static bool ends_table(const struct finder *f, uint64_t module, unsigned number)
 {
@@ -67,7 +67,7 @@ static bool ends_table(const struct finder *f, uint64_t module, unsigned number)
 	return lo > part_pc(t, t->functions) && lo <= end && end - t->pc <= t->bytes.size;
 }
 
-/* Returns the index of the pointer to go:func.*; 0: not known. *ret_ends is true when the next word
+/* Returns the index of the pointer to go:func.*; 0: unknown. *ret_ends is true when the next word
  * is the end of pclntab. */
 static unsigned gofunc_number(const struct finder *f, uint64_t module, bool *ret_ends)
 {
@@ -141,7 +141,10 @@ static bool search_segment(struct finder *f, const struct ux_gosym_segment *s,
 	return false;
 }
 
-/* Checks the words whose value is the table's address only after relocation by the loader. */
+/*
+ * Checks the words that have the table's address as their value only after relocation by the
+ * loader.
+ */
 static bool search_words(struct finder *f, struct ux_gosym_module *ret)
 {
 	for (size_t i = 0; i < f->image->n_words && f->left > 0; i++) {

@@ -45,7 +45,7 @@ bool ux_gosym_table_begins(struct ux_bytes bytes, bool swap)
 }
 
 /* Returns true when the index of n functions is in bounds: n pairs, and the end of the last
- * function. *ret_behind is a cursor behind it. */
+ * function. *ret_behind is a cursor after it. */
 static bool index_fits(const struct ux_gosym_table *t, uint64_t n, struct ux_cur *ret_behind)
 {
 	unsigned field = ux_gosym_table_field(t);
@@ -64,7 +64,7 @@ static enum ux_code corrupt(uint64_t off, const char *what, struct ux_error *err
 }
 
 /* Layout of Go 1.2: offsets of names, files and programs count from the start of the one table. The
- * field behind the index is the offset of the array of offsets of file names. */
+ * field after the index is the offset of the array of offsets of file names. */
 static enum ux_code read_go12(struct ux_cur *c, struct ux_gosym_table *t, struct ux_error *err)
 {
 	uint64_t n = ux_cur_uint(c, t->word);

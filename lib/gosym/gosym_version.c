@@ -85,9 +85,7 @@ void ux_gosym_version_read(const struct ux_gosym_image *image, uint64_t hint,
 	ret[0] = '\0';
 	if (hint != 0 && copy_version(version_at(image, hint), ret))
 		return;
-	/*
-	 * The linker puts it into writable data, but a loader may have it in a read-only segment.
-	 */
+	/* The linker puts it into writable data, but a loader may map it in a read-only segment. */
 	for (int writable = 1; writable >= 0; writable--)
 		for (size_t i = 0; i < image->n_segments; i++)
 			if (image->segments[i].writable == (bool)writable &&

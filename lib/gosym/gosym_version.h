@@ -12,9 +12,9 @@ enum {
 };
 
 /*
- * Reads the version as the binary has it ("go1.19.8", "go1.27-X:experiments"), from the build
+ * Reads the version as the binary stores it ("go1.19.8", "go1.27-X:experiments"), from the build
  * information at `hint` (0: no hint) or else from any in the image. It is printable ASCII, and
- * empty when there is none.
+ * empty when none is found.
  */
 void ux_gosym_version_read(const struct ux_gosym_image *image, uint64_t hint,
 			   char ret[UX_GOSYM_VERSION_MAX]);

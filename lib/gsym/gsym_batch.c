@@ -63,9 +63,9 @@ static bool gsym_run_read_rows(struct gsym_run *run)
 }
 
 /*
- * Comparisons with addresses: those that a tree needs whose ranges nest, with each address in some
- * range of each level. More are needed only when a node has the same range many times; then the
- * addresses are looked up, and charged, one by one.
+ * Returns the number of comparisons with addresses that a tree with nested ranges needs when each
+ * address is in some range of each level. More are needed only when a node has the same range many
+ * times; then the addresses are looked up, and charged, one by one.
  */
 static uint64_t gsym_run_steps(const struct gsym_run *run)
 {
@@ -182,7 +182,7 @@ static void batch_answer_equal(struct batch *w, size_t i, size_t end, const stru
 }
 
 /*
- * Looks up a single pc (from which `back` was already subtracted) and returns the number of frames
+ * Looks up a single pc, from which `back` is already subtracted, and returns the number of frames
  * in w->frames.
  */
 static size_t batch_lookup(struct batch *w, uint64_t pc)
@@ -241,7 +241,7 @@ static size_t batch_equal_end(const struct batch *w, size_t i)
 
 /*
  * Adds the keys from i on that are below `limit` to the run, as offsets from `start`; returns the
- * first key behind them.
+ * first key after them.
  */
 static size_t gsym_run_fill(struct batch *w, size_t i, uint64_t start, uint64_t limit)
 {
@@ -274,7 +274,7 @@ static bool gsym_run_cut_pays(const struct gsym_run *run)
 	return run->cut && run->n < gsym_cut_size(run->cut) / GSYM_CUT_COST;
 }
 
-/* Answers the keys from i to end by the index. */
+/* Answers the keys from i to end with the index. */
 static void batch_answer_cut(struct batch *w, size_t i, size_t end)
 {
 	const struct gsym_run *run = w->run;
@@ -380,7 +380,7 @@ static size_t batch_answer_from(struct batch *w, size_t i)
 	return end;
 }
 
-/* Adds a key for each pc, or answers it at once. */
+/* Adds a key for each pc, or answers it immediately. */
 static void batch_add_pcs(struct batch *w)
 {
 	const struct ux_gsym_batch *b = w->b;

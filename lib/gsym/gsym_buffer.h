@@ -57,7 +57,7 @@ ux_inline void gsym_buffer_uleb(struct gsym_buffer *buf, uint64_t v)
 	buf->pos = ux_uleb_put(buf->pos, v);
 }
 
-/* Writes SLEB128, and returns the place behind it. */
+/* Writes SLEB128, and returns the position after it. */
 ux_inline uint8_t *gsym_sleb_put(uint8_t *p, int64_t v)
 {
 	for (; v < -64 || v > 63; v >>= 7)

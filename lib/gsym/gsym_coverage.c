@@ -96,7 +96,7 @@ struct coverage {
 	uint64_t foreign;
 };
 
-/* The range of a record, whose content was verified. */
+/* Returns the range of a record with verified content. */
 static struct gsym_part record_part(const struct ux_gsym *g, uint32_t i)
 {
 	struct ux_gsym_block block;
@@ -114,7 +114,7 @@ static bool part_is_other_at(struct gsym_part p, struct gsym_part than, uint64_t
 	return at >= p.lo && at < p.hi && (p.lo != than.lo || p.hi != than.hi);
 }
 
-/* The start of another part than p that has the byte at `at`. */
+/* Returns the start of the other part than p that contains the byte at `at`. */
 static uint64_t coverage_owner(const struct coverage *v, struct gsym_part p, uint64_t at)
 {
 	for (size_t i = 0; i < v->tables->n; i++)
@@ -128,7 +128,7 @@ static uint64_t coverage_owner(const struct coverage *v, struct gsym_part p, uin
 	return p.lo; /* two functions have this record */
 }
 
-/* Marks what the part has in the window. */
+/* Marks the bytes of the part that are in the window. */
 static enum ux_code coverage_add(struct coverage *v, struct gsym_part p, struct ux_error *err)
 {
 	uint64_t lo = ux_max(p.lo, v->bytes.lo), hi = ux_min(p.hi, v->bytes.hi);
@@ -152,8 +152,8 @@ static bool coverage_begins(const struct coverage *v, uint64_t lo)
 }
 
 /*
- * Marks the parts that begin in the window, and the one that crosses its start: of those that cross
- * it, there is at most one that overlaps no other.
+ * Marks the parts that begin in the window, and the one that crosses its start: if parts do not
+ * overlap, at most one crosses it.
  */
 static enum ux_code coverage_fill(struct coverage *v, struct ux_error *err)
 {
@@ -170,7 +170,7 @@ static enum ux_code coverage_fill(struct coverage *v, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Examines the gaps that end in the window. */
+/* Counts foreign bytes in the gaps that end in the window. */
 static void coverage_count_foreign(struct coverage *v)
 {
 	const struct gsym_window *w = &v->bytes;

@@ -14,7 +14,9 @@ ux_inline struct gsym_index_pair cut_pair(const struct gsym_cut *cut, size_t i)
 	return wide;
 }
 
-/* The bucket of an offset; what is behind the last span and row is in the last one. */
+/*
+ * Returns the bucket of an offset; offsets after the last span and row belong to the last bucket.
+ */
 ux_inline size_t cut_bucket(const struct gsym_cut *cut, uint64_t off)
 {
 	return (size_t)ux_min(off >> cut->shift, (uint64_t)cut->n_buckets - 1);
@@ -27,8 +29,8 @@ ux_inline size_t cut_span(const struct gsym_cut *cut, size_t i)
 }
 
 /*
- * Returns the innermost node at off. The first span of its bucket begins at or before it, the last
- * one is that of the next bucket's start.
+ * Returns the innermost node at off. `first` is the first span of off's bucket and begins at or
+ * before it; `last` is the first span of the next bucket.
  */
 ux_inline uint32_t cut_find_node(const struct gsym_cut *cut, uint64_t off, uint32_t first,
 				 uint32_t last)
@@ -41,7 +43,7 @@ ux_inline uint32_t cut_find_node(const struct gsym_cut *cut, uint64_t off, uint3
 
 /*
  * Returns the last stored row at or before off; NULL when there is none. `before` rows are at or
- * before the start of its bucket, `end` of the next one.
+ * before the start of off's bucket, `end` rows at or before the start of the next bucket.
  */
 ux_inline const struct gsym_index_row *cut_find_stored_row(const struct gsym_cut *cut, uint64_t off,
 							   uint32_t before, uint32_t end)
@@ -95,7 +97,7 @@ bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64
 	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
 		depth++;
 	cut_read_row(cut, g->swap, cut_find_stored_row(cut, off, from.b, to.b), off, &file, &line);
-	skip = depth > max ? depth - max : 0; /* the outermost are kept */
+	skip = depth > max ? depth - max : 0; /* keep the outermost frames */
 	for (uint32_t at = innermost;; at = nodes[at].parent) {
 		bool inlined = at > GSYM_INNERMOST_ROOT;
 		struct ux_cur c = cut_tree(cut, g->swap);
@@ -126,27 +128,28 @@ bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64
 
 enum {
 	/*
-	 * Addresses that are looked up side by side. Each step of a lookup needs memory that is in
-	 * no cache of the processor, and waits for it together with those of the other addresses.
+	 * Addresses that are looked up side by side. Each step of a lookup reads memory that is not
+	 * in the processor's caches; the addresses of a group wait for it together.
 	 */
 	GROUP = 32,
-	NEAR = 32,        /* bytes of a line table that are behind a stored row, or a few more */
-	RECORD_LINES = 4, /* of the processor's cache; of a record that will be cut up */
+	NEAR = 32,        /* bytes of a line table after a stored row, or a few more */
+	RECORD_LINES = 4, /* cache lines to prefetch of a record that will be cut up */
 };
 
 /* Addresses of a group, by their index in it. */
 struct place_group {
 	size_t n;
-	size_t before;       /* function of the last address of the group before, or 0 */
+	size_t before;       /* function of the last address of the previous group, or 0 */
 	size_t at[GROUP];    /* the function */
 	uint64_t off[GROUP]; /* from g->base, later from the function's start */
 	const struct gsym_cut *cut[GROUP];
 	struct gsym_index_pair from[GROUP], to[GROUP]; /* of the bucket, and the next one */
 	uint32_t node[GROUP];
-	const struct gsym_index_row *row[GROUP]; /* NULL: none is at or before the address */
+	const struct gsym_index_row
+		*row[GROUP]; /* NULL: no stored row is at or before the address */
 };
 
-/* Whether the addresses ascend, as those of large requests do. */
+/* Whether the addresses ascend, as they do in large requests. */
 static bool place_group_is_sorted(const struct place_group *p)
 {
 	bool sorted = true;
@@ -156,8 +159,8 @@ static bool place_group_is_sorted(const struct place_group *p)
 }
 
 /*
- * How many functions from `first` on have to be looked at for an address: all but some that start
- * behind it. The steps double, since the next address is mostly in one of the next functions.
+ * Returns how many functions from `first` on must be searched for an address: all except some that
+ * start after it. The steps double, since the next address is usually in one of the next functions.
  */
 ux_inline size_t place_search_width(const struct ux_gsym *g, size_t first, uint64_t off,
 				    unsigned width, bool swap)
@@ -169,8 +172,9 @@ ux_inline size_t place_search_width(const struct ux_gsym *g, size_t first, uint6
 }
 
 /*
- * As gsym_table_search(), for all of them; equal values are not searched for. Sorted ones begin at
- * the last function of the group before, if that is not behind them.
+ * Searches like gsym_table_search(), for all addresses of the group, but without looking for equal
+ * starts. Sorted addresses begin at the last function of the previous group, unless that starts
+ * after them.
  */
 ux_inline void place_search(struct place_group *p, const struct ux_gsym *g, unsigned width,
 			    bool swap)
@@ -221,7 +225,10 @@ static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_
 	return !refused;
 }
 
-/* Records that will be cut up: their beginnings, behind which a processor reads ahead by itself. */
+/*
+ * Prefetches the beginnings of records that will be cut up; the processor itself reads ahead after
+ * them.
+ */
 static void place_prefetch_records(const struct place_group *p, const struct ux_gsym *g)
 {
 	size_t n = 0, at[GROUP];

@@ -14,8 +14,8 @@ struct ux_gsym_block {
 };
 
 /*
- * A record in the file, of which only the head was decoded. Offsets of all cursors count from the
- * file's start.
+ * A record in the file with only its head decoded. Offsets of all cursors count from the file's
+ * start.
  */
 struct ux_gsym_raw {
 	uint32_t size;
@@ -25,7 +25,7 @@ struct ux_gsym_raw {
 	uint32_t seen;      /* types of the blocks that were read, one bit each */
 };
 
-/* Reads the offset of a string at c, whose width depends on the file's version. */
+/* Reads the offset of a string at c; its width depends on the file's version. */
 uint64_t ux_gsym_name(const struct ux_gsym *g, struct ux_cur *c);
 
 /* Reads the head of the record at c, which moves past it. A failure is latched in c. */
@@ -36,7 +36,7 @@ enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsy
 			      struct ux_error *err) ux_must;
 
 /*
- * Reads the next block. False at the end of the record (rest is then behind the end tuple) or when
+ * Reads the next block. False at the end of the record (rest is then after the end tuple) or when
  * rest failed. A second block of a known type is such a failure.
  */
 bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret);
@@ -53,7 +53,7 @@ struct ux_gsym_walk {
 	struct ux_gsym_raw raw;
 };
 
-/* Reads the record of the next function into walk->raw. *ret_more is false behind the last. */
+/* Reads the record of the next function into walk->raw. *ret_more is false after the last one. */
 enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct ux_error *err)
 	ux_must;
 
@@ -72,7 +72,7 @@ struct ux_gsym_merged {
 /* Reads the block's head. A failure is latched in the cursor. */
 struct ux_gsym_merged ux_gsym_merged_open(const struct ux_gsym *g, struct ux_cur block);
 
-/* Reads the next function. False behind the last one, or when m->c failed. */
+/* Reads the next function. False after the last one, or when m->c failed. */
 bool ux_gsym_merged_next(struct ux_gsym_merged *m, struct ux_gsym_raw *ret);
 
 /* A decoded function; the counterpart of struct ux_gsym_function. */
@@ -91,9 +91,9 @@ struct ux_gsym_decoded {
 };
 
 /*
- * Decodes function i < n_functions into what was passed to ux_gsym_encode_function(). Its arrays
- * are in the arena. Call sites and blocks of unknown types are ignored, and of a merged function
- * everything but its name.
+ * Decodes function i < n_functions into the arguments that ux_gsym_encode_function() had. Its
+ * arrays are in the arena. Ignores call sites, blocks of unknown types, and everything but the
+ * names of merged functions.
  */
 enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 			    struct ux_gsym_decoded *ret, struct ux_error *err) ux_must;

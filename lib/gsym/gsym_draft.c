@@ -11,19 +11,19 @@ enum {
 	NODE_MAX = 4 + LEB_MAX, /* a name and a file */
 	ROOT_MAX = 1 + 1 + LEB_MAX + 1 + NODE_MAX + 1,
 	SET_MAX = 1 + LEB_MAX, /* a SetFile */
-	LINE_LEBS = 3,         /* numbers in front of a line table's opcodes */
+	LINE_LEBS = 3,         /* numbers before a line table's opcodes */
 	HEAD_MAX = 64,         /* size, name, heads of blocks, end, padding */
 	COPY_STEP = 16,        /* bytes that are copied with one instruction */
 };
 
 /*
- * The first byte of a call in a draft: the number of bytes in front of its name, and the number of
- * bytes of its line. 0 is the end of a list of siblings.
+ * The first byte of a call in a draft holds the number of bytes before its name, and the number of
+ * bytes of its line. 0 ends a list of siblings.
  */
 enum {
 	NODE_LINE_BITS = 3,
-	NODE_SHORT_MAX = 30, /* bytes in front of the name */
-	NODE_LONG = 0xff,    /* there are more bytes; they are decoded one by one */
+	NODE_SHORT_MAX = 30, /* bytes before the name */
+	NODE_LONG = 0xff,    /* more bytes than that; they are decoded one by one */
 	NODE_FEW_RANGES =
 		4, /* this many ranges fit into the buffer without another gsym_buffer_reserve() */
 };
@@ -124,7 +124,7 @@ static uint32_t rows_line_bytes(const struct ux_gsym_function *f)
 	return sum;
 }
 
-/* Stores the references and the bytes behind each other in the arena. */
+/* Stores the references, and then the bytes, in the arena. */
 static bool draft_store(const struct ux_gsym_drafter *d, struct ux_arena *arena,
 			struct ux_gsym_draft *draft)
 {
@@ -155,7 +155,7 @@ bool ux_gsym_draft_make(struct ux_gsym_drafter *d, const struct ux_gsym_function
 	ret->line_bytes = rows_line_bytes(f);
 	if (f->n_inlines > 0 && !draft_put_tree(d, f))
 		return false;
-	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record can hold that */
+	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record can hold more */
 		d->out.size = ret->lines_size;
 		d->refs.size = 2 * (size_t)ret->n_sets;
 	}
@@ -202,7 +202,7 @@ ux_inline uint8_t *draft_put_u32(uint8_t *to, uint32_t v, bool swap)
 }
 
 /*
- * Copies n bytes and moves both pointers behind them. n is mostly small, so up to COPY_STEP more
+ * Copies n bytes and moves both pointers past them. n is mostly small, so up to COPY_STEP more
  * bytes are copied: there is room for them, and the bytes of *from extend to `end`.
  */
 ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)
@@ -219,7 +219,7 @@ ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_
 		memcpy(o + i, p + i, COPY_STEP);
 }
 
-/* Copies n LEB128 numbers and moves both pointers behind them. */
+/* Copies n LEB128 numbers and moves both pointers past them. */
 ux_inline void draft_copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 {
 	uint8_t *o = *to;
@@ -290,7 +290,7 @@ ux_inline uint64_t draft_get_uleb(const uint8_t **from)
 	}
 }
 
-/* Copies the part in front of a call's name: its ranges and the flag for children. */
+/* Copies the part before a call's name: its ranges and the flag for children. */
 static void draft_copy_head(uint8_t **to, const uint8_t **from)
 {
 	const uint8_t *count = *from;

@@ -23,7 +23,7 @@ struct ux_gsym_draft {
 	 * First, for each SetFile of the line table, the file and the number of bytes up to the
 	 * next SetFile. Then, for each inlined call, its name and its call_file. Then the encoded
 	 * bytes: the line table without SetFile, and the inline tree without its root, names and
-	 * files, but with the sizes of the parts that are copied at once.
+	 * files, but with the sizes of the parts that are copied in one go.
 	 */
 	const uint32_t *refs;
 	uint32_t n_rows;

@@ -58,9 +58,9 @@ static void sample_row(struct sample *s, size_t i, int64_t line, uint32_t pc)
 }
 
 /*
- * Sets what a row saves. Without a line delta, AdvancePC alone is enough for it; else AdvanceLine
- * has a delta of one byte, since no window has a line that takes more. A pc delta over FAR_PC fits
- * no window, so that it costs the same with all of them.
+ * Computes how many bytes a window saves for a row. Without a line delta, AdvancePC alone is enough
+ * for it; else AdvanceLine has a delta of one byte, since no window has a line that takes more. A
+ * pc delta over FAR_PC fits no window, so that it costs the same with all of them.
  */
 ux_inline void sample_price(struct sample *s)
 {
@@ -188,7 +188,7 @@ static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 	return window_descend(&s);
 }
 
-/* Writes a row whose address delta fits no special opcode. */
+/* Writes a row with an address delta that fits no special opcode. */
 static uint8_t *encode_far_pc(uint8_t *pos, int64_t line, uint32_t pc)
 {
 	if (line != 0) {
@@ -199,7 +199,7 @@ static uint8_t *encode_far_pc(uint8_t *pos, int64_t line, uint32_t pc)
 	return ux_uleb_put(pos, pc);
 }
 
-/* Writes a row of which a special opcode holds all but `rest` lines. */
+/* Writes a row with a special opcode that holds all but `rest` of its line delta. */
 static uint8_t *encode_far_line(uint8_t *pos, int64_t rest, uint8_t special)
 {
 	*pos++ = GSYM_LINE_ADVANCE_LINE;
@@ -209,8 +209,8 @@ static uint8_t *encode_far_line(uint8_t *pos, int64_t rest, uint8_t special)
 }
 
 /*
- * Writes a row, and returns the place behind it; it may write some bytes more. Which of the usual
- * forms a row has is random, so all of them are made, and one is selected without a branch.
+ * Writes a row, and returns the position after it; it may write some bytes more. Which of the usual
+ * forms a row has is unpredictable, so all of them are made, and one is selected without a branch.
  */
 ux_inline uint8_t *encode_row(uint8_t *pos, struct window w, int64_t line, uint32_t pc)
 {
@@ -227,7 +227,8 @@ ux_inline uint8_t *encode_row(uint8_t *pos, struct window w, int64_t line, uint3
 	uint32_t two = (rest < -64) | (rest > LINE_BYTE_MAX); /* SLEB128 of two bytes */
 	uint32_t sleb = ((uint32_t)rest & 0x7f) | ((uint32_t)rest << 1 & 0x7f00 & -two) | two << 7;
 	uint32_t bytes = GSYM_LINE_ADVANCE_LINE | sleb << 8 | special << (16 + 8 * two);
-	uint32_t far = -(uint32_t)(rest != 0); /* a mask, which no compiler makes a branch of */
+	uint32_t far =
+		-(uint32_t)(rest != 0); /* a mask, which compilers do not turn into a branch */
 	bytes = (bytes & far) | (special & ~far);
 	uint32_t size = 1 + ((2 + two) & far);
 	if (ux_unlikely(line == 0 && rest != 0 && pc <= PC_BYTE_MAX)) {
@@ -282,7 +283,7 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 			gsym_buffer_flush(&buf);
 			pos = buf.pos;
 		}
-		/* The file changes at random, too. */
+		/* The file changes unpredictably, too. */
 		uint32_t now = before + (uint32_t)(pos - buf.bytes);
 		uint32_t changed = rows[i].file != at.file;
 		run += RUN_WORDS * changed;
@@ -314,7 +315,7 @@ static void record_close_block(struct ux_out *out, size_t start)
 	ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
 }
 
-/* Writes merged functions, of which only the names are stored: their ranges are the owner's. */
+/* Writes merged functions. Only their names are stored: their ranges are the owner's. */
 static void record_put_merged(struct ux_out *out, const struct ux_gsym_function *f)
 {
 	ux_out_u32(out, (uint32_t)f->n_merged);

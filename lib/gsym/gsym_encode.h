@@ -75,7 +75,7 @@ struct ux_gsym_image {
 	uint64_t v1_max;  /* largest size of a file of version 1; 0: 4 GiB less one */
 	bool swap;        /* the described module's byte order is not the machine's */
 	uint64_t base; /* The pc to which the address table is relative: vaddr of the first PT_LOAD.
-			  When a function is below it, that function's start is used. */
+			  If a function is below it, that function's start is used. */
 	struct ux_bytes uuid; /* in version 1 at most UX_GSYM_UUID_MAX bytes */
 	size_t n_functions;
 	const uint64_t *starts;  /* ascending; equal starts are legal */
@@ -87,13 +87,13 @@ struct ux_gsym_image {
 				    bits can address more than 4 GiB of strings. Only version 2 can
 				    have more than 0. */
 	/*
-	 * The records, in order, in the pieces in which threads encoded them. Each piece's size is
-	 * a multiple of 4.
+	 * The records, in order, in the pieces that threads encoded. Each piece's size is a
+	 * multiple of 4.
 	 */
 	const struct ux_bytes *data;
 	size_t n_data;
 	uint64_t placed; /* Version 1 only: size of the records that the caller has already written
-			    behind everything that ux_gsym_image_write() then writes. `data` is then
+			    after everything that ux_gsym_image_write() will write. `data` is then
 			    not used. */
 };
 
@@ -124,8 +124,8 @@ bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t max, 
 typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 
 /*
- * Writes bytes at an offset of the file, which is behind everything that the sink has received so
- * far. Any thread may call it.
+ * Writes bytes at an offset of the file after everything that the sink has received so far. Any
+ * thread may call it.
  */
 typedef enum ux_code ux_gsym_write_at_fn(void *ctx, uint64_t off, struct ux_bytes bytes,
 					 struct ux_error *err);

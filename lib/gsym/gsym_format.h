@@ -85,13 +85,13 @@ struct gsym_directory {
 	unsigned n;
 };
 
-/* Begins to read the directory of a file whose header was read. */
+/* Begins to read the directory of a file after its header was read. */
 struct gsym_directory gsym_directory_open(struct ux_bytes file, bool swap);
 
 /*
- * Reads the next section, which is inside of the file and not empty. False behind the last one,
- * with d->c behind the directory, or when d->c failed. LLVM refuses the same files
- * (GsymReaderV2.cpp: an empty section, one that exceeds the file, a directory without its end).
+ * Reads the next section, which is inside of the file and not empty. False after the last one, with
+ * d->c after the directory, or when d->c failed. LLVM refuses the same files (GsymReaderV2.cpp: an
+ * empty section, one that exceeds the file, a directory without its end).
  */
 bool gsym_directory_next(struct gsym_directory *d, struct gsym_section *ret);
 

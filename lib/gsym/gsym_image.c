@@ -95,7 +95,7 @@ static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift,
 }
 
 /*
- * Converts the record at c to version 2, whose offsets are wider, and appends it to out, which is
+ * Converts the record at c to version 2, which has wider offsets, and appends it to out, which is
  * 4-aligned before and afterwards; c moves to the next record. Names are multiplied by 2^shift. A
  * damaged record is a failure of c.
  *
@@ -110,7 +110,7 @@ static void widen_record(struct ux_out *out, struct ux_cur *c, unsigned shift)
 }
 
 enum {
-	PIECE = 1 << 16 /* bytes of tables that are passed to the sink at once */
+	PIECE = 1 << 16 /* bytes of tables that are passed to the sink in one call */
 };
 
 /*
@@ -150,7 +150,7 @@ static unsigned layout_n_entries(const struct ux_gsym_image *image)
 
 /*
  * A function below the base would wrap to a large offset and leave the table unsorted. The base of
- * such an image is therefore its first function, as LLVM does where there is no base.
+ * such an image is therefore its first function, as in LLVM's files without a base.
  */
 static struct layout layout_make(const struct ux_gsym_image *image, unsigned version,
 				 uint64_t data_size)
@@ -181,7 +181,7 @@ static uint64_t image_data_size(const struct ux_gsym_image *image)
 	return size;
 }
 
-/* UX_OK when version 1 can hold the image with so many bytes of records. */
+/* UX_OK when version 1 can hold the image with that many bytes of records. */
 static enum ux_code image_check_v1(const struct ux_gsym_image *image, uint64_t records,
 				   struct ux_error *err)
 {
@@ -302,7 +302,7 @@ static void image_put_header2(struct ux_out *out, const struct ux_gsym_image *im
 	ux_out_put(out, image->uuid.data, image->uuid.size);
 }
 
-/* Writes everything in front of the address table. */
+/* Writes everything before the address table. */
 static void image_put_header(struct stream *s, const struct ux_gsym_image *image,
 			     const struct layout *l)
 {

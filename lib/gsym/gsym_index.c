@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The index, which makes lookups in large functions fast by cutting up their trees and line tables.
- * It is built for all functions at once, or for each when it is requested for the second time.
+ * It is built for all functions in one call, or for each function at its third request.
  */
 #include "gsym_index.h"
 
@@ -15,22 +15,23 @@ enum {
 	ROW_BYTES = 32, /* bytes of a line table between stored rows */
 	ROW_MAX = 128,  /* most bytes of one row; writers need at most 40 */
 	FUNCTION_BUDGET = 256 * 1024 * 1024, /* memory limit while one record is cut up */
-	/* An entry below this is not an address: how often a record has been requested */
-	ENTRY_REQUESTS = 2, /* so often it is read as it is */
-	ENTRY_NEVER = 3,    /* it cannot be cut up */
+	/* An entry below this is not an address but counts how often a record has been requested */
+	ENTRY_REQUESTS = 2, /* this many requests read the record as it is in the file; the next one
+			       cuts it up */
+	ENTRY_NEVER = 3,    /* the record cannot be cut up */
 	ENTRY_CUT,
-	/* From so many addresses on a record is cut up when it is requested for the first time: the
+	/* Once this many addresses were looked up, a record is cut up at its first request: the
 	 * file is in use, and the next addresses will probably be in all of its functions. */
 	MANY = 256,
 	STEP_COST = 4,         /* steps of the search in the time of reading a byte of a record */
-	SPANS_EACH = 4,        /* spans that get a bucket; each stored row gets one, too */
+	SPANS_EACH = 4,        /* spans for each bucket; each stored row gets a bucket, too */
 	WORK_KEPT = 16 * 1024, /* memory for cutting up a record that is kept for the next one */
 };
 
 /* Entries only ever grow, until one is the address of a cut-up record. */
 struct ux_gsym_index {
 	size_t max; /* limit of `bytes` */
-	/* how many addresses places were requested for; a sum, so no memory order is needed */
+	/* addresses for which places were requested; a sum, so no memory order is needed */
 	atomic_size_t noted;
 	bool grows; /* lookups add to it */
 	/* no memory order is needed: a sum */
@@ -58,8 +59,8 @@ struct cut {
 /* --- the line table --------------------------------------------------------------------------- */
 
 /*
- * Codes as of gsym_spans_find(). A table whose addresses descend cannot be cut up, nor one in which
- * a lookup would read many bytes between two rows: lookups in the index are not charged for them.
+ * Codes as of gsym_spans_find(). Cuts up no table with descending addresses, nor one in which a
+ * lookup would read many bytes between two rows: lookups in the index are not charged for them.
  */
 static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 {
@@ -70,7 +71,7 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 	if (!ux_cur_more(&block))
 		return UX_OK;
 	struct gsym_lines l = gsym_lines_start(block);
-	const uint8_t *row = l.c.pos, *next = l.c.pos; /* where a row is stored that ends there */
+	const uint8_t *row = l.c.pos, *next = l.c.pos; /* where a row that ends there is stored */
 	uint64_t before = 0, all = 0;
 	ptrdiff_t longest = 0;
 	if (l.min != (int32_t)l.min)
@@ -141,7 +142,10 @@ ux_inline void index_put_pairs(const struct cut *cut, uint8_t *to, bool narrow)
 		index_put_pair(to, n + 1 + i, narrow, spans[i].a, spans[i].b);
 }
 
-/* Moves what was found to one piece of memory. NULL: memory is short, or the index is full. */
+/*
+ * Moves the parts of the cut-up record to one piece of memory. NULL: memory is short, or the index
+ * is full.
+ */
 static struct gsym_cut *index_pack(struct cut *cut, struct ux_arena *arena)
 {
 	const struct gsym_spans *spans = &cut->spans;
@@ -168,7 +172,10 @@ static struct gsym_cut *index_pack(struct cut *cut, struct ux_arena *arena)
 	return made;
 }
 
-/* The memory for cutting up a record, of which the first block is kept. NULL: memory is short. */
+/*
+ * Returns the memory for cutting up a record. Its first block is kept for the next record. NULL:
+ * memory is short.
+ */
 static struct ux_arena *index_work(struct ux_gsym_index *index)
 {
 	struct ux_arena *work = &index->work;
@@ -183,7 +190,10 @@ static struct ux_arena *index_work(struct ux_gsym_index *index)
 	return work;
 }
 
-/* *ret is NULL for a record that cannot be cut up; *ret_steps are what it took. UX_ENOMEM. */
+/*
+ * *ret is NULL for a record that cannot be cut up; *ret_steps is the work that this took.
+ * UX_ENOMEM.
+ */
 static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_record *r,
 				     struct gsym_cut **ret, uint64_t *ret_steps)
 {
@@ -269,7 +279,7 @@ enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *
 }
 
 /*
- * Indexing ends at records that cannot be read or that overlap; what was indexed before is valid.
+ * Indexing ends at records that cannot be read or that overlap; the part indexed before is valid.
  */
 static enum ux_code index_cut_all(const struct ux_gsym *g)
 {

@@ -6,26 +6,26 @@
 #include "gsym_record.h"
 #include "gsym_tree.h"
 
-/* A stored row, behind which reading of the line table can begin. */
+/* A stored row, after which reading of the line table can begin. */
 struct gsym_index_row {
 	uint32_t off;
 	uint32_t file;
 	uint32_t line;
-	uint32_t left; /* bytes of the line table behind the row's opcode */
+	uint32_t left; /* bytes of the line table after the row's opcode */
 };
 
 /*
  * A cut-up record. Between two consecutive range boundaries of a tree the innermost call is the
  * same, so it is computed for each boundary and stored where it changes: a span. Of a line table, a
- * row is stored every 32 bytes. The function is divided into buckets of 2^shift bytes, each of
- * which tells where the search for the span and the row of an address begins, so that a lookup
- * needs a line of the processor's cache of each array, not those that a binary search passes by.
- * All offsets are relative to the function's start. Names, files and lines of calls are read from
- * the record. Immutable.
+ * row is stored every 32 bytes. The function is divided into buckets of 2^shift bytes. Each bucket
+ * tells where the search for the span and the row of an address begins, so that a lookup reads one
+ * cache line of each array, and not all the lines that a binary search touches. All offsets are
+ * relative to the function's start. Names, files and lines of calls are read from the record.
+ * Immutable.
  *
- * The struct fills a cache line. Behind it are, in the same memory:
+ * The struct fills a cache line. It is followed in the same memory by:
  *   n_buckets + 1 pairs: the last span at or before the start of the bucket, and the number of
- *     stored rows there; those of the end in the last pair
+ *     stored rows there; the last pair has the span and the number at the end of the function
  *   n_spans pairs: from the offset a on, up to the next span, the innermost call is node b
  *   n_rows rows, n_nodes nodes
  */
@@ -69,17 +69,17 @@ ux_inline const struct gsym_index_node *gsym_cut_nodes(const struct gsym_cut *cu
 }
 
 /*
- * Returns the cut-up record of function i, or NULL while there is none. In an index that grows
- * this counts how often the record is requested, and cuts it up when that pays and memory
- * suffices. Any thread.
+ * Returns the cut-up record of function i, or NULL if it is not cut up yet. In an index that grows
+ * this counts how often the record is requested, and cuts it up when that pays and memory suffices.
+ * Any thread.
  */
 const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 				      const struct gsym_record *r);
 
 /*
  * Returns the cut-up record of function i, which extends beyond off bytes from its start, or NULL.
- * In an index that grows and that has been used for many addresses, the record is cut up at once.
- * That is charged to `work`; *ret_refused: it was refused. Any thread.
+ * In an index that grows and that has been used for many addresses, the record is cut up
+ * immediately. That is charged to `work`; *ret_refused: it was refused. Any thread.
  */
 const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
 					    struct ux_work *work, bool *ret_refused);
@@ -88,8 +88,8 @@ const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, u
 void gsym_index_prefetch(const struct ux_gsym *g, size_t i);
 
 /*
- * Whether gsym_index_cut_early() will probably read the record of function i; then what says where
- * that is is prefetched.
+ * Whether gsym_index_cut_early() will probably read the record of function i; if so, prefetches the
+ * table entry that locates the record.
  */
 bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i);
 
@@ -106,7 +106,7 @@ const struct gsym_cut *gsym_index_find(const struct ux_gsym *g, size_t i);
 
 /*
  * Writes the frames at off bytes from the function's start, with the same results as
- * ux_gsym_lookup(). `name` is that of the function. False when a name in it is past the string
+ * ux_gsym_lookup(). `name` is the function's name. False when a name in it is past the string
  * table.
  */
 bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64_t name,

@@ -12,15 +12,15 @@ enum ux_gsym_note {
 	UX_GSYM_NOTE_SHADOWED_ROW,  /* a row that no lookup returns, since another row has its
 				       address */
 	UX_GSYM_NOTE_UNUSED_STRING, /* a string that nothing refers to */
-	UX_GSYM_NOTE_OVERLAP, /* a function that begins inside of an earlier one, of which the rest
-				 is then not found */
+	UX_GSYM_NOTE_OVERLAP,    /* a function that begins inside of an earlier one; lookups do not
+				    find the rest of the earlier one */
 	UX_GSYM_NOTE_SAME_RANGE, /* a function with the same start and size as the previous one */
 	UX_GSYM_NOTE_NO_SIZE,    /* a function of 0 bytes, which extends to the next one */
-	UX_GSYM_NOTE_ROOT, /* an inline tree whose root has another name or range than the function
-			    */
-	UX_GSYM_NOTE_MERGED,    /* a function that is merged into another one */
-	UX_GSYM_NOTE_CALL_SITE, /* a return address with a pattern of what the call may have called
-				 */
+	UX_GSYM_NOTE_ROOT,       /* an inline tree with a root whose name or range differs from the
+				    function's */
+	UX_GSYM_NOTE_MERGED,     /* a function that is merged into another one */
+	UX_GSYM_NOTE_CALL_SITE,  /* a return address with a pattern of the functions that the call
+				    may have called */
 	UX_GSYM_NOTE_UNKNOWN_BLOCK,   /* a block of an unknown type */
 	UX_GSYM_NOTE_INSIDE_STRING,   /* a reference to the tail of a string */
 	UX_GSYM_NOTE_UNKNOWN_SECTION, /* a section of an unknown type in the directory of version 2
@@ -38,21 +38,21 @@ struct ux_gsym_notes {
 const char *ux_gsym_note_name(enum ux_gsym_note note);
 
 /*
- * Checks an opened file completely: tables, every record to its last byte, strings, and what is
+ * Checks an opened file completely: tables, every record to its last byte, strings, and the bytes
  * between them. UX_ECORRUPT describes the first error. After UX_OK, a lookup of an address inside
  * of a function returns frames, unless OVERLAP or UNTRIED were noted. ret NULL: the notes are not
  * needed.
  *
  * It takes at most 48 MiB of memory whatever the file, and time proportional to it: one pass for
- * the content, and for every 128 MiB of the file one over the table of records. With notes there is
+ * the content, and one over the table of records for every 128 MiB of the file. With notes it takes
  * a pass for the content for every 128 MiB of strings.
  */
 enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 			    struct ux_error *err) ux_must;
 
 /*
- * Parts of a file, in the order in which LLVM and unhex write them. The bytes of a block include
- * its head.
+ * Parts of a file, in the order that LLVM and unhex write them. The bytes of a block include its
+ * head.
  */
 enum ux_gsym_part {
 	UX_GSYM_PART_HEADER,

@@ -35,7 +35,7 @@ static enum ux_code lookup_row(struct ux_cur block, uint64_t off, struct call *r
 
 /*
  * Fills calls[0..] with the nodes that contain off, outermost (the function) first. The first child
- * that contains it is used, and nothing behind it is read. It is compiled separately for each
+ * that contains it is used, and nothing after it is read. It is compiled separately for each
  * offset_size.
  */
 ux_inline enum ux_code lookup_calls_of(struct ux_cur block, uint64_t off, unsigned offset_size,

@@ -13,8 +13,8 @@ enum {
 				files have more */
 	NAME_COST = 64,     /* work of reading a record and of sorting its name, in bytes */
 
-	/* Bytes between functions, which Linux counts as the first one's: what its alignment takes,
-	 * and what is in front of functions for patches and checks. */
+	/* Bytes between functions that Linux counts as part of the first one: padding up to the
+	 * next function's alignment, and bytes before functions for patches and checks. */
 	SIZE_ALIGNMENT = 16,
 	SIZE_PADDING = 64,
 	SIZE_PAGE = 4096, /* the last function ends with its page */

@@ -7,8 +7,8 @@
 
 /*
  * Reads the linkage name and the size of function i < g->n_functions, without its lines and inlined
- * calls. The name points into the file; it is UX_NO_NAME where only the bounds are known. False:
- * the record is damaged.
+ * calls. The name points into the file; it is UX_NO_NAME if only the bounds are known. False: the
+ * record is damaged.
  */
 bool ux_gsym_function_read(const struct ux_gsym *g, uint32_t i, const char **ret_name,
 			   uint64_t *ret_size) ux_must;
@@ -17,7 +17,7 @@ struct ux_gsym_name {
 	uint64_t hash;
 	uint32_t function; /* number of the function */
 	uint32_t symbol; /* offset of a symbol in the table of symbols (gsym_symbols.h), plus 1; 0:
-			    the name is that of the function's record */
+			    the name of the function's record */
 };
 
 /*
@@ -40,12 +40,11 @@ enum {
 };
 
 /*
- * Reads all names, which takes 16 bytes of memory for each: those of records, but for parts that
- * are no function's start, and those of the table of symbols. Damaged records and symbols are left
- * out. *names
- * needs ux_gsym_names_deinit(); it is unchanged on failure. The bytes of names and a cost for
- * sorting them are charged to `work`, which may be NULL. UX_ELIMIT: the limit above is exceeded.
- * UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
+ * Reads all names of records and of the table of symbols, except parts of functions that are not a
+ * function's start. Takes 16 bytes of memory for each name. Damaged records and symbols are left
+ * out. *names needs ux_gsym_names_deinit(); it is unchanged on failure. The bytes of names and a
+ * cost for sorting them are charged to `work`, which may be NULL. UX_ELIMIT: the limit above is
+ * exceeded. UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
  */
 enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gsym *g,
 				 struct ux_work *work, struct ux_error *err) ux_must;
@@ -56,8 +55,7 @@ uint64_t ux_gsym_names_max(const struct ux_gsym *g);
 
 /*
  * Finds where the function or symbol with that linkage name starts; the lowest start when there are
- * several.
- * `names` was built from g. UX_ENOTFOUND: there is none.
+ * several. `names` was built from g. UX_ENOTFOUND: no such name.
  */
 enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct ux_gsym *g,
 				struct ux_bytes name, uint64_t *ret, struct ux_error *err) ux_must;
@@ -72,9 +70,9 @@ size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux
 			      struct ux_bytes name, uint64_t *starts, size_t max, bool *ret_more);
 
 /*
- * Keeps those of n starts that may be of a function with the size that Linux prints, which reaches
- * up to the next symbol, and returns their number. Where the padding tells functions apart, only
- * those with the usual padding are kept. size 0: keeps all.
+ * Keeps the starts, out of n, of functions that may have the size that Linux prints, which extends
+ * to the next symbol, and returns their number. If the padding tells functions apart, only those
+ * with the usual padding are kept. size 0: keeps all starts.
  */
 size_t ux_gsym_starts_filter(const struct ux_gsym *g, uint64_t *starts, size_t n, uint64_t size);
 
@@ -91,8 +89,8 @@ struct ux_gsym_starts {
 
 /*
  * Finds the starts of the functions and symbols with that linkage name and, unless it is 0, that
- * size (ux_gsym_starts_filter()). UX_ENOTFOUND: there is none of that name. UX_ECONFLICT: there is
- * none of that size, which the message has.
+ * size (ux_gsym_starts_filter()). UX_ENOTFOUND: no function or symbol has that name. UX_ECONFLICT:
+ * none with that name has that size; the message has the size.
  */
 enum ux_code ux_gsym_names_search(const struct ux_gsym_names *names, const struct ux_gsym *g,
 				  struct ux_bytes name, uint64_t size, struct ux_gsym_starts *ret,

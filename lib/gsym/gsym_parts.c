@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes that lookups read, in the order in which each says where the next ones are. */
+/*
+ * The bytes that lookups read, in the order of reading: each step tells where the next bytes are.
+ */
 #include "gsym_parts.h"
 
 #include "gsym_record.h"
@@ -7,14 +9,14 @@
 enum {
 	HEAD = 64 << 10, /* header, and the directory of version 2: at most 1024 entries of 20 */
 	/*
-	 * An address table up to this size is brought as a whole, and one of this size for each
-	 * address: fewer requests are worth more than fewer bytes. In a larger one the binary
-	 * search brings what it reads.
+	 * An address table up to this size is fetched as a whole. For a larger one, a part of this
+	 * size is fetched for each address: fewer requests are worth more than fewer bytes. The
+	 * binary search fetches the other bytes that it reads.
 	 */
 	TABLE_AT_ONCE = 256 << 10,
-	RECORD_HEAD = 4 << 10,  /* of a record: most are shorter */
-	STRING_HEAD = 128,      /* of a string: the same */
-	STRING_NEXT = 16 << 10, /* ...and how much more of a longer one at once */
+	RECORD_HEAD = 4 << 10,  /* first bytes of a record; most records are shorter */
+	STRING_HEAD = 128,      /* first bytes of a string; most strings are shorter */
+	STRING_NEXT = 16 << 10, /* further bytes of a longer string for each request */
 };
 
 /* An address, on its way to its frames. */
@@ -27,7 +29,7 @@ struct parts_walk {
 	const struct ux_gsym *g;
 	const struct ux_gsym_parts *parts;
 	size_t n;
-	struct parts_address *addresses; /* those that may have a function */
+	struct parts_address *addresses; /* addresses that may have a function */
 };
 
 static void parts_need(const struct ux_gsym *g, const struct ux_gsym_parts *p, const void *at,
@@ -44,8 +46,8 @@ static enum ux_code parts_bring(const struct ux_gsym_parts *p, struct ux_error *
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /*
- * The header says where the tables are. The number of files and the last byte of the strings, which
- * opening reads too, are 0 before they are here, which is valid.
+ * The header tells where the tables are. Opening also reads the number of files and the last byte
+ * of the strings; both are 0 until they are fetched, which is valid.
  */
 enum ux_code ux_gsym_open_parts(struct ux_gsym *g, struct ux_bytes file,
 				const struct ux_gsym_parts *parts, struct ux_error *err)
@@ -79,7 +81,7 @@ static enum ux_code parts_read_start(const struct parts_walk *w, size_t i, uint6
 	return UX_OK;
 }
 
-/* Reads what gsym_table_search() reads, in the same order. */
+/* Reads the same bytes as gsym_table_search(), in the same order. */
 static enum ux_code parts_search(const struct parts_walk *w, uint64_t off, struct ux_error *err)
 {
 	size_t at = 0;
@@ -161,7 +163,7 @@ static enum ux_code parts_bring_heads(const struct parts_walk *w, struct ux_erro
 	return parts_bring(w->parts, err);
 }
 
-/* Brings the blocks of the record at c one after the other, as gsym_record_read() reads them. */
+/* Fetches the blocks of the record at c one after the other, as gsym_record_read() reads them. */
 static enum ux_code parts_bring_blocks(const struct parts_walk *w, struct ux_cur c,
 				       struct ux_error *err)
 {
@@ -219,7 +221,10 @@ static enum ux_code parts_each_string(const struct parts_walk *w,
 	return UX_OK;
 }
 
-/* Bytes of the string table from s on; 0: it is not from there, like the "" of no file. */
+/*
+ * Returns the number of bytes of the string table from s on; 0: s is not in the table, like the ""
+ * of no file.
+ */
 static size_t parts_string_room(const struct ux_gsym *g, const char *s)
 {
 	uintptr_t at = (uintptr_t)s, begin = (uintptr_t)g->strings.data;
@@ -236,7 +241,7 @@ static enum ux_code parts_need_string(const struct parts_walk *w, const char *s,
 	return UX_OK;
 }
 
-/* Brings the rest of a string whose begin is here. */
+/* Fetches the rest of a string after its first bytes. */
 static enum ux_code parts_end_string(const struct parts_walk *w, const char *s,
 				     struct ux_error *err)
 {

@@ -34,7 +34,7 @@ enum ux_code ux_gsym_pieces_name(const struct ux_gsym *g, uint32_t i, uint64_t *
 	return UX_OK;
 }
 
-/* The bytes of function i in which lookups find it: those before the next function. */
+/* Returns for how many bytes of function i lookups find it: the bytes before the next function. */
 static uint32_t gsym_pieces_size(const struct ux_gsym *g, uint32_t i, uint32_t size)
 {
 	if (i + 1 == g->n_functions)
@@ -49,7 +49,7 @@ struct pieces_merge {
 	size_t span; /* the next span */
 	struct gsym_lines lines;
 	bool more;    /* `lines` is at a row */
-	uint32_t off; /* from which on the state below is valid */
+	uint32_t off; /* the state below is valid from this offset on */
 	uint32_t node, file, line;
 };
 
@@ -95,7 +95,7 @@ static enum ux_code gsym_pieces_step(struct pieces_merge *m, uint32_t size, uint
 	return UX_OK;
 }
 
-/* Adds what is valid at m->off, unless it is as before. */
+/* Adds the state that is valid at m->off, unless it equals the last piece. */
 ux_inline void gsym_pieces_add(struct ux_gsym_pieces *p, const struct pieces_merge *m)
 {
 	const struct ux_gsym_piece *last = &p->list[p->n - (p->n > 0)];
@@ -130,7 +130,7 @@ enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_
 		return code == UX_ENOMEM ? code : UX_ECORRUPT;
 	ret->nodes = spans.nodes;
 	ret->n_nodes = spans.n_nodes;
-	/* an opcode has a byte at least, and makes one row at most */
+	/* an opcode has at least one byte, and makes at most one row */
 	ret->list =
 		ux_arena_array(arena, struct ux_gsym_piece, ux_cur_left(&r.lines) + spans.n + 1);
 	if (!ret->list)

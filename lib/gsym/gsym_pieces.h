@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function divided into pieces, each of which has the same frames at all of its addresses. */
+/* A function divided into pieces. All addresses of a piece have the same frames. */
 #ifndef UX_GSYM_PIECES_H
 #define UX_GSYM_PIECES_H
 
@@ -7,8 +7,8 @@
 #include "gsym_reader.h"
 
 /*
- * From this offset on, up to that of the next piece or the end of the function, the frames are the
- * same: those of an innermost call, with this file and line of the innermost one.
+ * From this offset on, up to the next piece or the end of the function, the frames are the same:
+ * the frames of an innermost call, with this file and line in the innermost one.
  */
 struct ux_gsym_piece {
 	uint32_t off;  /* from the function's start; strictly ascending, the first is 0 */
@@ -23,7 +23,7 @@ struct ux_gsym_pieces {
 	uint32_t size; /* of the function in bytes, as far as lookups use it */
 	struct ux_gsym_piece *list;
 	size_t n;
-	/* Calls that are inlined; callers stand before what is inlined into them. Nodes below
+	/* Inlined calls; callers precede the calls inlined into them. Nodes below
 	 * UX_GSYM_PIECES_CALLS are the function itself. */
 	size_t n_nodes;
 	/* private */
@@ -38,10 +38,10 @@ enum {
 };
 
 /*
- * Divides function i < g->n_functions, whose memory is the arena's. Frames at its addresses are
- * those of ux_gsym_lookup() at them. UX_ENOTFOUND: lookups find the frames at its addresses by
- * other rules, since other functions start where it starts, or its size is unknown. UX_ECORRUPT:
- * the record is damaged, or too large to be worth it. UX_ENOMEM, UX_ELIMIT: as the arena says.
+ * Divides function i < g->n_functions, in the arena's memory. The frames at its addresses are the
+ * same as from ux_gsym_lookup(). UX_ENOTFOUND: lookups find the frames at its addresses by other
+ * rules, since other functions have the same start, or its size is unknown. UX_ECORRUPT: the record
+ * is damaged, or too large to be worth it. UX_ENOMEM, UX_ELIMIT: as the arena says.
  */
 enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 				 struct ux_gsym_pieces *ret) ux_must;

@@ -97,7 +97,7 @@ static enum ux_code reader_open_header1(struct ux_gsym *g, struct ux_cur *c, str
 	return UX_OK;
 }
 
-/* Reads the file table, whose count is next. */
+/* Reads the file table, beginning with its count. */
 static void reader_open_files(struct ux_gsym *g, struct ux_cur *c)
 {
 	g->n_files = ux_cur_u32(c);
@@ -195,7 +195,8 @@ enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_e
 	bool known = base == 0;
 	if (!known && g.version == 1 && n_functions > 0) {
 		ux_cur_seek(&c, GSYM1_HEADER_SIZE);
-		known = ux_cur_uint(&c, g.addr_size) > 0; /* first function, from the base on */
+		known = ux_cur_uint(&c, g.addr_size) >
+			0; /* the first function's offset from the base */
 		UX_TRY(ux_cur_status(&c, err));
 	}
 	if (!known)

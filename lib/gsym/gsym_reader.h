@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a GSYM: opening it, and looking up addresses, single ones or many at once. */
+/* Reading a GSYM: opening it, and looking up one address or many. */
 #ifndef UX_GSYM_READER_H
 #define UX_GSYM_READER_H
 
@@ -32,8 +32,8 @@ struct ux_gsym {
 	const uint8_t *files; /* entries of {directory, base name} */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
-	const uint16_t *columns; /* of each file, as an extraction in memory returns them; set by
-				    the caller; NULL: unknown */
+	const uint16_t *columns; /* column numbers of each file, as an extraction in memory returns
+				    them; set by the caller; NULL: unknown */
 	struct ux_gsym_index *index; /* NULL, or from ux_gsym_index_build() or _open() */
 };
 
@@ -52,12 +52,14 @@ enum {
 /*
  * Reads the lowest virtual address of the module's image from the first UX_GSYM_BASE_BYTES of a
  * GSYM. Writers without the image put the start of the first function in the same place, which says
- * nothing about where the image begins, but for 0, in front of which is nothing: UX_ENOTFOUND.
- * UX_EUNSUPPORTED, UX_ECORRUPT.
+ * nothing about the image's start unless it is 0: UX_ENOTFOUND. UX_EUNSUPPORTED, UX_ECORRUPT.
  */
 enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err) ux_must;
 
-/* The same for an open GSYM, of either version. False: it does not say where the image begins. */
+/*
+ * The same for an open GSYM, of either version. False: the file does not tell where the image
+ * begins.
+ */
 bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);
 
 /* True when the file begins with GSYM's magic in either byte order. */
@@ -104,8 +106,8 @@ enum ux_code ux_gsym_lookup_within(const struct ux_gsym *g, uint64_t pc, struct 
 
 /*
  * Returns the start of the function that is the outermost frame at pc, and its size, 0 when that is
- * unknown. Of a function with another one inside of it, the size is that up to the other one, or to
- * the end of the part with pc. Codes as of ux_gsym_lookup().
+ * unknown. If another function is inside of it, the size extends to the other one, or to the end of
+ * the part with pc. Codes as of ux_gsym_lookup().
  */
 enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
 			    uint64_t *ret_size, struct ux_error *err) ux_must;
@@ -119,7 +121,7 @@ enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_
 enum ux_code ux_gsym_alternatives(const struct ux_gsym *g, uint64_t pc, const char **names,
 				  size_t max, size_t *ret_n, struct ux_error *err) ux_must;
 
-/* --- many addresses at once ------------------------------------------------------------------- */
+/* --- batches of addresses --------------------------------------------------------------------- */
 
 /*
  * A batch of addresses, in any order and with duplicates, and the destination of the frames: either
@@ -142,13 +144,13 @@ struct ux_gsym_batch {
 };
 
 /*
- * Looks up a batch. The frames of each pc are all those of ux_gsym_lookup(); none where that fails.
- * (In a damaged file whose functions are not in ascending order, or wrap at 2^64, some functions
- * may not be found.) UX_ELIMIT: frames is too small, n_frames is the number that is needed, and the
+ * Looks up a batch. Each pc gets the same frames as from ux_gsym_lookup(); none if that fails. (In
+ * a damaged file whose functions are not in ascending order, or wrap at 2^64, some functions may
+ * not be found.) UX_ELIMIT: frames is too small, n_frames is the number that is needed, and the
  * content of frames and spans is undefined. UX_ECORRUPT: a record is damaged, and err describes the
- * first one; all other results are valid. UX_ENOMEM: results are missing; so they are with
- * UX_EUNAVAILABLE, when work was refused. Needs 16 bytes of memory
- * for each pc for sorting (8 when they are already sorted) and a fixed 170 KB. Any thread.
+ * first one; all other results are valid. UX_ENOMEM: results are missing; so it is with
+ * UX_EUNAVAILABLE, when work was refused. Needs 16 bytes of memory for each pc for sorting (8 when
+ * they are already sorted) and a fixed 170 KB. Any thread.
  */
 enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
 	ux_must;
@@ -163,10 +165,10 @@ enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, str
 enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_must;
 
 /*
- * As ux_gsym_index_build(), but nothing is read yet: lookups and batches add a large record to the
+ * As ux_gsym_index_build(), but reads nothing yet: lookups and batches add a large record to the
  * index when they read it for the third time, until the index has `most` bytes. It begins with 8
- * bytes for each function. What adding a record takes is bounded as well: by `most` bytes of memory
- * and about 30 times the time of reading the record once. Any number of threads may look up.
+ * bytes for each function. The cost of adding a record is bounded as well: by `most` bytes of
+ * memory and about 30 times the time of reading the record once. Any number of threads may look up.
  */
 enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);
@@ -176,8 +178,9 @@ struct ux_gsym_place {
 	const struct gsym_cut *cut; /* the indexed record; NULL: the place is unknown */
 	uint64_t offset;            /* from the start of its function */
 	/*
-	 * Number of its innermost inlined call among those of all records in the index. Addresses
-	 * with one number have the same frames, except for file and line of the innermost one.
+	 * Number of its innermost inlined call among the calls of all records in the index.
+	 * Addresses with one number have the same frames, except for file and line of the innermost
+	 * one.
 	 */
 	uint32_t node;
 	uint32_t file; /* of the innermost frame, in the file table; 0: unknown */
@@ -185,10 +188,10 @@ struct ux_gsym_place {
 };
 
 /*
- * Finds n addresses in the index of g. Those whose records are not in the index have no place. From
- * some thousand addresses on, records are added to the index when an address in them is looked up
- * for the first time; that is charged to `work` (NULL: there is no limit). False: it was refused.
- * Places are valid until the index is freed. Any thread.
+ * Finds n addresses in the index of g. Addresses without an indexed record have no place. From some
+ * thousand addresses on, records are added to the index when an address in them is looked up for
+ * the first time; that is charged to `work` (NULL: no limit). False: the work was refused. Places
+ * are valid until the index is freed. Any thread.
  */
 bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 			 struct ux_work *work, struct ux_gsym_place *places) ux_must;
@@ -197,7 +200,7 @@ bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 struct ux_gsym_call {
 	const char *function; /* points into the file */
 	bool inlined;
-	/* if it is inlined: the node that it is inlined into, and where in it */
+	/* only if it is inlined: the node into which it is inlined, and the file and line there */
 	uint32_t caller;
 	uint32_t file, line;
 };

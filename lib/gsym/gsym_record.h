@@ -43,9 +43,9 @@ ux_inline uint64_t gsym_offset_at(const struct ux_gsym *g, const uint8_t *table,
 
 /* The functions that start at one address. */
 struct gsym_starts {
-	size_t first; /* first entry with the greatest value that is not above the one searched for
-		       */
-	size_t end;   /* behind the last entry that a lookup examines */
+	size_t first; /* first of the entries with the greatest value that does not exceed the
+			 searched value */
+	size_t end;   /* after the last entry that a lookup examines */
 	uint64_t value;
 };
 
@@ -110,18 +110,18 @@ enum {
 
 struct gsym_record {
 	uint32_t size;
-	uint32_t before; /* bytes from the function's start to the record's; not 0 after another
-			    function inside of it */
+	uint32_t before; /* bytes from the function's start to the record's; not 0 if another
+			    function precedes it inside of the function */
 	uint64_t name;
 	struct ux_cur lines; /* empty without a line table */
 	struct ux_cur inlines;
 };
 
 enum {
-	GSYM_LOOKUP_COST = 64 /* of a lookup besides its record's tables, in bytes that are read */
+	GSYM_LOOKUP_COST = 64 /* cost of a lookup besides its record's tables, in bytes read */
 };
 
-/* What reading the record is charged: all bytes of its tables, though fewer may be read. */
+/* Returns the cost of reading the record: all bytes of its tables, though fewer may be read. */
 ux_inline uint64_t gsym_record_cost(const struct gsym_record *r)
 {
 	return ux_cur_left(&r->lines) + ux_cur_left(&r->inlines);
@@ -142,7 +142,7 @@ ux_inline struct ux_cur gsym_body_at(const struct ux_gsym *g, uint64_t off)
 	return c;
 }
 
-/* Reads the content of the last block; c is behind it. */
+/* Reads the content of the last block; c is after it. */
 ux_inline enum ux_code gsym_record_end(struct gsym_record *r, struct ux_cur block, struct ux_cur *c,
 				       struct ux_error *err)
 {
@@ -150,7 +150,7 @@ ux_inline enum ux_code gsym_record_end(struct gsym_record *r, struct ux_cur bloc
 	return ux_cur_status(c, err);
 }
 
-/* Reads the blocks behind size and name. */
+/* Reads the blocks after size and name. */
 ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *c,
 					struct gsym_record *r, struct ux_error *err)
 {
@@ -230,8 +230,8 @@ ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, u
 }
 
 /*
- * An iterator over a line table. After gsym_lines_next() returned true, off, line and file are
- * those of the row. In corrupt tables `line` may exceed 32 bits.
+ * An iterator over a line table. After gsym_lines_next() returned true, off, line and file describe
+ * the row. In corrupt tables `line` may exceed 32 bits.
  */
 struct gsym_lines {
 	struct ux_cur c;
@@ -268,7 +268,7 @@ ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 	return l;
 }
 
-/* Adds what a special opcode has, which ends a row. */
+/* Applies a special opcode, which ends a row. */
 ux_inline void gsym_lines_special(struct gsym_lines *l, uint32_t op)
 {
 	op -= GSYM_LINE_SPECIAL;
@@ -278,8 +278,8 @@ ux_inline void gsym_lines_special(struct gsym_lines *l, uint32_t op)
 }
 
 /*
- * Reads opcodes whose numbers have at most two bytes, up to the end of the row; false when another
- * one, or the end of the block, comes before that.
+ * Reads opcodes with numbers of at most two bytes, up to the end of the row; false when another
+ * opcode, or the end of the block, comes before that.
  */
 ux_inline bool gsym_lines_next_short(struct gsym_lines *l)
 {
@@ -309,7 +309,7 @@ ux_inline bool gsym_lines_next_short(struct gsym_lines *l)
 	return false;
 }
 
-/* Reads the next row. False behind the last one, or when the cursor failed. */
+/* Reads the next row. False after the last one, or when the cursor failed. */
 ux_inline bool gsym_lines_next(struct gsym_lines *l)
 {
 	if (ux_likely(gsym_lines_next_short(l)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of segments behind the records. */
+/* The table of segments after the records. */
 #include "gsym_segments.h"
 
 #include "cursor.h"
@@ -60,7 +60,7 @@ size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret)
 bool ux_gsym_segments_are_cut(struct ux_bytes tail, bool swap, uint64_t pc)
 {
 	const uint64_t magic = swap ? __builtin_bswap64(SEGMENTS_MAGIC) : SEGMENTS_MAGIC;
-	/* A table that is whole, with other bytes behind it, was not cut. */
+	/* A whole table with other bytes after it was not cut. */
 	if (tail.size >= UX_GSYM_SEGMENTS_BYTES ||
 	    memmem(tail.data, tail.size, &magic, sizeof(magic)))
 		return false;

@@ -9,25 +9,26 @@
 
 enum {
 	WORD_BITS = 64,
-	MAP_MAX = 1 << 20,    /* most bytes of a function that has a map... */
-	MAP_BYTES_EACH = 256, /* ...and for each byte of the block, of which a node takes ten... */
-	MAP_SMALL = 16 << 10, /* ...but so many always */
+	MAP_MAX = 1 << 20,        /* most bytes of a function that is painted in a map */
+	MAP_BYTES_EACH = 256,     /* map bytes allowed for each byte of the block; a node takes ten
+				     bytes of the block */
+	MAP_SMALL = 16 << 10,     /* functions of up to this many bytes always get a map */
 	MAP_OUTSIDE = UINT16_MAX, /* no node has this number */
 	MAP_STEPS_EACH = 8,       /* budget of steps in a map for each byte of the block */
-	MAP_LEVELS = 64,          /* ...and how often every word of it may be passed besides */
+	MAP_LEVELS = 64,          /* how often every word of the map may be passed in addition */
 	ENDS_MAX = 1 << 20,       /* most range boundaries in a function */
 	STEPS_EACH =
 		2 * UX_FRAMES_MAX, /* budget of steps for each boundary; a level of calls takes 1 */
-	STEPS_MAX = 64 << 20,      /* and for all of them: a tenth of a second */
+	STEPS_MAX = 64 << 20,      /* budget of steps for all boundaries: a tenth of a second */
 	WORDS_EACH = 4,  /* words of a bitmap that are read in the time of sorting a boundary */
-	NODE_BYTES = 10, /* of a node in a block, at least */
+	NODE_BYTES = 10, /* least size of a node in a block */
 };
 
 /* --- painted ---------------------------------------------------------------------------------- */
 
 /*
- * A function's bytes, as they are divided among the nodes that were read so far. At a marked byte a
- * span begins; its node is that of the bytes up to the next mark.
+ * The bytes of a function, divided among the nodes read so far. A span begins at each marked byte;
+ * its node owns the bytes up to the next mark.
  */
 struct spans_map {
 	uint64_t *marks; /* a bit for each byte */
@@ -35,7 +36,7 @@ struct spans_map {
 	uint16_t *node;  /* by byte, set where there is a mark */
 	uint32_t end;    /* the last byte that may have a mark */
 	uint64_t max;    /* limit of `pieces` and `steps` together */
-	size_t pieces;   /* how many pieces of ranges were painted, or not */
+	size_t pieces;   /* how many pieces of ranges were painted, or found taken */
 	uint64_t steps;  /* words of `some` that were read, besides one for each piece */
 };
 
@@ -53,7 +54,7 @@ static uint64_t map_steps(const struct spans_map *map)
 	return map->steps + map->pieces;
 }
 
-/* Returns the last mark before the word, which is not the first one; byte 0 always has one. */
+/* Returns the last mark before the word, which is not the first word; byte 0 always has one. */
 static uint32_t map_mark_before(struct spans_map *map, uint32_t word)
 {
 	uint32_t at = --word / WORD_BITS;
@@ -68,8 +69,7 @@ static uint32_t map_mark_before(struct spans_map *map, uint32_t word)
 	return word * WORD_BITS + WORD_BITS - 1 - (unsigned)__builtin_clzll(map->marks[word]);
 }
 
-/* Returns the first mark in the word or behind it; UINT32_MAX: none is in the words up to `last`.
- */
+/* Returns the first mark in the word or after it; UINT32_MAX: none in the words up to `last`. */
 static uint32_t map_mark_from(struct spans_map *map, uint32_t word, uint32_t last)
 {
 	if (word > last)
@@ -85,8 +85,8 @@ static uint32_t map_mark_from(struct spans_map *map, uint32_t word, uint32_t las
 }
 
 /*
- * Gives the bytes from lo to end that are the parent's to node `self`. False: none was. In a tree
- * whose ranges nest they are all of one span.
+ * Gives the parent's bytes from lo to end to node `self`. False: none of them was the parent's. In
+ * a tree with nested ranges these bytes all belong to one span.
  */
 ux_inline bool map_paint(struct spans_map *map, uint32_t lo, uint32_t end, uint32_t self,
 			 uint32_t parent)
@@ -183,16 +183,16 @@ ux_inline void tree_skip_call(struct ux_cur *c)
 
 /*
  * Reads the tree, and paints its ranges. Nodes that get no byte have no number, and their
- * descendants get none either. This is all that gsym_inlines_next() and the functions behind it
- * check, for ranges that are in the map.
+ * descendants get none either. Checks the same as gsym_inlines_next() and the functions that it
+ * calls, for ranges that are in the map.
  */
 static bool map_read_tree(struct spans_map *map, struct ux_cur c, unsigned offset_size,
 			  struct gsym_spans *ret)
 {
 	struct {
-		uint32_t base;           /* to which ranges are relative */
-		uint32_t node;           /* number of the parent; MAP_OUTSIDE: it has none */
-	} levels[UX_GSYM_DEPTH_MAX + 2]; /* by depth, of nodes there */
+		uint32_t base;           /* ranges are relative to this */
+		uint32_t node;           /* number of the parent; MAP_OUTSIDE: none */
+	} levels[UX_GSYM_DEPTH_MAX + 2]; /* state of the nodes at each depth */
 	const uint8_t *block = c.pos;
 	struct gsym_index_node *nodes = ret->nodes;
 	uint32_t next = GSYM_INNERMOST_ROOT, depth = 0;
@@ -278,7 +278,7 @@ struct spans_ends {
 	size_t n;
 };
 
-/* Finds them by sorting. */
+/* Finds the boundaries by sorting. */
 static bool spans_sort_ends(struct spans_ends *ends, const struct ux_gsym_tree *tree)
 {
 	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
@@ -299,7 +299,10 @@ static bool spans_sort_ends(struct spans_ends *ends, const struct ux_gsym_tree *
 	return true;
 }
 
-/* Finds them by a bitmap of the function's bytes, which is fast unless they are far apart. */
+/*
+ * Finds the boundaries with a bitmap of the function's bytes, which is fast unless they are far
+ * apart.
+ */
 static void spans_mark_ends(struct spans_ends *ends, const struct ux_gsym_tree *tree,
 			    uint64_t *marks, size_t words)
 {
@@ -315,7 +318,7 @@ static void spans_mark_ends(struct spans_ends *ends, const struct ux_gsym_tree *
 			ends->off[ends->n++] = i * WORD_BITS + (unsigned)__builtin_ctzll(left);
 }
 
-/* Collects them. UX_ELIMIT: there are too many to be worth it. */
+/* Collects the boundaries. UX_ELIMIT: there are too many to be worth it. */
 static enum ux_code spans_find_ends(struct spans_ends *ends, const struct ux_gsym_tree *tree,
 				    struct ux_arena *arena)
 {

@@ -8,7 +8,8 @@
 enum {
 	EDGE = 16, /* bytes before and after the entries: size of the entries, magic */
 
-	/* The low bits of an entry's first number; the others are the distance of its record. */
+	/* The low bits of an entry's first number tell its kind; the others are the distance
+	 * between its record and the previous entry's. */
 	ENTRY_PART = 0,
 	ENTRY_NAME = 1,  /* at the record's start */
 	ENTRY_INNER = 2, /* at an offset in the record */
@@ -74,7 +75,7 @@ void ux_gsym_symbols_end(struct ux_gsym_symbols_writer *w)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads magic and size, which are in this order before the entries, and in the other one after
+/* Reads magic and size, which are in this order before the entries, and in the opposite order after
  * them. Returns UINT64_MAX when there is no magic. */
 static uint64_t symbols_edge(struct ux_bytes edge, bool swap, bool before)
 {
@@ -105,7 +106,7 @@ size_t ux_gsym_symbols_open(const struct ux_gsym *g, struct ux_gsym_symbols *ret
 	return (size_t)size + 2 * EDGE;
 }
 
-/* Reads an entry; the function is that of the entry before plus the distance. */
+/* Reads an entry; its function is the previous entry's function plus the distance. */
 static bool symbols_read(struct ux_cur *c, uint32_t last, struct ux_gsym_symbol *ret)
 {
 	*ret = (struct ux_gsym_symbol){0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees of inlined calls: decoded into memory, counted, and looked up for many addresses at
- * once. */
+/* Trees of inlined calls: decoded into memory, counted, and looked up for many addresses in one
+ * pass. */
 #include "gsym_tree.h"
 
 /*
@@ -83,12 +83,12 @@ enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block,
 }
 
 /*
- * Looking up several addresses in one pass over a tree: of the addresses that its parent contains,
- * each node gets those in its ranges that no earlier sibling got. When there are none, its
- * descendants are skipped.
+ * Looking up several addresses in one pass over a tree: each node gets the addresses of its parent
+ * that are in its own ranges and that no earlier sibling got. When there are none, its descendants
+ * are skipped.
  */
 
-/* Returns the first address of node `in` that is at or behind start, or its hi. */
+/* Returns the first address of node `in` at or after start, or its hi. */
 static size_t innermost_lower_bound(const struct gsym_innermost *s,
 				    const struct gsym_innermost_node *in, uint64_t start)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of inlined calls in a record: one iterator over its bytes, and what is built on it. */
+/*
+ * The tree of inlined calls in a record: one iterator over its bytes, and the functions built on
+ * it.
+ */
 #ifndef UX_GSYM_TREE_H
 #define UX_GSYM_TREE_H
 
@@ -41,8 +44,8 @@ struct gsym_inlines_node {
  * An iterator over an inline block, in pre-order. After each gsym_inlines_next() the rest of the
  * node must be read: its ranges, then gsym_inlines_node(). Then gsym_inlines_skip() may skip its
  * children. Failures are latched in the cursor. Every reader of the tree uses this iterator, which
- * is inlined with constant arguments for its checks and its width of names; but for
- * gsym_spans_paint(), whose cost is that of a server's first answers.
+ * is inlined with constant arguments for its checks and its width of names. The exception is
+ * gsym_spans_paint(), because its cost delays a server's first answers.
  */
 struct gsym_inlines {
 	uint64_t n_ranges; /* ranges of the node; 0: the step ended a list of siblings */
@@ -64,8 +67,7 @@ ux_inline void gsym_inlines_start(struct gsym_inlines *it)
 }
 
 /*
- * Moves to the next node, or to the end of a list of siblings. False behind the tree, or at a
- * failure.
+ * Moves to the next node, or to the end of a list of siblings. False after the tree, or on failure.
  */
 ux_inline bool gsym_inlines_next(struct gsym_inlines *it, struct ux_cur *c,
 				 enum gsym_inlines_check check)
@@ -84,7 +86,7 @@ ux_inline bool gsym_inlines_next(struct gsym_inlines *it, struct ux_cur *c,
 	return !c->failed;
 }
 
-/* Reads the node's next range. False behind the last one. */
+/* Reads the node's next range. False after the last one. */
 ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct ux_cur *c,
 				  struct gsym_inlines_range *ret, enum gsym_inlines_check check)
 {
@@ -111,7 +113,7 @@ ux_inline uint32_t gsym_inlines_number(struct ux_cur *c, enum gsym_inlines_check
 	return (uint32_t)v;
 }
 
-/* Reads the part of a node behind its ranges. */
+/* Reads the part of a node after its ranges. */
 ux_inline void gsym_inlines_node(struct gsym_inlines *it, struct ux_cur *c, unsigned offset_size,
 				 struct gsym_inlines_node *ret, enum gsym_inlines_check check)
 {
@@ -187,7 +189,7 @@ enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block
 enum ux_code gsym_decode_ranges(const struct ux_gsym *g, struct ux_cur block,
 				struct ux_arena *arena, struct ux_gsym_tree *ret) ux_must;
 
-/* Counts the inlined calls of a block, with the same checks but without memory. */
+/* Counts the inlined calls of a block, with the same checks, but allocates nothing. */
 enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
 				   struct ux_error *err) ux_must;
 
@@ -203,12 +205,12 @@ enum {
 /* A node of the tree that contains some of the addresses. */
 struct gsym_innermost_node {
 	uint32_t parent;
-	uint32_t depth; /* number of frames of an address of which this is the innermost node */
+	uint32_t depth; /* number of frames of an address with this innermost node */
 	uint32_t name;
 	uint32_t file; /* file of the call, in the parent */
 	uint32_t line;
 	uint32_t lo, hi; /* range of indexes of the addresses that it can contain */
-	uint32_t left;   /* how many of them no child contains, as far as children were read */
+	uint32_t left;   /* how many of them no child contains, of the children read so far */
 	uint32_t pos;    /* of the name, from the start of the block */
 	uint64_t start;  /* of the first range */
 };
@@ -218,8 +220,9 @@ struct gsym_innermost {
 	const uint64_t *off; /* from the function's start; strictly ascending */
 	uint32_t *node;      /* result: the innermost node of each address */
 	size_t n;
-	struct gsym_innermost_node *nodes; /* result: n_nodes nodes; `most` of them: too many */
-	size_t max;                        /* room in nodes, at least 3 */
+	struct gsym_innermost_node
+		*nodes; /* result: n_nodes nodes; `most` of them means too many */
+	size_t max;     /* room in nodes, at least 3 */
 	size_t n_nodes;
 	const uint8_t *block; /* start of the block */
 	unsigned offset_size; /* of names in the block */
@@ -229,7 +232,7 @@ struct gsym_innermost {
 
 /*
  * Finds the innermost node of each address while reading an inline block once. False when the block
- * is damaged, too deep, exceeds the room in nodes or the budget of steps, or has a name behind the
+ * is damaged, too deep, exceeds the room in nodes or the budget of steps, or has a name after the
  * first 4 GiB of strings. Results are the same as of ux_gsym_lookup(): when several siblings
  * contain an address, the first is used.
  */
@@ -241,12 +244,12 @@ bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block) ux_must;
 /* An inlined call. Nodes 0 and 1 of each function are the function itself. */
 struct gsym_index_node {
 	uint32_t parent;
-	uint32_t pos;   /* of its name in the tree; file and line of the call are behind it */
+	uint32_t pos;   /* position of its name in the tree; file and line of the call follow it */
 	uint32_t start; /* start of the first range */
 };
 
 /*
- * Reads a node of a tree: an inlined call, or the function itself, whose name is `name`. The caller
+ * Reads a node of a tree: an inlined call, or the function itself, with the name `name`. The caller
  * of a call is a number of these nodes. False when its name is past the string table.
  */
 ux_inline bool gsym_call_read(const struct ux_gsym *g, struct ux_cur tree,
@@ -272,7 +275,7 @@ struct gsym_index_pair {
 
 /*
  * The spans of a tree: from one boundary of a range to the next the innermost call is the same.
- * Numbers of nodes ascend in pre-order; a node that no byte of its parent belongs to has none.
+ * Numbers of nodes ascend in pre-order; a node that owns no byte of its parent has no number.
  */
 struct gsym_spans {
 	struct gsym_index_pair *list; /* from offset a on, up to the next one, node b is innermost;
@@ -280,7 +283,7 @@ struct gsym_spans {
 	size_t n;
 	struct gsym_index_node *nodes;
 	size_t n_nodes;
-	uint64_t steps; /* what it took besides reading the block once or twice */
+	uint64_t steps; /* work besides reading the block once or twice */
 };
 
 /*
@@ -291,8 +294,8 @@ enum ux_code gsym_spans_find(const struct ux_gsym *g, struct ux_cur block, struc
 			     struct gsym_spans *ret) ux_must;
 
 /*
- * The two ways in which that is done. The first reads the tree once, and is for functions of up to
- * 1 MiB whose calls lie in them; any code but UX_OK and UX_ENOMEM: the second has to be used.
+ * The two ways to find the spans. The first reads the tree once, and is for functions of up to 1
+ * MiB with calls that lie in them; if it returns any code but UX_OK and UX_ENOMEM, use the second.
  */
 enum ux_code gsym_spans_paint(const struct ux_gsym *g, struct ux_cur block, struct ux_arena *arena,
 			      struct gsym_spans *ret) ux_must;

@@ -24,22 +24,22 @@ struct range_sample {
 };
 
 /*
- * The ranges of a call on the way from the function to the current call: every `step`-th one. Those
- * between two samples are read again where they are needed.
+ * The ranges of a call on the way from the function to the current call: every `step`-th one.
+ * Ranges between two samples are read again when they are needed.
  */
 struct path_node {
 	struct range_sample *samples; /* room for SAMPLES_MAX; NULL: not used yet */
 	uint32_t n_ranges;
 	uint32_t step;
-	uint64_t base; /* to which the ranges in the block are relative */
+	uint64_t base; /* the ranges in the block are relative to this */
 };
 
 /* State of a verification; one thread. */
 struct gsym_check {
 	const struct ux_gsym *g;
 	struct ux_gsym_notes notes;
-	struct gsym_window
-		used; /* bytes of the string table: something refers to them; may be empty */
+	struct gsym_window used; /* one bit for each byte of the string table that something refers
+				    to; may be empty */
 	struct path_node path[UX_GSYM_DEPTH_MAX + 2]; /* the function's range, then by depth */
 };
 
@@ -104,7 +104,7 @@ static enum ux_code path_node_start(struct path_node *node, uint64_t n_ranges, u
 	return UX_OK;
 }
 
-/* Reads the range at c, whose bytes were checked when they were read for the first time. */
+/* Reads the range at c. Its bytes were checked when they were read for the first time. */
 static struct ux_gsym_range path_range_read(const struct path_node *node, struct ux_cur *c)
 {
 	uint64_t lo = node->base + ux_cur_uleb(c);
@@ -114,10 +114,10 @@ static struct ux_gsym_range path_range_read(const struct path_node *node, struct
 /* A position in a node's ranges, which ascend, for a search of ranges that ascend too. */
 struct path_walk {
 	const struct path_node *node;
-	struct ux_gsym_range found; /* the last one that begins at or before the one searched for */
-	uint32_t sample;            /* the one before it */
+	struct ux_gsym_range found; /* the last range that begins at or before the searched one */
+	uint32_t sample;            /* the sample before it */
 	uint32_t i;                 /* number of `found` */
-	const uint8_t *next;        /* where the range behind it is */
+	const uint8_t *next;        /* where the next range is */
 };
 
 static void path_walk_to_sample(struct path_walk *w, uint32_t sample)
@@ -135,7 +135,7 @@ static struct path_walk path_walk_start(const struct path_node *node)
 	return w;
 }
 
-/* True when one of the ranges contains r. block: what they are in. */
+/* True when one of the ranges contains r. block: contains the ranges. */
 static bool path_walk_find(struct path_walk *w, struct ux_cur block, struct ux_gsym_range r)
 {
 	const struct path_node *node = w->node;
@@ -162,7 +162,7 @@ static bool path_walk_find(struct path_walk *w, struct ux_cur block, struct ux_g
 	return w->found.lo <= r.lo && r.hi <= w->found.hi;
 }
 
-/* Reads the ranges of the node at which `it` is. *ret_bad: what is wrong with them. */
+/* Reads the ranges of the current node of `it`. *ret_bad: their error. */
 static enum ux_code path_read(struct path_node *path, struct gsym_inlines *it, struct ux_cur *c,
 			      const char **ret_bad, struct ux_error *err)
 {
@@ -414,7 +414,7 @@ static enum ux_code tables_add_all2(struct gsym_check *check, struct gsym_tables
 	return gsym_tables_add(tables, 0, ux_cur_off(&d.c), err);
 }
 
-/* Adds the table of segments at the end of the file, which is in both versions. */
+/* Adds the table of segments at the end of the file, which both versions have. */
 static enum ux_code tables_add_segments(const struct ux_gsym *g, struct gsym_tables *tables,
 					struct ux_error *err)
 {
@@ -423,7 +423,7 @@ static enum ux_code tables_add_segments(const struct ux_gsym *g, struct gsym_tab
 	return size > 0 ? gsym_tables_add(tables, g->file.size - size, g->file.size, err) : UX_OK;
 }
 
-/* Checks the table of symbols, which is before that of segments, and adds it. */
+/* Checks the table of symbols, which precedes the table of segments, and adds it. */
 static enum ux_code tables_add_symbols(const struct ux_gsym *g, struct gsym_tables *tables,
 				       struct ux_error *err)
 {
@@ -447,7 +447,7 @@ static enum ux_code tables_add_symbols(const struct ux_gsym *g, struct gsym_tabl
 	return size > 0 ? gsym_tables_add(tables, off, off + size, err) : UX_OK;
 }
 
-/* The bytes after the last part begin with a table that is cut. */
+/* The bytes after the last part begin with a table that is cut off. */
 static enum ux_code verify_tail(const struct ux_gsym *g, uint64_t end, struct ux_error *err)
 {
 	struct ux_bytes tail = ux_bytes(g->file.data + end, (size_t)(g->file.size - end));
@@ -462,7 +462,7 @@ static enum ux_code verify_tail(const struct ux_gsym *g, uint64_t end, struct ux
 	return UX_OK;
 }
 
-/* What is known of the functions before the current one. */
+/* State of the functions before the current one. */
 struct neighbours {
 	uint64_t start; /* start of the last one */
 	uint64_t end;
@@ -537,7 +537,9 @@ static enum ux_code verify_records(struct gsym_check *check, struct ux_error *er
 	return UX_OK;
 }
 
-/* Counts the strings that end in the window and to no byte of which something refers. */
+/*
+ * Counts the strings that end in the window and that nothing refers to, not even to a part of them.
+ */
 static uint64_t window_unused_strings(const struct gsym_window *w, struct ux_bytes s, bool *used)
 {
 	uint64_t n = 0;

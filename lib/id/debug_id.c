@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* The fields of a GUID that are numbers: 4, 2 and 2 bytes. */
+/* Reverses the fields of a GUID that are numbers: 4, 2 and 2 bytes. */
 static void debug_id_swap(const uint8_t *in, uint8_t *out)
 {
 	static const uint8_t from[UX_DEBUG_ID_SIZE] = {3, 2, 1,  0,  5,  4,  7,  6,
@@ -77,7 +77,7 @@ bool ux_debug_id_format(const struct ux_id *id, char *text)
 	if (id->type != UX_ID_GNU && id->type != UX_ID_UUID)
 		return false;
 	if (id->type == UX_ID_GNU)
-		debug_id_swap(id->bytes, guid); /* the bytes behind a short build ID are 0 */
+		debug_id_swap(id->bytes, guid); /* the bytes after a short build ID are 0 */
 	else
 		memcpy(guid, id->bytes, sizeof(guid));
 	for (size_t i = 0; i < sizeof(guid); i++)

@@ -44,7 +44,7 @@ struct ux_id ux_file_id(struct ux_bytes file)
 	return file_id_make(digest);
 }
 
-/* FNV-1a with 128 bits; offset basis and prime are those of Fowler, Noll and Vo. */
+/* FNV-1a with 128 bits; offset basis and prime from Fowler, Noll and Vo. */
 static u128 file_id_fnv1a(const char *text)
 {
 	u128 hash = (u128)0x6c62272e07bb0142u << 64 | 0x62b821756295c58du;

@@ -19,13 +19,13 @@ enum ux_id_type {
 enum {
 	UX_ID_GNU_MAX = 64,   /* bytes; linkers write 8 to 20, --build-id=0x... anything */
 	UX_ID_GO_MAX = 128,   /* characters; the go command writes 83 */
-	UX_ID_FILE_SIZE = 16, /* bytes, of a UUID too */
+	UX_ID_FILE_SIZE = 16, /* bytes; also of a UUID */
 	UX_ID_CUBIN_CRC_SIZE = 4,
-	UX_ID_BYTES_MAX = 128, /* of any type */
+	UX_ID_BYTES_MAX = 128, /* most bytes of any type */
 };
 
 /*
- * An identity. Plain data, which can be assigned. Size 0 means "no identity". Bytes behind `size`
+ * An identity. Plain data, which can be assigned. Size 0 means "no identity". Bytes after `size`
  * are 0, so that equal identities can be compared as memory.
  */
 struct ux_id {
@@ -74,7 +74,7 @@ int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
 /*
  * Reads the identity in a note: a GNU build ID (owner "GNU", type 3) or a Go build ID (owner "Go",
  * type 4). UX_ENOTFOUND, with err unchanged: any other note, one without content, or a Go build ID
- * with characters that the text form does not allow (users can set it to any text, which then
+ * with characters that the text form does not allow (users can set it to any text, and it then
  * identifies nothing). UX_ELIMIT: a GNU build ID longer than UX_ID_GNU_MAX.
  */
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
@@ -100,8 +100,8 @@ enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct
 bool ux_id_set_has(const struct ux_id_set *set, const struct ux_id *id);
 
 /*
- * Returns the first Go build ID in `set` of another program than all of those in `known`; NULL:
- * there is none, or known has no Go build ID.
+ * Returns the first Go build ID in `set` that names another program than all Go build IDs in
+ * `known`; NULL: none does, or known has no Go build ID.
  */
 const struct ux_id *ux_id_set_other_go(const struct ux_id_set *known, const struct ux_id_set *set);
 

@@ -6,7 +6,7 @@
 #include "id.h"
 
 enum {
-	UX_ID_PREFIX_MIN = 4, /* characters after the type, as git has it */
+	UX_ID_PREFIX_MIN = 4, /* characters after the type, as in git */
 };
 
 /*
@@ -18,8 +18,9 @@ enum {
 enum ux_code ux_id_prefix_parse(struct ux_bytes text, char *ret, struct ux_error *err) ux_must;
 
 /*
- * Whether the prefix is as long as an ID of its type usually is, so that it abbreviates none: GNU
- * build IDs of 16 bytes or more, Go build IDs with all four parts, and all digits of the others.
+ * Whether the prefix is as long as an ID of its type usually is, so that it is not an abbreviation:
+ * GNU build IDs of 16 bytes or more, Go build IDs with all four parts, and all digits of the other
+ * types.
  */
 bool ux_id_prefix_is_whole(const char *prefix);
 

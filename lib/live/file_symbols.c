@@ -16,7 +16,7 @@ enum {
 };
 
 enum {
-	INDEX_MAX = 32 << 20 /* bytes of the index of records that are looked up again and again */
+	INDEX_MAX = 32 << 20 /* bytes of the index of records that are looked up repeatedly */
 };
 
 #define KERNEL_HALF ((uint64_t)1 << 63)
@@ -180,7 +180,7 @@ static enum ux_code file_symbols_write_gsym(void *ctx, struct ux_bytes bytes, st
 	return ux_out_status(out, err);
 }
 
-/* Fetches a debug file through the callback of the caller. It is not a failure if there is none. */
+/* Fetches a debug file through the caller's callback. It is not a failure if none is found. */
 static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
 					    const struct ux_symbol_search *search,
 					    struct ux_debug_file *ret, struct ux_error *err)
@@ -205,8 +205,8 @@ static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
 	return UX_OK;
 }
 
-/* Opens the GSYM that an earlier command has left. Damage inside of it is not found here: lookups
- * find it. */
+/* Opens the GSYM that an earlier command has left. Damage inside of it is not detected here, but by
+ * lookups. */
 static bool file_symbols_open_cached(struct ux_file_symbols *s)
 {
 	if (!ux_extract_cache_find(&s->cache, &s->cached))
@@ -236,8 +236,8 @@ static uint64_t file_symbols_cpu_ms(void)
 }
 
 /*
- * Extracts into s->built. Once extractions of parts have taken long enough, everything is
- * extracted, for later commands. most_ms: how long that is.
+ * Extracts into s->built. Once partial extractions have taken most_ms in total, everything is
+ * extracted, for later commands.
  */
 static enum ux_code file_symbols_extract_to(struct ux_file_symbols *s,
 					    const struct ux_symbol_input *in, struct ux_bytes debug,
@@ -250,7 +250,7 @@ static enum ux_code file_symbols_extract_to(struct ux_file_symbols *s,
 	options->filter = whole ? NULL : in->only;
 	UX_TRY(ux_extract(in->file, debug, options, file_symbols_write_gsym, &s->built, &stats,
 			  err));
-	if (stats.split_units > 0) /* their files are no part of the cache's key */
+	if (stats.split_units > 0) /* the cache's key does not include their files */
 		return UX_OK;
 	if (whole)
 		ux_extract_cache_write(&s->cache, ux_out_bytes(&s->built));

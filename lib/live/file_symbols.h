@@ -42,13 +42,13 @@ struct ux_file_symbols {
 	uint64_t text;       /* only of a kernel: the pc of _text; 0: unknown */
 	uint64_t stext;      /* only of a kernel: the pc of _stext; 0: unknown */
 	bool has_dwarf;      /* in the file or in its debug file */
-	struct ux_out built; /* the GSYM; empty: it is `cached`, or there are no symbols, and `why`
-				has the reason */
+	struct ux_out built; /* the GSYM; empty: it is in `cached`, or there are no symbols, for the
+				reason in `why` */
 	struct ux_mapping cached;      /* the GSYM of an earlier command */
 	struct ux_extract_cache cache; /* the entry of `cached` */
 	struct ux_gsym gsym;
 	struct ux_error why;
-	struct ux_error lost; /* why the symbols are incomplete; code UX_OK: they are not */
+	struct ux_error lost; /* why the symbols are incomplete; code UX_OK: they are complete */
 };
 
 /* Where debug files are searched. */
@@ -65,27 +65,27 @@ struct ux_symbol_input {
 	struct ux_bytes debug; /* empty: it is unknown and will be searched */
 	const char *debug_path;
 	struct ux_address_filter
-		*only; /* the addresses that are needed; NULL: all of them. If it
-			  has none of them, the symbols are empty without a reason */
+		*only; /* the addresses that are needed; NULL: all of them. If the file has none of
+			  them, the symbols are empty without a reason */
 	bool no_dwarf; /* as in struct ux_extract_options */
-	bool mapped;   /* `file` was mapped by ux_file_map(), as debug files are in any case */
-	/* The mapping of `file`, if the cache of GSYM files is used (extract_cache.h): what earlier
-	 * commands have left there takes the place of an extraction, even with `only`, and after
-	 * enough extractions of parts the whole GSYM is left there. NULL: it is not used. */
+	bool mapped;   /* `file` was mapped by ux_file_map(), as debug files always are */
+	/* The mapping of `file`, if the cache of GSYM files is used (symbol_cache.h): the GSYM that
+	 * earlier commands have left there replaces an extraction, even with `only`, and after
+	 * enough partial extractions the whole GSYM is left there. NULL: the cache is not used. */
 	const struct ux_mapping *cacheable;
 };
 
 /* Reads the IDs and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:
- * it is not an ELF file. */
+ * not an ELF file. */
 enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
 				    struct ux_error *err) ux_must;
 
-/* The same of the first bytes of a file, which have its segments. There is no ID: the caller knows
- * whose bytes they are. */
+/* Does the same with the first bytes of a file, which contain its segments. The symbols get no ID:
+ * the caller knows which file the bytes belong to. */
 enum ux_code ux_file_symbols_create_head(struct ux_bytes head, struct ux_file_symbols **ret,
 					 struct ux_error *err) ux_must;
 
-/* Creates empty symbols with the reason why there are none. Returns NULL when memory is short. */
+/* Creates empty symbols with the reason. Returns NULL when memory is short. */
 struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why);
 
 /*
@@ -103,7 +103,7 @@ static inline bool ux_file_symbols_is_empty(const struct ux_file_symbols *s)
 	return s->built.size == 0 && !s->cached.bytes.data;
 }
 
-/* Removes a damaged GSYM from the cache. Returns false when the symbols are not from there. */
+/* Removes a damaged GSYM from the cache. Returns false when the symbols are not from the cache. */
 bool ux_file_symbols_drop_cached(struct ux_file_symbols *s);
 
 struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s);

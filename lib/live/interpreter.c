@@ -27,8 +27,8 @@ enum {
 	PIECES_MAX = 256 /* per call; the kernel's limit is 1024 */
 };
 
-/* Opens the memory of a process. UX_ENOTFOUND: there is no such process. UX_EDENIED: the
- * permission to ptrace the process is needed. */
+/* Opens the memory of a process. UX_ENOTFOUND: no such process. UX_EDENIED: the permission to
+ * ptrace the process is needed. */
 static enum ux_code process_memory_open(struct process_memory *m, pid_t pid, struct ux_error *err)
 {
 	char path[64];
@@ -222,7 +222,7 @@ enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64_t offs
 	return ux_python_resolve(&i->python, code, offset, &i->arena, ret, err);
 }
 
-/* The callback of the caller, to which the kernel's thread IDs are added. */
+/* The caller's callback. The kernel's thread IDs are added before it is called. */
 struct interp_report {
 	struct ux_interp *i;
 	ux_interp_thread_fn *fn;

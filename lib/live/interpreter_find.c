@@ -53,9 +53,9 @@ static enum ux_code mapped_elf_find_bias(struct mapped_elf *e, const struct ux_p
 }
 
 /*
- * Opens the file of a mapping. UX_EUNSUPPORTED: it is not a 64-bit ELF file in the byte order of
- * this machine, or none of its segments has the offset of this mapping. All other codes are those
- * of ux_proc_open_mapped().
+ * Opens the file of a mapping. UX_EUNSUPPORTED: not a 64-bit ELF file in the byte order of this
+ * machine, or none of its segments has the offset of this mapping. All other codes as of
+ * ux_proc_open_mapped().
  */
 static enum ux_code mapped_elf_open(struct mapped_elf *e, const struct ux_proc *proc,
 				    const struct ux_proc_map *map, struct ux_error *err)
@@ -150,7 +150,8 @@ enum {
 	PYTHON_NEWEST = 12,
 	PYTHON_SEARCH_MAX = 64 << 20, /* bytes of writable data */
 	PYTHON_SEARCH_CHUNK = 1 << 16,
-	PYTHON_SEARCH_TRIES = 1 << 18, /* addresses in one file, of which each costs a few reads */
+	PYTHON_SEARCH_TRIES =
+		1 << 18, /* most addresses examined in one file; each costs a few reads */
 };
 
 /* Parses up to three digits. Returns false when there are none. */
@@ -186,8 +187,8 @@ static uint32_t python_version_parse(const char *text, const char *end)
 		       : 0;
 }
 
-/* Finds PY_VERSION in the read-only data, where it may be at the end of a path. Returns 0 when
- * there is none, or when there are several different ones. */
+/* Finds PY_VERSION in the read-only data, where it may be at the end of a path. Returns 0 when none
+ * is found, or several different ones are. */
 static uint32_t python_version_by_text(const struct mapped_elf *e)
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
@@ -305,7 +306,7 @@ static bool python_runtime_search_segments(const struct mapped_elf *e, struct py
 	return false;
 }
 
-/* An address that only looks like _PyRuntime is used if nothing in the data is it without doubt. */
+/* If no address is _PyRuntime without doubt, an address that only looks like it is used. */
 static bool python_runtime_search_data(const struct mapped_elf *e,
 				       const struct ux_memory_reader *memory,
 				       struct ux_interp_root *root)
@@ -323,7 +324,7 @@ static bool python_runtime_search_data(const struct mapped_elf *e,
 
 /*
  * Completes root->version, and root->addr if it is 0 because the file has no symbol _PyRuntime.
- * Then the address is that of the section .PyRuntime (3.13 and newer), or the writable data are
+ * Then the address of the section .PyRuntime is used (3.13 and newer), or the writable data are
  * searched. UX_ENOTFOUND: the file does not contain CPython.
  */
 static enum ux_code python_root_find(const struct mapped_elf *e,
@@ -450,7 +451,7 @@ static bool interp_same_file(const struct ux_proc_map *a, const struct ux_proc_m
 	return a->dev == b->dev && a->ino == b->ino && strcmp(a->path, b->path) == 0;
 }
 
-/* Makes one pass over the files whose name suggests the interpreter (named), or over all others. */
+/* Makes one pass over the files with the interpreter in their name (named), or over all others. */
 static bool interp_search_pass(struct interp_search *s, size_t k, bool named,
 			       struct ux_interp_root *ret)
 {
@@ -465,8 +466,8 @@ static bool interp_search_pass(struct interp_search *s, size_t k, bool named,
 		enum ux_code code = interp_search_file(s, map, k, ret, &why);
 		if (code == UX_OK)
 			return true;
-		/* The reason of an interpreter that cannot be read is reported, not that of a
-		 * file without one. */
+		/* Report why an interpreter cannot be read, rather than the error of a file without
+		 * one. */
 		if (s->why.code == UX_OK && why.code == UX_EUNSUPPORTED && named)
 			s->why = why;
 	}

@@ -11,7 +11,7 @@ enum {
 	MAP_NAME_MAX = 32, /* "/perf-PID.map" */
 };
 
-/* Who receives the files. */
+/* The receiver of the files. */
 struct jit_finder {
 	ux_jit_found_fn *fn;
 	void *ctx;

@@ -182,8 +182,8 @@ static bool jit_file_continues(const struct ux_jit_file *f, int fd, const struct
 	       memcmp(seen, f->tail + UX_JIT_SEEN - n, n) == 0;
 }
 
-/* Reads the new bytes of the file of fd into *slot. If it is not the same file as before, *slot
- * is replaced. */
+/* Reads the new bytes of the file of fd into *slot. If the file is not the same one, *slot is
+ * replaced. */
 static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const struct stat *st,
 				    struct ux_error *err)
 {
@@ -320,8 +320,8 @@ static enum ux_code jit_sources_update_from_parent(struct ux_jit_sources *s,
 	return s->ranges.size > 0 ? jit_sources_update_all(s, &parent, &parent_maps, err) : UX_OK;
 }
 
-/* Reads the files of the process, or those of its parent until the process has some. The lock is
- * held. */
+/* Reads the files of the process, or the files of its parent until the process has some. The lock
+ * is held. */
 static enum ux_code jit_sources_update_locked(struct ux_jit_sources *s, const struct ux_proc *p,
 					      const struct ux_proc_maps *maps, struct ux_error *err)
 {

@@ -16,17 +16,17 @@ struct ux_kernel_dirs {
 /* The file of the kernel or of a module, and its debug file. Zeroed = none. */
 struct ux_kernel_files {
 	struct ux_mapping file; /* decompressed, if it was compressed */
-	char *path;             /* malloc'ed; NULL: there is none */
+	char *path;             /* malloc'ed; NULL: none */
 	struct ux_mapping debug;
-	char *debug_path;     /* malloc'ed; NULL: there is none, or `file` has DWARF */
-	struct ux_error lost; /* why a file is missing; code UX_OK: none is */
+	char *debug_path;     /* malloc'ed; NULL: none was found, or `file` has DWARF */
+	struct ux_error lost; /* why a file is missing; code UX_OK: none is missing */
 };
 
 /*
  * Finds the ELF file of a module, or of the kernel (""), by its build ID "gnu:HEX", and a second
- * file with the debug information if the first has none. The paths are those of depmod, of
+ * file with the debug information if the first has none. It searches the paths of depmod, of
  * distributions' packages and of the kernel's own build (docs/formats/kernel.md). A debug file
- * alone is enough. When there is none, ret->lost has the reason. UX_ENOMEM; *ret must be closed
+ * alone is enough. When neither is found, ret->lost has the reason. UX_ENOMEM; *ret must be closed
  * also then.
  */
 enum ux_code ux_kernel_files_find(const struct ux_kernel_dirs *dirs, const char *module,

@@ -12,7 +12,7 @@ bool ux_kernel_link_base(uint64_t text, uint64_t *ret)
 	return known;
 }
 
-/* What is collected of the functions. */
+/* The data collected from the functions. */
 struct kernel_gsym {
 	uint64_t *starts;  /* malloc'ed */
 	uint64_t *records; /* malloc'ed */

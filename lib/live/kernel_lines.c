@@ -18,7 +18,7 @@ static struct ux_kernel_loaded kernel_part_loaded(struct ux_symbols_cache *cache
 					 .kallsyms = &k->symbols};
 }
 
-/* Fetches a debug file through the callback of the caller. *ret is NULL when there is none. */
+/* Fetches a debug file through the caller's callback. *ret is NULL when none is found. */
 static enum ux_code kernel_debug_file_find(struct ux_symbols_cache *cache, const char *build_id,
 					   struct ux_file_symbols **ret, struct ux_error *lost,
 					   struct ux_error *err)
@@ -99,7 +99,7 @@ enum ux_code ux_kernel_code_get(struct ux_symbols_cache *cache, struct ux_kernel
 				const struct ux_kernel_code **ret, struct ux_error *err)
 {
 	struct ux_kernel_code *_Atomic *slot = &k->code[part - k->parts.data];
-	/* Acquire pairs with the release with which another thread published it. */
+	/* Acquire pairs with the release of the thread that published it. */
 	struct ux_kernel_code *known = atomic_load_explicit(slot, memory_order_acquire);
 	struct ux_kernel_code *made = NULL;
 	if (!known) {

@@ -22,9 +22,9 @@ void ux_kernel_code_free(struct ux_kernel_code *c)
 	free(c);
 }
 
-/* Computes how far KASLR has moved the kernel, which moves as a whole. The distance is that
- * between the address of _text (or _stext) in kallsyms and its pc in the file. A file without these
- * symbols is taken to begin with _text. */
+/* Computes how far KASLR has moved the kernel, which moves as a whole. This is the distance between
+ * the address of _text (or _stext) in kallsyms and its pc in the file. A file without these symbols
+ * is assumed to begin with _text. */
 static void kernel_code_locate_kernel(struct ux_kernel_code *c, const struct ux_kallsyms *k)
 {
 	const struct ux_file_symbols *s = c->symbols;

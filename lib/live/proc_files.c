@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads files of a process: those in /proc/PID, mapped files, and files below its root. */
+/* Reads files of a process: files in /proc/PID, mapped files, and files below its root. */
 #include "proc_files.h"
 
 #include "clock.h"
@@ -132,11 +132,12 @@ enum {
 	HEAD_BYTES = 1 << 14, /* read at each end of a file */
 	TABLE_MAX = 4 << 20,  /* bytes of a table of sections */
 	NOTES_MAX = 1 << 16,  /* bytes of the notes of one segment */
-	ELF64_SECTIONS = 40,  /* where the header has the offset of the table of sections */
+	ELF64_SECTIONS = 40,  /* offset of the field in the ELF header with the offset of the table
+				 of sections */
 	ELF32_SECTIONS = 32,
 };
 
-/* Reads [off, off + size) of the file to the same place in the region, as far as both reach. */
+/* Reads [off, off + size) of the file to the same offset in the region, as far as both extend. */
 static void proc_fill_part(int fd, struct ux_bytes region, uint64_t off, uint64_t size)
 {
 	if (off >= region.size)
@@ -145,7 +146,7 @@ static void proc_fill_part(int fd, struct ux_bytes region, uint64_t off, uint64_
 			  (size_t)ux_min(size, region.size - off), off);
 }
 
-/* Reads the table of sections, whose offset is in the header. */
+/* Reads the table of sections at the offset in the header. */
 static void proc_fill_sections(int fd, struct ux_bytes region)
 {
 	struct ux_bytes field = UX_BYTES_NONE;
@@ -220,7 +221,7 @@ struct ux_bytes ux_proc_own_vdso(void)
 	return UX_BYTES_NONE;
 }
 
-/* Returns the rest of the line that begins with key ("Uid:"); empty when there is none. */
+/* Returns the rest of the line that begins with key ("Uid:"); empty when no line does. */
 static struct ux_bytes proc_status_line(struct ux_bytes status, const char *key)
 {
 	size_t n = strlen(key);
@@ -296,7 +297,7 @@ static struct ux_bytes proc_next_word(struct ux_bytes *s)
 	return word;
 }
 
-/* Computes the start time of the process, which stat has in clock ticks since boot. */
+/* Computes the start time of the process from stat's clock ticks since boot. */
 static enum ux_code proc_read_start(struct ux_proc *p, struct ux_error *err)
 {
 	char text[STAT_MAX];

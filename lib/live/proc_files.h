@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads files of a process: those in /proc/PID, mapped files, and files below its root. */
+/* Reads files of a process: files in /proc/PID, mapped files, and files below its root. */
 #ifndef UX_PROC_FILES_H
 #define UX_PROC_FILES_H
 
@@ -22,8 +22,8 @@ struct ux_read {
 void ux_read_deinit(struct ux_read *r);
 
 /*
- * An open process. The descriptors refer to this process only, so a process that later gets the
- * same ID is never mistaken for it.
+ * An open process. The descriptors refer to this process only, so a later process with the same ID
+ * is never mistaken for it.
  */
 struct ux_proc {
 	int dir;  /* /proc/PID */
@@ -35,10 +35,10 @@ struct ux_proc {
 	uid_t real_uid;
 	int64_t started_ns; /* start time in ns since 1970, accurate to a few hundredths of a second
 			     */
-	int64_t started_boot_ns; /* the same since the machine was started: never another value */
+	int64_t started_boot_ns; /* the same since boot: this value never changes */
 };
 
-/* Opens a process. UX_ENOTFOUND: there is no such process. UX_EDENIED, UX_EIO. */
+/* Opens a process. UX_ENOTFOUND: no such process. UX_EDENIED, UX_EIO. */
 enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err) ux_must;
 void ux_proc_close(struct ux_proc *p);
 
@@ -70,8 +70,8 @@ enum ux_code ux_proc_read_head(int fd, uint64_t size, struct ux_read *ret, struc
 enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,
 				 struct ux_read *ret, struct ux_error *err) ux_must;
 
-/* The vDSO of this process, an ELF image that is in memory as long as the process runs. Empty: it
- * has none. */
+/* Returns the vDSO of this process, an ELF image that is in memory as long as the process runs.
+ * Empty: it has none. */
 struct ux_bytes ux_proc_own_vdso(void);
 
 /*
@@ -85,8 +85,8 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 
 /*
  * Whether fd is the file of the mapping. On file systems that give each subvolume its own device
- * number, the device number in /proc/PID/maps differs from that of fstat(); on overlayfs the inode
- * number differs, too, so that any regular file there passes.
+ * number, the device number in /proc/PID/maps differs from fstat()'s; on overlayfs the inode number
+ * differs, too, so any regular file there is accepted.
  */
 bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map);
 

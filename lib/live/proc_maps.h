@@ -19,7 +19,7 @@ enum ux_proc_map_kind {
 	UX_PROC_MAP_ANON,   /* anonymous: "", [heap], [anon:...], //anon */
 	UX_PROC_MAP_VDSO,
 	UX_PROC_MAP_VSYSCALL,
-	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes] and others, whose code has no names */
+	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes] and others; their code has no names */
 };
 
 struct ux_proc_map {
@@ -28,7 +28,7 @@ struct ux_proc_map {
 	uint64_t off;     /* offset in the file */
 	uint64_t dev;     /* device number as of makedev() */
 	uint64_t ino;     /* 0: no file */
-	const char *path; /* without " (deleted)"; "" when there is none */
+	const char *path; /* without " (deleted)"; "" when the line has none */
 	enum ux_proc_map_kind kind;
 	bool exec;
 	bool deleted; /* the path ends in " (deleted)" */
@@ -53,7 +53,7 @@ enum ux_code ux_proc_maps_parse(struct ux_bytes text, struct ux_proc_maps *ret,
 				struct ux_error *err) ux_must;
 void ux_proc_maps_deinit(struct ux_proc_maps *m);
 
-/* Finds the index of the mapping that contains an address. Returns false when there is none. */
+/* Finds the index of the mapping that contains an address. Returns false when none does. */
 bool ux_proc_maps_find(const struct ux_proc_maps *m, uint64_t addr, size_t *ret);
 
 #endif

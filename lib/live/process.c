@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A live process: its mappings and their symbols, and when they are read again. */
+/* A live process: its mappings and their symbols, and the rules for reading them again. */
 #include "process.h"
 
 #include "clock.h"
@@ -61,8 +61,8 @@ enum ux_code ux_snapshot_read(const struct ux_proc *p, struct ux_snapshot *old,
 	return UX_OK;
 }
 
-/* Loads the symbols of a mapping. For a file that cannot be opened or read they are empty and
- * have the reason. */
+/* Loads the symbols of a mapping. If a file cannot be opened or read, its symbols are empty and
+ * contain the reason. */
 static enum ux_code snapshot_find_symbols(const struct ux_proc_map *m, const struct ux_proc *p,
 					  struct ux_symbols_cache *cache,
 					  enum ux_symbols_depth depth, struct ux_file_symbols **ret,
@@ -90,7 +90,7 @@ enum ux_code ux_snapshot_symbols(struct ux_snapshot *s, size_t i, const struct u
 				 struct ux_file_symbols **ret, struct ux_error *err)
 {
 	struct ux_file_symbols *_Atomic *slot = &s->symbols[depth][i];
-	/* Acquire: pairs with the release by which another thread published them. */
+	/* Acquire pairs with the release of the thread that published them. */
 	struct ux_file_symbols *known = atomic_load_explicit(slot, memory_order_acquire);
 	struct ux_file_symbols *found = NULL, *none = NULL;
 	if (known) {
@@ -133,7 +133,7 @@ enum {
 #define OPTS_MIN       (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
 #define CACHE_OPTS_MIN (offsetof(struct ux_process_cache_opts, find_ctx) + sizeof(void *))
 
-/* The opaque public type; the object behind it is a struct ux_symbols_cache. */
+/* The opaque public type; it stands for a struct ux_symbols_cache. */
 struct ux_process_cache {
 	char unused;
 };
@@ -204,7 +204,7 @@ static enum ux_code process_open_vmlinux(struct ux_process *p, const char *path,
 	return code;
 }
 
-/* Creates the object with what the options say; neither the process nor vmlinux is opened yet. */
+/* Creates the object according to the options; neither the process nor vmlinux is opened yet. */
 static enum ux_code process_create(const struct ux_process_opts *caller,
 				   struct ux_process_opts *opts, struct ux_process **ret,
 				   struct ux_error *err)
@@ -279,7 +279,7 @@ void ux_process_view_drop(struct ux_process_view *v)
 	*v = (struct ux_process_view){0};
 }
 
-/* Updates the JIT files. Those of the previous program are dropped after an exec. */
+/* Updates the JIT files. After an exec, the files of the previous program are dropped. */
 static enum ux_code process_refresh_jit(struct ux_process *p, const struct ux_snapshot *fresh,
 					struct ux_process_view *v, struct ux_error *err)
 {
@@ -295,8 +295,8 @@ static enum ux_code process_refresh_jit(struct ux_process *p, const struct ux_sn
 	return UX_OK;
 }
 
-/* Reads the process again. If it has ended or may no longer be read, the last state is used
- * further, and *ret_why (which may be NULL) says why. */
+/* Reads the process again. If it has ended or may no longer be read, the last state stays in use,
+ * and *ret_why (which may be NULL) is the reason. */
 static enum ux_code process_refresh(struct ux_process *p, struct ux_process_view *v, bool with_jit,
 				    struct ux_error *ret_why, struct ux_error *err)
 {

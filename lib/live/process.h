@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A live process: its mappings, their symbols, the code of its run-time compilers, and its
- * interpreter. What was read is refreshed while the process runs. */
+ * interpreter. The data is refreshed while the process runs. */
 #ifndef UX_PROCESS_H
 #define UX_PROCESS_H
 
@@ -21,8 +21,8 @@
 
 enum {
 	UX_JIT_FILES_MAX = 32, /* files of one process */
-	UX_JIT_SEEN = 64, /* bytes at the start and at the end of what was read, by which a file is
-			     recognised */
+	UX_JIT_SEEN = 64, /* bytes stored from the start and the end of the bytes read, to recognise
+			     a file */
 };
 
 /* A perf map or jitdump that is read as it grows. The strings of its frames live as long as a
@@ -85,12 +85,12 @@ typedef enum ux_code ux_jit_found_fn(void *ctx, const struct ux_jit_found *found
 
 /*
  * Opens the perf maps and jitdumps of a process, as ux_jit_sources_update() describes them, without
- * reading them, and passes each to fn. A file may come twice, by two paths. Codes: those of fn.
+ * reading them, and passes each to fn. A file may come twice, by two paths. Codes as of fn.
  */
 enum ux_code ux_jit_files_find(const struct ux_proc *p, const struct ux_proc_maps *maps,
 			       ux_jit_found_fn *fn, void *ctx, struct ux_error *err) ux_must;
 
-/* When the file was last written, in ns since 1970. */
+/* Returns the time when the file was last written, in ns since 1970. */
 int64_t ux_jit_file_mtime(const struct stat *st);
 
 /* Creates the state of a process; no file is read yet. */
@@ -99,13 +99,13 @@ struct ux_jit_sources *ux_jit_sources_hold(struct ux_jit_sources *s);
 void ux_jit_sources_drop(struct ux_jit_sources *s); /* NULL is fine */
 
 /*
- * Reads what the run-time compilers have written since the last update. Perf maps are
- * /tmp/perf-PID.map below the root of the process, with its PID in its own namespace and in ours,
- * and /tmp/perf-PID.map below our root. Jitdumps are mapped files with a name like jit-*.dump. A
- * perf map is used only if it is a regular file, belongs to root or to the user of the process, and
- * is not older than the process. A file that has only grown is read from its previous end on; one
- * that was replaced, truncated or rewritten is read again from its start. The contents of files
- * that were deleted stay available.
+ * Reads the files that the run-time compilers of the process write, from the end of the last update
+ * on. Perf maps are /tmp/perf-PID.map below the root of the process, with its PID in its own
+ * namespace and in ours, and /tmp/perf-PID.map below our root. Jitdumps are mapped files with a
+ * name like jit-*.dump. A perf map is used only if it is a regular file, belongs to root or to the
+ * user of the process, and is not older than the process. A file that has only grown is read from
+ * its previous end on; a file that was replaced, truncated or rewritten is read again from its
+ * start. The contents of files that were deleted stay available.
  *
  * A forked process has the code of its parent, but no files until it writes its own. Until then the
  * files of the parent are used if the parent runs as the same user; they apply to the anonymous
@@ -131,15 +131,15 @@ bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes
 
 /*
  * Maps a jitdump or perf map that is found by its name alone, for a process that may have ended. In
- * folders such as /tmp any user can create that name, so the file itself (no symbolic link) has to
- * belong to root, to the user of this process, or to that of process `pid` while it lives.
- * UX_EINVAL: it is of another user, a link, or no regular file. UX_ENOTFOUND, UX_EIO.
+ * folders such as /tmp any user can create that name, so the file itself (not a symbolic link) must
+ * belong to root, to the user of this process, or to the user of process `pid` while that lives.
+ * UX_EINVAL: it belongs to another user, is a link, or is not a regular file. UX_ENOTFOUND, UX_EIO.
  */
 enum ux_code ux_jit_file_map(const char *path, pid_t pid, struct ux_mapping *ret,
 			     struct ux_error *err) ux_must;
 
 /* The mappings of a process at one moment. Immutable except for the reference count and the
- * symbols, each of which is set once. */
+ * symbols: each of the symbols is set once. */
 struct ux_snapshot {
 	atomic_uint refs;
 	struct ux_proc_maps maps;
@@ -157,31 +157,32 @@ enum ux_code ux_snapshot_read(const struct ux_proc *p, struct ux_snapshot *old,
 struct ux_snapshot *ux_snapshot_hold(struct ux_snapshot *s);
 void ux_snapshot_drop(struct ux_snapshot *s); /* NULL is fine */
 
-/* Returns the symbols of mapping i, or only their head, which are those of its file, or of the vDSO
- * in its memory.
- * They live as long as s. If there are no symbols, the call succeeds and they only have the reason.
- * UX_ENOMEM. May be called by any thread. */
+/* Returns the symbols of mapping i, or only their head; they come from its file, or for the vDSO
+ * from its memory. They live as long as s. If there are no symbols, the call succeeds and *ret only
+ * has the reason. UX_ENOMEM. May be called by any thread. */
 enum ux_code ux_snapshot_symbols(struct ux_snapshot *s, size_t i, const struct ux_proc *p,
 				 struct ux_symbols_cache *cache, enum ux_symbols_depth depth,
 				 struct ux_file_symbols **ret, struct ux_error *err) ux_must;
 
 /*
  * Finds the mapping of a file that is adjacent to mapping i. It is needed for code that a program
- * has moved into anonymous huge pages, because it still lies between mappings of its file. *ret is
- * the index of the mapping. Returns false when there is none.
+ * has moved into anonymous huge pages, because such code still lies between mappings of its file.
+ * *ret is the index of the mapping. Returns false when no neighbour has a file.
  */
 bool ux_snapshot_neighbour(const struct ux_snapshot *s, size_t i, size_t *ret);
 
-/* The symbols in a cache of the public interface, for which that type is another name. */
+/*
+ * Returns the symbols in a cache of the public interface; the public type is another name for them.
+ */
 struct ux_symbols_cache *ux_process_cache_symbols(struct ux_process_cache *cache);
 
 struct ux_process {
 	struct ux_proc proc;
-	bool kernel_only; /* proc is not open; there is nothing but the kernel */
+	bool kernel_only;                      /* proc is not open; only the kernel is looked up */
 	atomic_uint_least64_t kernel_after_ns; /* the kernel's symbols are read again if they are
 						  older */
 	struct ux_symbols_cache *cache;
-	struct ux_kernel_code *vmlinux; /* of the vmlinux that the caller gave; NULL: none */
+	struct ux_kernel_code *vmlinux; /* code of the vmlinux that the caller passed; NULL: none */
 	uint64_t refresh_ns;
 	pthread_mutex_t refreshing;  /* held while the process is read again; taken before lock */
 	uint64_t read_ns;            /* time of the last read; guarded by refreshing */
@@ -205,16 +206,16 @@ enum ux_process_need {
 };
 
 /* Gets the current state. *ret_fresh is set if the process was read again. *ret_retry_ns is the
- * time after which UX_PROCESS_REFRESHED would read it again; 0: there is no process to read.
- * UX_ENOMEM. May be called by any thread. */
+ * time after which UX_PROCESS_REFRESHED would read it again; 0: no process to read. UX_ENOMEM. May
+ * be called by any thread. */
 enum ux_code ux_process_view_get(struct ux_process *p, enum ux_process_need need,
 				 struct ux_process_view *ret, bool *ret_fresh,
 				 uint64_t *ret_retry_ns, struct ux_error *err) ux_must;
 void ux_process_view_drop(struct ux_process_view *v);
 
 /*
- * Finds an interpreter of that kind among the files that the process has mapped. Files whose name
- * suggests the interpreter are examined first, then all others. The interpreter is recognised by
+ * Finds an interpreter of that kind among the files that the process has mapped. Files with the
+ * interpreter in their name are examined first, then all others. The interpreter is recognised by
  * its symbols (.dynsym, .symtab); Python 3.13 and newer also by the section .PyRuntime and, without
  * section headers, by the cookie in its writable data. The version is read from the interpreter
  * itself (Py_Version, or a string in its read-only data), else it is taken from the file's name.

@@ -40,9 +40,9 @@ struct process_query {
 	struct ux_process_answers *to;
 	const struct ux_process_address *addresses;
 	enum ux_symbols_depth depth; /* UX_SYMBOLS_HEAD: addresses are only normalized */
-	uint64_t time_ns;            /* of the address that is looked up now */
-	uint64_t adjust;             /* offset that is subtracted from it */
-	bool missed;                 /* at least one address was not found */
+	uint64_t time_ns;            /* time of the address that is being looked up */
+	uint64_t adjust; /* offset that is subtracted from the address before the lookup */
+	bool missed;     /* at least one address was not found */
 };
 
 void ux_process_answers_free(struct ux_process_answers *a)
@@ -72,7 +72,7 @@ const struct ux_process_answer *ux_process_answer_at(const struct ux_process_ans
 	return &a->answers[i];
 }
 
-/* Sets why there are no frames, with a constant text. */
+/* Sets the reason, a constant text, why there are no frames. */
 static enum ux_code process_answer_none(struct ux_process_answer *a, enum ux_process_reason code,
 					const char *text)
 {
@@ -107,8 +107,8 @@ static enum ux_code process_answer_set_text(struct process_query *q, const char 
 	return UX_OK;
 }
 
-/* Sets why there are no frames from an error of a file, of which nothing could be read when
- * `unreadable` is set. */
+/* Sets the reason why there are no frames from an error of a file; `unreadable`: nothing of the
+ * file could be read. */
 static enum ux_code process_answer_failed(struct process_query *q, struct ux_process_answer *a,
 					  const struct ux_error *why, bool unreadable,
 					  struct ux_error *err)
@@ -207,7 +207,7 @@ static enum ux_code process_answer_jit(struct process_query *q, struct ux_proces
 	return process_answer_set_frames(q, a, &frame, 1, err);
 }
 
-/* Answers for anonymous memory into which code of a file was moved. */
+/* Answers for anonymous memory into which a program has moved code of a file. */
 static enum ux_code process_answer_moved(struct process_query *q, struct ux_process_answer *a,
 					 size_t map, uint64_t addr, struct ux_error *err)
 {
@@ -229,7 +229,7 @@ static enum ux_code process_answer_moved(struct process_query *q, struct ux_proc
 	return process_answer_pc(q, a, s, pc, err);
 }
 
-/* Answers from the file of the kernel or of the module, if there is one. */
+/* Answers from the file of the kernel or of the module, if it has one. */
 static enum ux_code process_answer_kernel_file(struct process_query *q, struct ux_process_answer *a,
 					       uint64_t addr, const struct ux_kernel_symbol *symbol,
 					       const struct ux_kernel_part *part,
@@ -249,8 +249,7 @@ static enum ux_code process_answer_kernel_file(struct process_query *q, struct u
 	if (!ux_kernel_code_pc(code, addr, &pc))
 		return UX_OK;
 	UX_TRY(process_answer_pc(q, a, code->symbols, pc, err));
-	/* A guessed load address is correct if the function starts at the address that kallsyms
-	 * has. */
+	/* A guessed load address is correct if the function starts at its address in kallsyms. */
 	if (a->n == 0 || (code->guessed && a->frames[a->n - 1].offset != addr - symbol->start)) {
 		a->n = 0;
 		a->frames = NULL;
@@ -405,7 +404,7 @@ static enum ux_code process_answer_all(struct process_query *q, struct ux_error 
 	return UX_OK;
 }
 
-/* Looks up the addresses that were not found once more, in the current view. */
+/* Looks up the addresses that were not found again, in the current view. */
 static enum ux_code process_answer_missed(struct process_query *q, struct ux_error *err)
 {
 	for (size_t i = 0; i < q->to->n; i++)
@@ -437,7 +436,7 @@ static enum ux_code process_refresh_kernel(struct process_query *q, struct ux_er
 	return UX_OK;
 }
 
-/* Says of the addresses that may be found later when that makes sense. */
+/* Marks the addresses that may be found later, if a retry makes sense. */
 static void process_answers_set_retry(struct process_query *q, uint64_t retry_ns)
 {
 	for (size_t i = 0; i < q->to->n; i++) {
@@ -449,7 +448,7 @@ static void process_answers_set_retry(struct process_query *q, uint64_t retry_ns
 	}
 }
 
-/* Looks up or normalizes addresses, which were checked. */
+/* Looks up or normalizes addresses after they were checked. */
 static enum ux_code process_answer_addresses(struct ux_process *p,
 					     const struct ux_process_address *addresses, size_t n,
 					     enum ux_symbols_depth depth,

@@ -26,7 +26,7 @@ struct symbols_key {
 struct symbols_entry {
 	pthread_mutex_t loading; /* held while the file is read */
 	unsigned users;          /* threads between enter and leave; guarded by the cache's lock */
-	/* By enum ux_symbols_depth; each is written with both locks held, read with either. */
+	/* By enum ux_symbols_depth; each is written with both locks held, and read with either. */
 	struct ux_file_symbols *symbols[UX_SYMBOLS_DEPTH_COUNT];
 };
 
@@ -314,7 +314,7 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 	struct stat ours;
 	if (path &&
 	    (stat(path, &ours) != 0 || ours.st_dev != st.st_dev || ours.st_ino != st.st_ino))
-		path = NULL; /* in our mount namespace another file has that path */
+		path = NULL; /* in our mount namespace that path is another file */
 	return symbols_cache_get(
 		c, &key, &(struct symbols_origin){.fd = fd, .depth = depth, .in.path = path}, ret,
 		err);
@@ -324,7 +324,7 @@ enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes 
 				    enum ux_symbols_depth depth, struct ux_file_symbols **ret,
 				    struct ux_error *err)
 {
-	/* No file has device 0 and this time, so the key cannot be equal to that of a file. */
+	/* No file has device 0 and this time, so the key cannot equal a file's key. */
 	struct symbols_key key = {.ino = ux_hash_bytes(image), .size = image.size, .mtime_ns = -1};
 	return symbols_cache_get(
 		c, &key, &(struct symbols_origin){.fd = -1, .depth = depth, .in.file = image}, ret,

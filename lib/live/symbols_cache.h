@@ -28,18 +28,18 @@ enum ux_symbols_depth {
 };
 
 /* Returns the symbols of an open regular file as a reference that the caller must drop. path is
- * used to find the files of split DWARF and may be NULL. For a file that is not ELF or has no
- * symbols they are empty and have the reason. UX_ENOMEM. */
+ * used to find the files of split DWARF and may be NULL. If the file is not ELF or has no symbols,
+ * they are empty and contain the reason. UX_ENOMEM. */
 enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const char *path,
 				   enum ux_symbols_depth depth, struct ux_file_symbols **ret,
 				   struct ux_error *err) ux_must;
 
-/* Returns the symbols of an ELF image in memory, whose key is a hash of its bytes. */
+/* Returns the symbols of an ELF image in memory. Its key is a hash of its bytes. */
 enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes image,
 				    enum ux_symbols_depth depth, struct ux_file_symbols **ret,
 				    struct ux_error *err) ux_must;
 
-/* Returns the symbols of a mapped file, whose debug file may be known already. */
+/* Returns the symbols of a mapped file; its debug file may already be known. */
 enum ux_code ux_symbols_cache_input(struct ux_symbols_cache *c, const struct ux_mapping *file,
 				    const struct ux_symbol_input *in, struct ux_file_symbols **ret,
 				    struct ux_error *err) ux_must;
@@ -47,9 +47,9 @@ enum ux_code ux_symbols_cache_input(struct ux_symbols_cache *c, const struct ux_
 /* Returns a reference to the cached symbols of a build ID, or NULL. */
 struct ux_file_symbols *ux_symbols_cache_find(struct ux_symbols_cache *c, const char *build_id);
 
-/* Return where debug files are searched; the prefix of /proc, /sys and /lib/modules, which is ""
- * except in tests; and the directories of the kernel's debug files. The results live as long as c.
- * */
+/* Return, in this order: where debug files are searched; the prefix of /proc, /sys and
+ * /lib/modules, which is "" except in tests; and the directories of the kernel's debug files. The
+ * results live as long as c. */
 const struct ux_symbol_search *ux_symbols_cache_search(const struct ux_symbols_cache *c);
 const char *ux_symbols_cache_kernel_root(const struct ux_symbols_cache *c);
 const char *ux_symbols_cache_kernel_dirs(const struct ux_symbols_cache *c);

@@ -44,7 +44,7 @@ static void demangle_elide_generics(const char *text, size_t n, struct ux_out *o
 	}
 }
 
-/* Returns the size of the text without the parameter list at its end and anything behind that. */
+/* Returns the size of the text without the parameter list at its end and anything after that. */
 static size_t demangle_size_without_parameters(const char *text, size_t n)
 {
 	size_t depth = 0;
@@ -64,7 +64,7 @@ static size_t demangle_size_to_dot(struct ux_bytes name)
 	return dot ? (size_t)(dot - name.data) : name.size;
 }
 
-/* Writes the suffix behind the mangled part of a name, which the compiler's back end appended. */
+/* Writes the suffix that the compiler's back end appended to the mangled part of a name. */
 static void demangle_put_clone(struct ux_bytes suffix, enum ux_demangle_mode mode,
 			       struct ux_out *out)
 {
@@ -156,7 +156,7 @@ static bool demangle_any(struct ux_bytes name, const struct ux_demangle_how *how
 {
 	/*
 	 * GNAT's rules also match many names of C, so they are used only for names that are known
-	 * to be Ada's.
+	 * to be Ada.
 	 */
 	if (how->schemes & UX_SCHEME_ADA)
 		return demangle_put(ux_ada_demangle(name, text), text, out);
@@ -179,9 +179,9 @@ static bool demangle_any(struct ux_bytes name, const struct ux_demangle_how *how
 }
 
 /*
- * Returns the size of a linkage name without what a linker or disassembler put behind it: "@plt" of
- * a stub, "@@GLIBCXX_3.4" of a version. No scheme that begins with an underscore uses the
- * character. LLVM's tools leave such names as they are.
+ * Returns the size of a linkage name without suffixes from a linker or disassembler: "@plt" of a
+ * stub, "@@GLIBCXX_3.4" of a version. No scheme that begins with an underscore uses the character
+ * @. LLVM's tools leave such names unchanged.
  */
 static size_t demangle_size_to_at(struct ux_bytes name, const struct ux_demangle_how *how)
 {

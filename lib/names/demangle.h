@@ -9,7 +9,7 @@
 
 enum {
 	UX_DEMANGLE_NAME_MAX = 8192,  /* a longer linkage name is not demangled */
-	UX_DEMANGLE_TEXT_MAX = 65536, /* so is one whose text would be longer than this */
+	UX_DEMANGLE_TEXT_MAX = 65536, /* neither is a name with a text longer than this */
 };
 
 /* "none", "short", "full" or "templates-elided"; false for any other word. */
@@ -29,7 +29,7 @@ enum {
 struct ux_demangle_how {
 	enum ux_demangle_mode mode;
 	unsigned schemes;
-	bool llvm; /* write C++ as LLVM's tools do, else as GNU's do */
+	bool llvm; /* write C++ as LLVM's tools do, else as GNU's tools do */
 };
 
 /*

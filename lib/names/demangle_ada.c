@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ada's names as GNAT encodes them. Source: GNAT, exp_dbug.ads; the text is that of binutils. */
+/*
+ * Ada's names as GNAT encodes them. Source: GNAT, exp_dbug.ads; the text is the same as binutils'.
+ */
 #include "demangle_schemes.h"
 #include "text.h"
 
@@ -63,7 +65,7 @@ static bool ada_entity(struct ada *a)
 	return true;
 }
 
-/* Skips X and letters that say where a body is nested; they have no text. */
+/* Skips X and letters that tell where a body is nested; they have no text. */
 static void ada_skip_nesting(struct ada *a)
 {
 	if (ada_at(a, 0) != 'X')
@@ -80,7 +82,7 @@ enum ada_result {
 	ADA_UNKNOWN,
 };
 
-/* Capitals directly behind an entity. */
+/* Reads capitals directly after an entity. */
 static enum ada_result ada_suffix(struct ada *a)
 {
 	static const struct ada_word streams[] = {
@@ -88,7 +90,7 @@ static enum ada_result ada_suffix(struct ada *a)
 	static const struct ada_word controlled[] = {{"DF", ".Finalize"}, {"DA", ".Adjust"}};
 	size_t left = (size_t)(a->end - a->pos);
 	char c = ada_at(a, 0);
-	if (c == 'T' && ada_at(a, 1) == 'K') { /* a task: its body, or what is declared in it */
+	if (c == 'T' && ada_at(a, 1) == 'K') { /* a task: its body, or an entity declared in it */
 		if (left == 3 && ada_at(a, 2) == 'B')
 			return ADA_DONE;
 		if (ada_at(a, 2) != '_' || ada_at(a, 3) != '_')
@@ -109,7 +111,9 @@ static enum ada_result ada_suffix(struct ada *a)
 	return ADA_REST;
 }
 
-/* Behind "__": the number of an overloaded entity, an attribute of a unit or type, an entity. */
+/*
+ * Reads after "__": the number of an overloaded entity, an attribute of a unit or type, an entity.
+ */
 static enum ada_result ada_separated(struct ada *a)
 {
 	static const struct ada_word attributes[] = {
@@ -172,7 +176,7 @@ bool ux_ada_demangle(struct ux_bytes name, struct ux_name_text *text)
 		result = ada_part(&a);
 	if (result == ADA_DONE)
 		return !text->failed;
-	/* The name is another language's, or does not stand for an entity. */
+	/* The name belongs to another language, or does not stand for an entity. */
 	ux_name_text_cut(text, text->start);
 	bool marked = s < a.end && *s == '<';
 	if (!marked)

@@ -3,15 +3,15 @@
  * D's names. Source: dlang.org, "ABI", Name Mangling.
  *
  * A name is written while it is parsed. Two rules of the grammar need backtracking (parameters
- * behind a name, and symbols as template arguments, whose length may run into the digits behind
- * it), and back references are parsed where they are used: for some names this takes exponential
- * time. Every attempt is charged to the budget of the text.
+ * after a name, and symbols as template arguments, whose length may run into the digits after it),
+ * and back references are parsed where they are used: for some names this takes exponential time.
+ * Every attempt is charged to the budget of the text.
  */
 #include "dlang.h"
 
 static bool dlang_identifier(struct dlang *d);
 
-/* Puts "vtable for " and the like in front of the symbol that it is of. */
+/* Puts "vtable for " and the like before the symbol that it belongs to. */
 static void dlang_put_in_front(struct dlang *d, const char *s)
 {
 	if (ux_name_text_last(d->text) == '.' && d->text->pos > d->symbol)
@@ -25,7 +25,7 @@ static void dlang_put_in_front(struct dlang *d, const char *s)
 static bool dlang_name(struct dlang *d, size_t n)
 {
 	static const struct {
-		const char *name; /* with what follows it */
+		const char *name; /* including the characters after it */
 		size_t size;
 		const char *text;
 		bool in_front;
@@ -80,7 +80,7 @@ static bool dlang_value_argument(struct dlang *d)
 	}
 	if (!dlang_type(d))
 		return false;
-	if (dlang_peek(d) != 'S') /* only that of a struct is shown */
+	if (dlang_peek(d) != 'S') /* only a struct's type is shown */
 		ux_name_text_cut(d->text, from);
 	return dlang_value(d, type);
 }
@@ -98,9 +98,10 @@ static bool dlang_symbol_argument_at(struct dlang *d, const char *from)
 }
 
 /*
- * A template's argument that is a symbol. Compilers up to 2.076 write its length in front, whose
- * digits run into those of the symbol: "S213foo" may be 21 bytes or 2 that begin with "13foo". The
- * longest length that fits is meant; without one the digits are the symbol's own.
+ * Reads a template's argument that is a symbol. Compilers up to 2.076 write its length before it,
+ * and the digits of the length run into the symbol's: "S213foo" may be 21 bytes or 2 that begin
+ * with "13foo". The longest length that fits is meant; if none fits, the digits are the symbol's
+ * own.
  */
 static bool dlang_symbol_argument(struct dlang *d)
 {
@@ -206,8 +207,9 @@ static bool dlang_identifier(struct dlang *d)
 }
 
 /*
- * Parameters behind a function's name. Only the last function of a name has its return type in the
- * name. Where nothing follows, what looked like parameters is the type of a variable: it is left.
+ * Reads parameters after a function's name. Only the last function of a name has its return type in
+ * the name. If nothing follows, the characters that looked like parameters are the type of a
+ * variable, and are not consumed.
  */
 static void dlang_function_part(struct dlang *d, bool with_modifiers)
 {
@@ -300,8 +302,8 @@ bool dlang_symbol(struct dlang *d)
 }
 
 /*
- * Returns the size of the prefix of a thunk, up to where the name continues behind its "_D":
- * "_DThn16_", and "_DTi16_D" of gdc; 0 when it is not a thunk.
+ * Returns the size of the prefix of a thunk, up to the rest of the name after its "_D": "_DThn16_",
+ * and "_DTi16_D" of gdc; 0 when the name is not a thunk's.
  */
 static size_t dlang_thunk_size(struct ux_bytes name)
 {

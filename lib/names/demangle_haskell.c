@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* Returns the character for a code of z or Z and a letter; 0: there is no such code. */
+/* Returns the character for a code of z or Z and a letter; 0: no such code. */
 static char haskell_of_code(uint8_t lead, uint8_t code)
 {
 	static const char lower[][2] = {
@@ -23,7 +23,7 @@ static char haskell_of_code(uint8_t lead, uint8_t code)
 	return 0;
 }
 
-/* Reads z<hex>U, a character by its code point. Returns the bytes read; 0: it is malformed. */
+/* Reads z<hex>U, a character by its code point. Returns the number of bytes read; 0: malformed. */
 static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 {
 	uint32_t c = 0;
@@ -42,7 +42,9 @@ static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 	return 0;
 }
 
-/* Reads Z<n>T and Z<n>H: boxed and unboxed tuples. Returns the bytes read; 0: it is malformed. */
+/*
+ * Reads Z<n>T and Z<n>H: boxed and unboxed tuples. Returns the number of bytes read; 0: malformed.
+ */
 static size_t haskell_tuple(struct ux_bytes s, struct ux_out *out)
 {
 	enum {
@@ -109,7 +111,7 @@ static size_t haskell_part_size(struct ux_bytes s)
 	return end ? (size_t)(end - s.data) : s.size;
 }
 
-/* Package, module and name, decoded; false for what does not look like GHC's. */
+/* Decodes package, module and name; false for a name that does not look like GHC's. */
 static bool haskell_decode_parts(struct ux_bytes s, bool package, struct ux_out *out)
 {
 	struct ux_bytes parts[3];

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* The offset of `word` in s; s.size: it is not there. */
+/* Returns the offset of `word` in s; s.size: not found. */
 static size_t plain_find(struct ux_bytes s, struct ux_bytes word)
 {
 	const uint8_t *at = memmem(s.data, s.size, word.data, word.size);
@@ -77,7 +77,7 @@ static bool plain_is_word(struct ux_bytes s)
 	return s.size > 0 && !ux_is_digit(*s.data);
 }
 
-/* Whether the name begins with that of Ada's own library. */
+/* Whether the name begins with the name of Ada's own library. */
 static bool plain_is_ada(struct ux_bytes name)
 {
 	static const char *const roots[] = {"system__", "ada__", "interfaces__", "gnat__"};
@@ -88,8 +88,8 @@ static bool plain_is_ada(struct ux_bytes name)
 }
 
 /*
- * Nim 2: name__module_u123. Types of C that end like that are no stamps. Neither part has two
- * underscores, as Ada's system__stream_attributes__i_u24 has.
+ * Nim 2: name__module_u123. Names of C types that end like this have no stamp. Neither part may
+ * contain two underscores, as Ada's system__stream_attributes__i_u24 does.
  */
 static bool plain_nim(struct ux_bytes name, struct ux_out *out)
 {

@@ -10,12 +10,13 @@
 #include "text.h"
 
 enum {
-	RUST_DEPTH_MAX = 300, /* of paths, types and constants; a level takes about 300 bytes */
+	RUST_DEPTH_MAX =
+		300, /* depth of paths, types and constants; a level takes about 300 bytes */
 	RUST_LIFETIMES_MAX = 4096,
 };
 
 struct rust {
-	const char *start; /* position behind "_R", to which back references are relative */
+	const char *start; /* position after "_R"; back references are relative to it */
 	const char *pos, *end;
 	struct ux_name_text *text;
 	unsigned skipping;  /* more than 0: nothing is written while parsing */
@@ -115,7 +116,7 @@ static uint64_t rust_base62(struct rust *r)
 	return v + 1;
 }
 
-/* Reads an optional number behind a tag: 0 without the tag, else the number plus 1. */
+/* Reads an optional number after a tag: 0 without the tag, else the number plus 1. */
 static uint64_t rust_optional_number(struct rust *r, char tag)
 {
 	return rust_eat(r, tag) ? rust_base62(r) + 1 : 0;
@@ -162,8 +163,8 @@ static void rust_put_name(struct rust *r, const struct rust_name *name)
 }
 
 /*
- * Moves to the target of a back reference (whose tag was consumed) and returns the position where
- * parsing resumes afterwards. NULL: the target must not be parsed, since it has no text or is
+ * Moves to the target of a back reference after its tag was consumed, and returns the position
+ * where parsing resumes afterwards. NULL: the target must not be parsed, since it has no text or is
  * malformed.
  */
 static const char *rust_follow(struct rust *r)
@@ -208,7 +209,7 @@ static void rust_put_lifetime(struct rust *r, uint64_t index)
 	rust_put_number(r, depth);
 }
 
-/* Writes "for<'a, 'b> " for a binder; returns how many lifetimes it has. */
+/* Writes "for<'a, 'b> " for a binder; returns its number of lifetimes. */
 static uint64_t rust_binder(struct rust *r)
 {
 	uint64_t n = rust_optional_number(r, 'G');
@@ -345,7 +346,7 @@ static void rust_path_of(struct rust *r, char tag, bool in_value)
 	}
 }
 
-/* Writes a path. in_value: arguments are written behind "::", as in expressions. */
+/* Writes a path. in_value: arguments are written after "::", as in expressions. */
 static void rust_path(struct rust *r, bool in_value)
 {
 	if (!rust_enter(r))
@@ -757,7 +758,7 @@ bool ux_rust_v0_demangle(struct ux_bytes name, struct ux_name_text *text)
 		if (name.data[i] >= 0x80)
 			return false;
 	rust_path(&r, /* in_value= */ true);
-	if (r.pos < r.end) /* the crate that made an instance of a generic */
+	if (r.pos < r.end) /* the crate that instantiated a generic */
 		rust_skip_path(&r);
 	return !text->failed && r.pos == r.end;
 }

@@ -40,7 +40,7 @@ size_t ux_rust_legacy_size(struct ux_bytes name)
 	return 0;
 }
 
-/* Reads "u7e$" behind a '$': returns its length, and the character; 0: it is not such an escape. */
+/* Reads "u7e$" after a '$': returns its length, and the character; 0: not such an escape. */
 static size_t rust_legacy_code_point(struct ux_bytes s, uint32_t *ret)
 {
 	uint32_t c = 0;

@@ -8,9 +8,9 @@
 
 /*
  * Each function writes the demangled form of a whole linkage name to `text`, which is empty before.
- * False when the name is malformed, of another scheme, or exceeds the budget of `text`, whose
- * content is then undefined. Memory is on the stack, up to 400 KB for the most deeply nested names.
- * Any thread.
+ * False when the name is malformed, of another scheme, or exceeds the budget of `text`; the content
+ * of `text` is then undefined. Memory is on the stack, up to 400 KB for the most deeply nested
+ * names. Any thread.
  */
 
 /* As ux_demangle_as(), but returns the steps that it took, at most UX_NAME_STEPS_MAX. */
@@ -22,7 +22,7 @@ struct ux_itanium_style {
 	bool parameters; /* write parameters of functions, their return types and a clone's suffix
 			  */
 	bool elide;      /* "<...>" in place of template arguments */
-	bool llvm;       /* as LLVM's tools write it, else as GNU's */
+	bool llvm;       /* as LLVM's tools write it, else as GNU's tools do */
 	bool tree;       /* read every name as a tree, for tests: the text is the same */
 };
 
@@ -34,8 +34,7 @@ bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
 bool ux_rust_v0_demangle(struct ux_bytes name, struct ux_name_text *text);
 
 /*
- * Returns the length of the legacy Rust name ("_ZN...17h<hash>E") that `name` begins with; 0: there
- * is none.
+ * Returns the length of the legacy Rust name ("_ZN...17h<hash>E") at the start of `name`; 0: none.
  */
 size_t ux_rust_legacy_size(struct ux_bytes name);
 

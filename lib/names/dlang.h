@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The demangler of D names: its state, and what symbols, types and values share. */
+/* The demangler of D names: its state, and the functions shared by symbols, types and values. */
 #ifndef UX_DLANG_H
 #define UX_DLANG_H
 
@@ -9,7 +9,7 @@
 enum {
 	DLANG_DEPTH_MAX = 192, /* recursion limit of types, symbols and values; a level takes about
 				   300 bytes */
-	DLANG_DIGITS_MAX = 9,  /* of a length or a count */
+	DLANG_DIGITS_MAX = 9,  /* most digits of a length or a count */
 	DLANG_IDENTIFIER_STEPS = 4,
 };
 
@@ -69,8 +69,8 @@ ux_inline bool dlang_number(struct dlang *d, size_t *ret)
 }
 
 /*
- * Reads the back reference at d->pos and returns its target: Q and a number in base 26, whose last
- * digit is a lower-case letter, which is the distance back from the Q. NULL: malformed.
+ * Reads the back reference at d->pos and returns its target. The reference is Q and the distance
+ * back from the Q: a number in base 26 whose last digit is a lower-case letter. NULL: malformed.
  */
 ux_inline const char *dlang_reference(struct dlang *d)
 {
@@ -126,7 +126,7 @@ bool dlang_qualified(struct dlang *d, bool with_modifiers);
 
 bool dlang_type(struct dlang *d);
 
-/* Modifiers: " const", " shared", ... behind the item that they qualify. */
+/* Reads modifiers: " const", " shared", ... after the item that they qualify. */
 void dlang_modifiers(struct dlang *d, bool write);
 
 /* A function's calling convention, attributes and parameters; only the parameters are written. */

@@ -56,7 +56,7 @@ static bool dlang_integer(struct dlang *d, char type)
 	return true;
 }
 
-/* Hexadecimal: the first digit in front of the point, then P and the exponent. */
+/* Hexadecimal: the first digit before the point, then P and the exponent. */
 static bool dlang_real(struct dlang *d)
 {
 	static const char *const words[][2] = {{"NAN", "NaN"}, {"INF", "Inf"}, {"NINF", "-Inf"}};
@@ -122,7 +122,7 @@ static bool dlang_string(struct dlang *d)
 	return true;
 }
 
-/* A count and as many values; of an associative array pairs of them. */
+/* A count and that many values; for an associative array, that many pairs. */
 static bool dlang_values(struct dlang *d, bool pairs)
 {
 	size_t n = 0;
@@ -192,7 +192,7 @@ bool dlang_value(struct dlang *d, char type)
 	return ok;
 }
 
-/* " const", " shared", ... behind what they qualify. */
+/* " const", " shared", ... after the item that they qualify. */
 void dlang_modifiers(struct dlang *d, bool write)
 {
 	const char *s = NULL;
@@ -214,7 +214,10 @@ void dlang_modifiers(struct dlang *d, bool write)
 		 (d->pos[-1] == 'O' || d->pos[-1] == 'g')); /* const and immutable are the last */
 }
 
-/* Reads attributes: "pure nothrow ", ... Those that can also begin a parameter are left for it. */
+/*
+ * Reads attributes: "pure nothrow ", ... Attributes that can also begin a parameter are left for
+ * it.
+ */
 static bool dlang_attributes(struct dlang *d, bool write)
 {
 	static const char *const words[] = {
@@ -283,7 +286,10 @@ static bool dlang_parameters(struct dlang *d)
 	}
 }
 
-/* How a function is called, its attributes and parameters; only the latter are written. */
+/*
+ * Reads a function's calling convention, attributes and parameters; only the parameters are
+ * written.
+ */
 bool dlang_signature(struct dlang *d, const char **ret_attributes)
 {
 	if (!dlang_at_convention(d))
@@ -298,7 +304,7 @@ bool dlang_signature(struct dlang *d, const char **ret_attributes)
 	return true;
 }
 
-/* "extern(C) int(char) pure "; a word for what kind of function it is follows. */
+/* Writes "extern(C) int(char) pure "; a word for the kind of function follows. */
 static bool dlang_function_type(struct dlang *d)
 {
 	static const char *const conventions[][2] = {
@@ -419,7 +425,7 @@ static const char *dlang_basic_type(char c)
 	return c >= 'a' && c <= 'z' ? names[c - 'a'] : NULL;
 }
 
-/* Behind N: inout, vectors, the type of *null. */
+/* Reads after N: inout, vectors, the type of *null. */
 static bool dlang_other_type(struct dlang *d)
 {
 	if (dlang_eat(d, 'g'))

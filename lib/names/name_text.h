@@ -23,7 +23,7 @@ enum {
  */
 struct ux_name_text {
 	char *start, *pos, *end;
-	unsigned steps; /* left */
+	unsigned steps; /* remaining steps */
 	unsigned depth; /* current depth of recursion */
 	bool failed;
 };
@@ -105,7 +105,7 @@ ux_inline void name_text_copy(char *to, const char *s, size_t n)
 	}
 }
 
-/* As ux_name_text_put(), for a piece whose size the compiler cannot know, and which is short. */
+/* As ux_name_text_put(), for a short piece with a size that the compiler cannot know. */
 ux_inline void ux_name_text_put_short(struct ux_name_text *t, const char *s, size_t n)
 {
 	if (ux_unlikely((size_t)(t->end - t->pos) < n)) {
@@ -151,7 +151,7 @@ void ux_name_text_hex(struct ux_name_text *t, uint64_t v);
 /* A code point as UTF-8. */
 void ux_name_text_utf8(struct ux_name_text *t, uint32_t c);
 
-/* Moves the text from `middle` on in front of the text between `first` and `middle`. */
+/* Moves the text from `middle` on before the text between `first` and `middle`. */
 void ux_name_text_rotate(struct ux_name_text *t, char *first, char *middle);
 
 /*

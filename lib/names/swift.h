@@ -12,15 +12,15 @@ struct ux_swift_style {
 };
 
 /*
- * True when the name has a prefix of Swift: "$s", "$S", "$e", "_T0", "_Tt", ..., also behind one
- * more '_'.
+ * True when the name has a prefix of Swift: "$s", "$S", "$e", "_T0", "_Tt", ..., also after an
+ * extra '_'.
  */
 bool ux_swift_marked(struct ux_bytes name);
 
 /*
  * Writes a Swift name in the form of `swift demangle -compact`. False when it is not a Swift name,
- * is malformed, or exceeds the budget of `text`, whose content is then undefined. Memory is on the
- * stack (220 KB, and 380 KB for the most deeply nested name). Any thread. Source: Swift,
+ * is malformed, or exceeds the budget of `text`; the content of `text` is then undefined. Memory is
+ * on the stack (220 KB, and 380 KB for the most deeply nested name). Any thread. Source: Swift,
  * docs/ABI/Mangling.rst.
  */
 bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style,

@@ -11,7 +11,7 @@ struct member {
 	struct ux_bytes content;
 };
 
-/* Decimal digits up to a space; false when something else is there. */
+/* Reads decimal digits up to a space; false when something else is there. */
 static bool ar_number(struct ux_bytes text, uint64_t *ret)
 {
 	*ret = 0;

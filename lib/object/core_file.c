@@ -48,8 +48,8 @@ struct core_reader {
 	struct ux_core_modules *modules;
 };
 
-/* Returns what was dumped of the first pages at an address. A mapping that is not in order is not
- * found: the search goes forward alone, so that its cost does not depend on the order. */
+/* Returns the dumped bytes of the first pages at an address. A mapping that is out of order is not
+ * found: the search only goes forward, so its cost does not depend on the order. */
 static struct ux_bytes core_image(struct core_reader *r, uint64_t start)
 {
 	const struct ux_elf *core = r->core;
@@ -68,8 +68,8 @@ static struct ux_bytes core_image(struct core_reader *r, uint64_t start)
 	return UX_BYTES_NONE;
 }
 
-/* Reads the build ID of a file from the dumped memory at its start. What was not dumped, or was
- * damaged by the process itself, leaves *ret empty. */
+/* Reads the build ID of a file from the dumped memory at its start. *ret stays empty if that memory
+ * was not dumped, or was damaged by the process itself. */
 static void core_read_id(struct core_reader *r, uint64_t start, struct ux_id *ret)
 {
 	struct ux_elf image;
@@ -138,7 +138,7 @@ static enum ux_code core_parse_files(struct core_reader *r, struct ux_bytes note
 
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
-/* Looks for the address of the vDSO in the auxiliary vector, pairs of words. 0: it has none. */
+/* Returns the address of the vDSO from the auxiliary vector, pairs of words. 0: it has none. */
 static uint64_t core_vdso_address(const struct ux_elf *core, struct ux_bytes auxv)
 {
 	struct ux_cur c = ux_cur_make(auxv, "NT_AUXV", core->swap);
@@ -180,7 +180,7 @@ enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modu
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* Where struct elf_prstatus has what is read, in bytes. */
+/* Offsets in bytes of the fields of struct elf_prstatus that are read. */
 struct core_status {
 	uint16_t machine;
 	bool is64;
@@ -193,7 +193,7 @@ enum {
 	STATUS_SIGNAL_AT = 12,
 };
 
-/* The status of a thread of the core dump's machine, or NULL. */
+/* Returns the layout of a thread's status for the core dump's machine, or NULL. */
 static const struct core_status *core_status_of(const struct ux_elf *core)
 {
 	static const struct core_status known[] = {

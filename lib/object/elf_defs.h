@@ -127,7 +127,7 @@ enum {
 	PT_PHDR = 6,
 	PT_TLS = 7,
 	PT_GNU_EH_FRAME = 0x6474e550,
-	PT_ARM_EXIDX = 0x70000001, /* of EM_ARM alone */
+	PT_ARM_EXIDX = 0x70000001, /* only of EM_ARM */
 	PT_GNU_STACK = 0x6474e551,
 	PT_GNU_RELRO = 0x6474e552,
 	PT_GNU_PROPERTY = 0x6474e553,
@@ -177,7 +177,7 @@ enum {
 	STV_PROTECTED = 3,
 };
 
-/* Types of notes whose owner is "GNU"; and the one of "Go" */
+/* Types of notes with the owner "GNU", and the one of "Go" */
 enum {
 	NT_GNU_ABI_TAG = 1,
 	NT_GNU_HWCAP = 2,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Header, section table and segment table of an ELF file, and addresses for sections that have
- * none. */
+/* Header, section table and segment table of an ELF file, and addresses for sections without
+ * any. */
 #include "elf_file.h"
 
 #include "bytes.h"
@@ -9,7 +9,7 @@
 
 /* --- header, section table and segment table of an ELF file ----------------------------------- */
 
-/* What the header says about one of the two tables. */
+/* The header's description of one of the two tables. */
 struct table {
 	const char *what;
 	uint64_t off;
@@ -29,7 +29,7 @@ bool ux_elf_is(struct ux_bytes file)
 	return ux_bytes_starts(file, UX_STR("\177ELF"));
 }
 
-/* Reads an address, offset or size, whose width depends on the file's class. */
+/* Reads an address, offset or size; its width depends on the file's class. */
 static uint64_t elf_word(struct ux_cur *c, bool is64)
 {
 	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
@@ -409,7 +409,7 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf)
 
 /* --- addresses for the sections of files that have none --------------------------------------- */
 
-/* The order in which sections are placed. */
+/* The order of placing sections. */
 enum rank {
 	RANK_TEXT,
 	RANK_CORE,
@@ -430,7 +430,7 @@ static enum rank layout_rank(const struct ux_elf_section *s)
 
 /*
  * Places a section: advances *pc to a multiple of align and then by size bytes. Returns the
- * section's start, or UINT64_MAX (with *pc unchanged) when it would not end below `most`.
+ * section's start, or UINT64_MAX (with *pc unchanged) when it would exceed `max`.
  */
 static uint64_t layout_assign(uint64_t *pc, uint64_t align, uint64_t size, uint64_t max)
 {

@@ -10,7 +10,8 @@
 
 /* A section header, in the machine's byte order and widened to 64 bits. */
 struct ux_elf_section {
-	const char *name; /* in the file, NUL-terminated; "" when it has none or a bad one */
+	const char
+		*name; /* in the file, NUL-terminated; "" when the section has none or a bad one */
 	uint32_t index;
 	uint32_t type;
 	uint64_t flags;
@@ -44,8 +45,8 @@ struct ux_elf {
 	uint16_t type;    /* ET_* */
 	uint16_t machine; /* EM_* */
 	uint64_t entry;
-	uint64_t bias;   /* how much higher pcs are here than those that users see: 0 except for
-			    ET_REL */
+	uint64_t bias; /* how much higher the internal pcs are than the pcs that users see: 0 except
+			  for ET_REL */
 	bool by_section; /* values of symbols are relative to their section: an ET_REL, any cubin */
 	struct ux_elf_section *sections; /* [0] is the null section; NULL without a table */
 	size_t n_sections;
@@ -54,23 +55,23 @@ struct ux_elf {
 };
 
 /*
- * Reads header and tables. UX_EUNSUPPORTED: not an ELF file (the message says what was found).
- * UX_ECORRUPT: the tables exceed the file. The extensions for 65,280 sections and more (SHN_XINDEX,
- * PN_XNUM) are supported. A section whose content exceeds the file is only an error when it is
- * read. Sections of an ET_REL and of a cubin are given addresses (ux_elf_layout()).
+ * Reads header and tables. UX_EUNSUPPORTED: not an ELF file (the message names the file's real
+ * kind). UX_ECORRUPT: the tables exceed the file. The extensions for 65,280 sections and more
+ * (SHN_XINDEX, PN_XNUM) are supported. A section whose content exceeds the file is only an error
+ * when it is read. Sections of an ET_REL and of a cubin are given addresses (ux_elf_layout()).
  */
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 
 /*
- * The same for a reader whose memory must not depend on the file: UX_ELIMIT when it has more than
- * `most` sections or segments. Each takes less than 80 bytes of memory.
+ * The same for a reader with memory that must not depend on the file: UX_ELIMIT when it has more
+ * than `max` sections or segments. Each takes less than 80 bytes of memory.
  */
 enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t max,
 				 struct ux_error *err) ux_must;
 
 /*
- * Opens the start of an ELF file as it is in memory: the header and at most `most` segments,
- * without sections, which are not loaded. Codes as of ux_elf_open_bounded().
+ * Opens the start of an ELF file as it is in memory: the header and at most `max` segments, without
+ * sections, which are not loaded. Codes as of ux_elf_open_bounded().
  */
 enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t max,
 			       struct ux_error *err) ux_must;
@@ -80,7 +81,7 @@ void ux_elf_close(struct ux_elf *elf);
 bool ux_elf_is(struct ux_bytes file);
 
 /*
- * As ux_elf_is(); on failure, which is UX_EUNSUPPORTED, the message says what the file starts with
+ * As ux_elf_is(); on failure, which is UX_EUNSUPPORTED, the message tells how the file starts
  * instead.
  */
 enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
@@ -88,7 +89,7 @@ enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
 /* The first section of that name, or NULL. */
 const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name);
 
-/* True when the file has a section of that name, and content for it. */
+/* True when the file has a section of that name with content. */
 bool ux_elf_section_stored(const struct ux_elf *elf, const char *name);
 
 /* True when there is DWARF to read, under its plain or its compressed section name. */
@@ -126,17 +127,18 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
 /*
  * The internal start address of the code of an ET_REL. Users see its addresses from 0 on.
  * Internally they begin at this value, so that an address in the debug information that no
- * relocation set (0, a tombstone, what `ld -r` left of a dropped group) is never mistaken for the
- * first function. This leaves 3 GiB of a 32-bit address space.
+ * relocation set (0, a tombstone, the rest of a group that `ld -r` dropped) is never mistaken for
+ * the first function. This leaves 3 GiB of a 32-bit address space.
  */
 #define UX_ELF_LAYOUT_BASE (UINT64_C(1) << 30)
 
 /*
- * Gives every section of an ET_REL its addr: executable sections are placed one behind the other
+ * Gives every section of an ET_REL its addr: executable sections are placed one after the other
  * from UX_ELF_LAYOUT_BASE on, each at a multiple of its alignment, in the order in which a kernel
- * places the code of a module: `.text`, then the others in the order of the table, and those named
- * `.init...` last. All other sections are at 0, so that a reference to a debug section becomes an
- * offset in it. A section that would leave the address space gets UINT64_MAX and holds no code.
+ * places the code of a module: `.text`, then the others in the order of the table, and sections
+ * named `.init...` last. All other sections are at 0, so that a reference to a debug section
+ * becomes an offset in it. A section that would leave the address space gets UINT64_MAX and holds
+ * no code.
  *
  * In a cubin (EM_CUDA), linked or not, all code sections are at 0, and the driver chooses the
  * address of each. Here the addr of a code section becomes its offset in the file, which every

@@ -72,12 +72,14 @@ enum ux_code ux_elf_notes_of_segment(const struct ux_elf *elf, const struct ux_e
 	return UX_OK;
 }
 
-/* --- the identities that an ELF file carries -------------------------------------------------- */
+/*
+ * --- the identities in an ELF file -------------------------------------------------------------
+ */
 
 /*
- * A search: what was found, and the first damage. Note sections of a normal file do not overlap, so
- * one pass over them reads no more than the file's size. This budget prevents that ten thousand
- * section headers that all describe the same ten thousand notes cause a hundred million reads.
+ * A search: the IDs it found, and the first damage. Note sections of a normal file do not overlap,
+ * so one pass over them reads at most the file's size. The budget prevents ten thousand section
+ * headers that all describe the same ten thousand notes from causing a hundred million reads.
  */
 struct search {
 	struct ux_id_set *found;

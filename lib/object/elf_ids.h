@@ -52,9 +52,9 @@ enum ux_code ux_elf_notes_of_segment(const struct ux_elf *elf, const struct ux_e
  * .note.gnu.build-id, .note.go.buildid and .notes (vmlinux), then all SHT_NOTE sections, then all
  * PT_NOTE segments.
  *
- * UX_OK also when there is none. UX_ECORRUPT: there is no GNU build ID, and a note section that may
- * have contained it is damaged. (Damage in a segment is ignored: in a separate debug file the
- * segments describe another file.) UX_ELIMIT: the GNU build ID is longer than UX_ID_GNU_MAX.
+ * UX_OK also when the file has no ID. UX_ECORRUPT: no GNU build ID was found, and a note section
+ * that may have contained it is damaged. (Damage in a segment is ignored: in a separate debug file
+ * the segments describe another file.) UX_ELIMIT: the GNU build ID is longer than UX_ID_GNU_MAX.
  */
 enum ux_code ux_elf_ids(const struct ux_elf *elf, struct ux_id_set *ret, struct ux_error *err)
 	ux_must;

@@ -295,9 +295,9 @@ static enum ux_code elf_object_stubs(const struct ux_object *object, struct ux_o
 	return ux_elf_plt_read(&elf_object(object)->elf, out, err);
 }
 
-/* --- what it is, and what it has -------------------------------------------------------------- */
+/* --- kind and contents ------------------------------------------------------------------------ */
 
-/* True when there are sections of code and the content of none of them is in this file. */
+/* True when the file has sections of code, but the content of none of them. */
 static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 {
 	bool any = false;
@@ -312,7 +312,7 @@ static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 	return any;
 }
 
-/* dwz writes an ET_REL that has DWARF, and no section of code, not even an empty one. */
+/* dwz writes an ET_REL with DWARF and without any section of code, not even an empty one. */
 static bool elf_is_supplementary(const struct ux_elf *elf, unsigned has)
 {
 	if (elf->type != ET_REL || (has & UX_OBJECT_HAS_DWARF) == 0)
@@ -344,7 +344,7 @@ static unsigned elf_object_contents(const struct ux_object *object)
 
 /* --- identity, and pairs ---------------------------------------------------------------------- */
 
-/* The GNU build ID; size 0 when there is none, or a damaged one. */
+/* Returns the GNU build ID; size 0 when the file has none, or a damaged one. */
 static struct ux_id elf_object_id(const struct ux_object *object)
 {
 	struct ux_id_set set = {0};
@@ -355,8 +355,8 @@ static struct ux_id elf_object_id(const struct ux_object *object)
 }
 
 /*
- * Kernel modules are loaded as the object files that they are. The linker gave them a build ID,
- * which the object files of a build tree do not have.
+ * Kernel modules are loaded as object files, without further linking. The linker gave them a build
+ * ID, which the object files of a build tree do not have.
  */
 static enum ux_code elf_object_check_loadable(const struct ux_object *object, struct ux_error *err)
 {
@@ -380,7 +380,7 @@ static enum ux_code elf_object_ids(const struct ux_object *object, struct ux_id_
 	return ux_elf_ids(&elf_object(object)->elf, ret, err);
 }
 
-/* prelink moves a module but keeps its build ID; the debug file then has other addresses. */
+/* prelink moves a module but keeps its build ID; the debug file's addresses then differ. */
 static enum ux_code elf_object_check_addresses(const struct ux_elf *exe, const struct ux_elf *debug,
 					       struct ux_error *err)
 {

@@ -218,8 +218,8 @@ static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bo
 }
 
 /*
- * Sets the sizes of the stubs from number `first` on, whose code ends at `end`: each ends at the
- * next stub, or has the distance that the stubs have.
+ * Sets the sizes of the stubs from number `first` on; their code ends at `end`. Each stub ends at
+ * the next one, or has the usual distance of the stubs as its size.
  */
 static void plt_measure(struct plt *p, size_t first, uint64_t end)
 {
@@ -295,13 +295,13 @@ static enum ux_code plt_scan_all(struct plt *p, struct ux_error *err)
 }
 
 /*
- * Reads the code for first calls on 64-bit PowerPC, whose address is in the dynamic section: one
- * for each relocation of a call, in their order, all jumping to one address.
+ * Reads the code for first calls on 64-bit PowerPC at the address in the dynamic section: one for
+ * each relocation of a call, in their order, all jumping to one address.
  */
 static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 {
 	enum {
-		GLINK_AHEAD = 32 /* bytes from the tag's address to the first one */
+		GLINK_AHEAD = 32 /* bytes from the tag's address to the first such code */
 	};
 	const struct ux_elf *elf = p->elf;
 	uint64_t glink = elf->machine == EM_PPC64 ? ux_elf_dynamic_find(elf, DT_PPC64_GLINK) : 0;

@@ -36,8 +36,8 @@ struct ux_elf_stub_code {
 };
 
 /*
- * Decodes a stub at the beginning of `code`, whose first byte is at pc. False: there is no stub.
- * The caller must still check that the slot is a known one; only then it is certainly a stub.
+ * Decodes a stub at the beginning of `code`; pc is the address of its first byte. False: not a
+ * stub. The caller must still check that the slot is a known one; only then it is certainly a stub.
  */
 typedef bool ux_elf_stub_fn(const struct ux_elf_stub_context *context, struct ux_bytes code,
 			    uint64_t pc, struct ux_elf_stub_code *ret);
@@ -50,8 +50,8 @@ struct ux_elf_stub_machine {
 	bool in_text;  /* stubs are mixed with other code */
 	uint16_t jump; /* relocation type of slots that are only called through */
 	uint16_t data; /* relocation type of slots for any use */
-	uint16_t chosen[2]; /* relocation types of slots whose target a resolver function of the
-			       module chooses; 0: none */
+	uint16_t chosen[2]; /* relocation types of slots with a target that a resolver function of
+			       the module chooses; 0: none */
 	ux_elf_stub_fn *decode;
 };
 
@@ -59,7 +59,7 @@ struct ux_elf_stub_machine {
  * Decodes the code that 64-bit PowerPC runs at the first call of the function with number `index`
  * in the PLT: a jump to *ret_to, the resolver. In the first ABI the number is loaded before the
  * jump and is checked here; in the second ABI the resolver computes it from the address of the
- * jump. False: there is no such code. *ret_size is in bytes.
+ * jump. False: no such code. *ret_size is in bytes.
  */
 bool ux_elf_stub_first_call(const struct ux_elf_stub_context *context, struct ux_bytes code,
 			    uint64_t pc, uint64_t index, uint32_t *ret_size, uint64_t *ret_to);

@@ -42,7 +42,7 @@ static const reloc_kind x86_64[] = {SET(10, 32), SET(1, 64), SET(11, 32),
 /* i386 psABI, 4.4.1: 32; TLS_LDO_32, TLS_DTPOFF32 */
 static const reloc_kind i386[] = {SET(1, 32), NONE(0), NONE(32), NONE(36)};
 
-/* ELF for the Arm 64-bit Architecture, 5.7: ABS32, ABS64; NONE of old; TLS_DTPREL */
+/* ELF for the Arm 64-bit Architecture, 5.7: ABS32, ABS64; the old NONE; TLS_DTPREL */
 static const reloc_kind aarch64[] = {SET(258, 32), SET(257, 64), NONE(0), NONE(256), NONE(1029)};
 
 /* ELF for the Arm Architecture, 5.6: ABS32; TLS_DTPOFF32, TLS_LDO32 */
@@ -132,7 +132,10 @@ static const reloc_kind hexagon[] = {SET(6, 32), NONE(0), NONE(47)};
 /* M68k supplement: 32; TLS_LDO32, TLS_DTPREL32 */
 static const reloc_kind m68k[] = {SET(1, 32), NONE(0), NONE(31), NONE(41)};
 
-/* No document: what cubins of CUDA 11 to 13 have in their debug sections (docs/formats/cuda.md) */
+/*
+ * No document: the types that cubins of CUDA 11 to 13 have in their debug sections
+ * (docs/formats/cuda.md)
+ */
 static const reloc_kind cuda[] = {SET(2, 64), SET(1, 32), NONE(0)};
 
 struct kinds {
@@ -280,9 +283,9 @@ static bool reloc_apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *k
 }
 
 /*
- * Relocates a ULEB128, whose length is kept: the assembler reserved enough bytes for the distance.
- * False when it does not end in the section, or is longer than any producer makes it. Without that
- * limit, thousands of relocations for one run of 0x80 would cost the square of the file's size.
+ * Relocates a ULEB128 and keeps its length: the assembler reserved enough bytes for the distance.
+ * False when it does not end in the section, or is longer than any producer's. Without that limit,
+ * thousands of relocations for one run of 0x80 would cost the square of the file's size.
  */
 static bool reloc_apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind,
 			     const struct entry *e, uint64_t value)
@@ -453,7 +456,8 @@ enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 		.big = elf->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__),
 		.loss = loss,
 	};
-	/* Tables of a normal file do not overlap, so the file's size bounds what has to be read. */
+	/* Tables of a normal file do not overlap, so the file's size bounds the bytes that have to
+	 * be read. */
 	uint64_t left = elf->file.size;
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		struct ux_bytes bytes = UX_BYTES_NONE;

@@ -15,7 +15,7 @@ enum ux_elf_reloc_op {
 };
 
 enum {
-	UX_RELOC_ULEB128 = 0, /* the value of `bits` for a ULEB128 field, whose length is kept */
+	UX_RELOC_ULEB128 = 0, /* the value of `bits` for a ULEB128 field, which keeps its length */
 };
 
 struct ux_elf_reloc_kind {
@@ -28,15 +28,15 @@ struct ux_elf_reloc_kind {
 const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_t type);
 
 /*
- * True when elf is an ET_REL or a cubin, whose relocations are applied, and has relocations for the
- * section.
+ * True when elf is an ET_REL or a cubin, the kinds with relocations that are applied, and has
+ * relocations for the section.
  */
 bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section);
 
 /*
  * ux_elf_section_load(), and every relocation of an ET_REL or a cubin for that section (SHT_REL,
  * SHT_RELA, SHT_CREL) applied to a copy, which is spilled like an inflated one. Addresses of
- * symbols are those of ux_elf_layout(). *loss is set. UX_ECORRUPT: a relocation table is malformed,
+ * symbols come from ux_elf_layout(). *loss is set. UX_ECORRUPT: a relocation table is malformed,
  * exceeds the file or has no symbol table.
  */
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,

@@ -9,8 +9,8 @@
 /* --- walking a symbol table (gABI, "Symbol Table") -------------------------------------------- */
 
 /*
- * Returns the string table, cut behind its last NUL. A name that begins inside of it is then
- * terminated, and need not be searched for its end.
+ * Returns the string table, cut after its last NUL. A name that begins inside of it is then
+ * terminated, and its end need not be searched.
  */
 static enum ux_code symtab_strings(const struct ux_elf *elf, const struct ux_elf_section *table,
 				   struct ux_bytes *ret, struct ux_error *err)
@@ -126,7 +126,7 @@ const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it)
 
 /*
  * ARM, AArch64, C-SKY and RISC-V mark where code and data begin with symbols that name nothing: $a,
- * $d, $t, $x, alone or before a dot; RISC-V writes the instruction set behind $x.
+ * $d, $t, $x, alone or before a dot; RISC-V appends the instruction set to $x.
  */
 static bool symbol_is_mapping(const struct ux_elf *elf, const char *name)
 {
@@ -148,7 +148,7 @@ static bool symbol_is_mapping(const struct ux_elf *elf, const char *name)
 }
 
 /* X_info: the code of a closure or return point of GHC. It has the type of data, since a table of
- * data is in front of it, and often no size. */
+ * data precedes it, and often no size. */
 static bool symbol_is_ghc_code(const char *name)
 {
 	static const char suffix[] = "_info";
@@ -187,7 +187,7 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 	return elf->by_section && symbol->home ? symbol->home->addr + value : value;
 }
 
-/* --- what the loader reads -------------------------------------------------------------------- */
+/* --- the loader's tables ---------------------------------------------------------------------- */
 
 /* The values of the tags that are used; 0: absent. */
 struct dynamic {
@@ -298,12 +298,12 @@ enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symb
 /* --- function descriptors --------------------------------------------------------------------- */
 
 enum {
-	OPD_MAX = 256 << 20, /* bytes: ten million functions */
+	OPD_MAX = 256 << 20, /* bytes; enough for ten million functions */
 };
 
 enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
 {
-	struct ux_reloc_loss loss; /* relocations of the TOC may be unknown; it is not used */
+	struct ux_reloc_loss loss; /* relocations of the TOC may be unknown; the TOC is not used */
 	*ret = (struct ux_elf_opd){0};
 	const struct ux_elf_section *s =
 		elf->machine == EM_PPC64 ? ux_elf_section_find(elf, ".opd") : NULL;

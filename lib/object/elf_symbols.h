@@ -9,8 +9,9 @@
 #include "elf_file.h"
 
 struct ux_elf_symbol {
-	const char *name; /* in the file, NUL-terminated; "" when it has none or a bad one */
-	uint64_t value;   /* st_value unchanged; see ux_elf_symbol_pc() */
+	const char
+		*name;  /* in the file, NUL-terminated; "" when the symbol has none or a bad one */
+	uint64_t value; /* st_value unchanged; see ux_elf_symbol_pc() */
 	uint64_t size;
 	uint32_t section; /* index with SHN_XINDEX resolved, or SHN_UNDEF, SHN_ABS, ... */
 	const struct ux_elf_section
@@ -43,30 +44,30 @@ enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_s
 const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 
 /*
- * Returns symbol number i, where 0 is the null symbol. It is valid until the next call. NULL behind
+ * Returns symbol number i, where 0 is the null symbol. It is valid until the next call. NULL after
  * the last symbol.
  */
 const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_t i);
 
 /*
- * True for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC, and
- * STT_NOTYPE in an executable section, and there STT_OBJECT that has a size or is GHC's code.
+ * True for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC,
+ * STT_NOTYPE in an executable section, and there also STT_OBJECT that has a size or is GHC's code.
  * Mapping symbols ($a, $d, $t, $x of ARM, AArch64, C-SKY, RISC-V), .L temporaries and symbols
  * without a name are excluded.
  */
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
 /*
- * Returns the symbol's pc, without the Thumb and microMIPS bit. In files whose symbol values are
+ * Returns the symbol's pc, without the Thumb and microMIPS bit. In files with symbol values
  * relative to a section (an ET_REL, a cubin), the section's addr is added.
  */
 uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
 /*
  * Finds the dynamic symbols as the loader does: PT_DYNAMIC has the addresses of the table, of its
- * strings and of a hash table, from which the number of symbols is known (gABI, "Dynamic Section";
- * DT_GNU_HASH). Without a hash table the symbols end where the strings begin. UX_ENOTFOUND: there
- * are none. UX_ECORRUPT: one of the addresses is in no segment. The symbols' `home` is NULL.
+ * strings and of a hash table, which tells the number of symbols (gABI, "Dynamic Section";
+ * DT_GNU_HASH). Without a hash table the symbols end where the strings begin. UX_ENOTFOUND: no
+ * dynamic symbols. UX_ECORRUPT: one of the addresses is in no segment. The symbols' `home` is NULL.
  */
 enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symbols *ret,
 				    struct ux_error *err) ux_must;
@@ -76,12 +77,12 @@ uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t tag);
 
 /*
  * In the first ABI of 64-bit PowerPC (big-endian Linux) a function's symbol is the address of a
- * descriptor in .opd, whose first eight bytes are the address of the code, followed by TOC and
+ * descriptor in .opd. Its first eight bytes are the address of the code, followed by TOC and
  * environment (64-bit PowerPC ELF ABI Supplement 1.9, 3.2.3). The second ABI has no .opd. Zeroed is
  * none.
  */
 struct ux_elf_opd {
-	const struct ux_elf *elf; /* the file that has the section; NULL: there is none */
+	const struct ux_elf *elf; /* the file that contains the section; NULL: none */
 	const struct ux_elf_section *section;
 	struct ux_content content; /* relocated in an ET_REL */
 };
@@ -104,9 +105,9 @@ struct ux_elf_debugdata {
 };
 
 /*
- * Decompresses and opens the content of .gnu_debugdata: an xz stream of an ELF file whose .symtab
- * names functions that .dynsym does not have (GDB manual, "MiniDebugInfo"). UX_OK with elf.file
- * empty when there is no such section. UX_ECORRUPT: the stream or the file in it is damaged, or the
+ * Decompresses and opens the content of .gnu_debugdata: an xz stream of an ELF file with a .symtab
+ * that names functions missing in .dynsym (GDB manual, "MiniDebugInfo"). UX_OK with elf.file empty
+ * when the file has no such section. UX_ECORRUPT: the stream or the file in it is damaged, or the
  * file is for another machine. UX_ELIMIT: its decompressed size is over 8 MiB plus 4 times the size
  * of elf.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files without code that unhex reads, for messages. */
+/* Names of files that contain no code for unhex, for messages. */
 #include "file_kind.h"
 
 #include "core_file.h"
@@ -11,7 +11,7 @@
 
 #define MAGIC(literal) (literal), sizeof(literal) - 1
 
-/* Magic numbers as libmagic and the formats' own specifications have them. */
+/* Magic numbers from libmagic and the formats' own specifications. */
 static const struct file_kind {
 	size_t off;
 	const char *magic;

@@ -77,7 +77,7 @@ enum {
 	N_TYPE = 0x0e,
 	N_PEXT = 0x10,
 	N_STAB = 0xe0,
-	N_SECT = 0xe, /* of N_TYPE: defined in section n_sect */
+	N_SECT = 0xe, /* value of N_TYPE: defined in section n_sect */
 };
 
 /* n_type of a debugging symbol */

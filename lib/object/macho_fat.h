@@ -58,7 +58,7 @@ const char *ux_macho_arch_name(uint32_t cpu, uint32_t subtype, char *text);
 
 /*
  * Returns the slice that --arch=name selects, by Apple's name or by another common one (amd64,
- * aarch64). NULL: there is none.
+ * aarch64). NULL: no such slice.
  */
 const struct ux_macho_slice *ux_macho_slice_named(const struct ux_macho_slices *slices,
 						  const char *name);
@@ -71,9 +71,9 @@ const char *ux_macho_slices_list(const struct ux_macho_slices *slices,
 				 char text[UX_MACHO_LIST_TEXT]);
 
 /*
- * Chooses a slice: the one of `arch`; when arch is NULL the only one, else the one whose UUID is
- * *id (NULL or size 0: unknown), else the host's. UX_ENOTFOUND: there is none; the message lists
- * the slices of the file.
+ * Chooses a slice: the slice of `arch`; when arch is NULL the only one, else the slice with the
+ * UUID *id (NULL or size 0: unknown), else the host's. UX_ENOTFOUND: no slice fits; the message
+ * lists the slices of the file.
  */
 enum ux_code ux_macho_slice_choose(struct ux_bytes file, const char *arch, const struct ux_id *id,
 				   struct ux_macho_slice *ret, struct ux_error *err) ux_must;

@@ -75,7 +75,7 @@ static struct ux_macho_section macho_read_section(const struct ux_macho *m, stru
 	return s;
 }
 
-/* struct segment_command, segment_command_64: the sections are behind it, in the command. */
+/* struct segment_command, segment_command_64: its sections follow it in the command. */
 static enum ux_code macho_read_segment(const struct ux_macho *m, struct ux_cur *c, struct tables *t,
 				       struct ux_error *err)
 {
@@ -113,7 +113,7 @@ static void macho_read_symtab(struct ux_macho *m, struct ux_cur *c)
 	m->has_symtab = true;
 }
 
-/* struct dysymtab_command, of which the indirect symbols matter */
+/* struct dysymtab_command; only the indirect symbols are read */
 static void macho_read_dysymtab(struct ux_macho *m, struct ux_cur *c)
 {
 	ux_cur_skip(c, 12 * 4);
@@ -127,7 +127,8 @@ static enum ux_code macho_read_uuid(struct ux_macho *m, struct ux_cur *c, struct
 	struct ux_bytes bytes = ux_cur_take(c, MACHO_UUID_SIZE);
 	UX_TRY(ux_cur_status(c, err));
 	/*
-	 * ld -no_uuid omits the command. Other linkers write a UUID of zeros, which is no identity.
+	 * ld -no_uuid omits the command. Other linkers write a UUID of zeros, which is not an
+	 * identity.
 	 */
 	if (m->id.size > 0 || memcmp(bytes.data, none, sizeof(none)) == 0)
 		return UX_OK;
@@ -302,7 +303,10 @@ enum {
 	GO_ID_WITHIN = 32 << 10 /* bytes of __text that are searched, as by the go command */
 };
 
-/* "\xff Go build ID: "TEXT"\n \xff" at the front of the code; empty: it is not there. */
+/*
+ * Returns the text of "\xff Go build ID: "TEXT"
+ *  \xff" at the start of the code; empty: it is not there.
+ */
 static struct ux_bytes macho_go_id(const struct ux_macho *macho)
 {
 	struct ux_bytes begin = UX_STR("\xff Go build ID: \""), end = UX_STR("\"\n \xff");
@@ -326,7 +330,7 @@ enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, s
 	struct ux_bytes text = macho_go_id(macho);
 	if (macho->id.size > 0)
 		UX_TRY(ux_id_set_add(ret, &macho->id, err));
-	/* A Go build ID that has no text form is no identity. */
+	/* A Go build ID without a text form is not an identity. */
 	if (text.size > 0 && ux_id_make(UX_ID_GO, text, &go, NULL) == UX_OK)
 		UX_TRY(ux_id_set_add(ret, &go, err));
 	return UX_OK;

@@ -18,14 +18,14 @@
 #include "macho_defs.h"
 
 struct ux_macho_section {
-	char name[MACHO_NAME_SIZE + 1];    /* "__text"; longer ones are cut in the file */
+	char name[MACHO_NAME_SIZE + 1];    /* "__text"; longer names are cut in the file */
 	char segment[MACHO_NAME_SIZE + 1]; /* "__TEXT" */
 	uint64_t addr;                     /* pc of the first byte */
 	uint64_t size;                     /* bytes */
 	uint32_t off;                      /* in the slice; 0: the content is not in this file */
 	uint32_t flags;                    /* S_* */
-	uint32_t reserved1; /* of stubs: index of their first entry in the indirect symbol table */
-	uint32_t reserved2; /* of stubs: size of each in bytes */
+	uint32_t reserved1; /* for stubs: index of their first entry in the indirect symbol table */
+	uint32_t reserved2; /* for stubs: size of each in bytes */
 };
 
 struct ux_macho_segment {
@@ -37,7 +37,7 @@ struct ux_macho_segment {
 	uint32_t initprot; /* VM_PROT_* */
 };
 
-/* A part of the slice, as a load command states it, unchecked. count 0: there is none. */
+/* A part of the slice, as a load command states it, unchecked. count 0: none. */
 struct ux_macho_extent {
 	uint64_t off;
 	uint64_t count; /* bytes or entries */
@@ -96,7 +96,7 @@ ux_inline bool ux_macho_section_is_code(const struct ux_macho_section *s)
 	return (s->flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS)) != 0;
 }
 
-/* True when the file has the section's bytes. A dSYM file has only those of DWARF sections. */
+/* True when the file has the section's bytes. A dSYM file has only the bytes of DWARF sections. */
 bool ux_macho_section_has_content(const struct ux_macho_section *s);
 
 /*
@@ -106,10 +106,7 @@ bool ux_macho_section_has_content(const struct ux_macho_section *s);
 enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_macho_section *s,
 				    struct ux_bytes *ret, struct ux_error *err) ux_must;
 
-/*
- * Returns the bytes of a part whose entries have `size` bytes each. `what` names the part in
- * messages.
- */
+/* Returns the bytes of a part with entries of `size` bytes. `what` names the part in messages. */
 enum ux_code ux_macho_extent_bytes(const struct ux_macho *m, const struct ux_macho_extent *extent,
 				   size_t size, const char *what, struct ux_bytes *ret,
 				   struct ux_error *err) ux_must;

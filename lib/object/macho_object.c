@@ -39,7 +39,7 @@ static enum ux_code macho_object_slices(struct ux_bytes file, struct ux_object_s
 	return UX_OK;
 }
 
-/* The UUID of a file of one machine; size 0: not known. */
+/* Returns the UUID of a file of one machine; size 0: unknown. */
 static struct ux_id macho_file_id(struct ux_bytes file)
 {
 	ux_cleanup(ux_macho_close) struct ux_macho m = {0};

@@ -4,7 +4,7 @@
  *
  *   nlist     n_strx u32, n_type u8, n_sect u8 (from 1), n_desc u16, n_value (u32 or u64)
  *   starts    LC_FUNCTION_STARTS: ULEB128 distances, the first from the start of __TEXT, up to a 0
- *   stubs     sections of S_SYMBOL_STUBS: stubs of reserved2 bytes, whose symbols are numbered in
+ *   stubs     sections of S_SYMBOL_STUBS: stubs of reserved2 bytes; their symbols are numbered in
  *             the indirect symbol table from entry reserved1 on
  *
  * Source: Apple's <mach-o/nlist.h>, <mach-o/loader.h>.
@@ -16,12 +16,12 @@
 #include "macho_file.h"
 
 struct ux_macho_symbol {
-	const char *
-		name; /* points into the file, with the leading underscore; "" when there is none */
-	uint8_t type; /* n_type */
-	uint8_t section; /* n_sect; 0: none */
-	uint16_t desc;   /* n_desc */
-	uint64_t value;  /* n_value: a pc for symbols of a section */
+	const char *name; /* points into the file, with the leading underscore; "" when the symbol
+			     has none */
+	uint8_t type;     /* n_type */
+	uint8_t section;  /* n_sect; 0: none */
+	uint16_t desc;    /* n_desc */
+	uint64_t value;   /* n_value: a pc for symbols of a section */
 };
 
 /* An iterator over a symbol table. It needs no release; `symbol` is overwritten by each step. */
@@ -37,9 +37,9 @@ struct ux_macho_symbols {
 /* UX_ECORRUPT: the table exceeds the file. Without LC_SYMTAB there are no symbols. */
 enum ux_code ux_macho_symbols_open(const struct ux_macho *m, struct ux_macho_symbols *ret,
 				   struct ux_error *err) ux_must;
-/* Returns NULL behind the last symbol. */
+/* Returns NULL after the last symbol. */
 const struct ux_macho_symbol *ux_macho_symbols_next(struct ux_macho_symbols *it);
-/* Symbol number i, or NULL. */
+/* Returns symbol number i, or NULL. */
 const struct ux_macho_symbol *ux_macho_symbols_at(struct ux_macho_symbols *it, uint64_t i);
 
 /* True for a symbol with a name in a section with code. */
@@ -61,7 +61,7 @@ struct ux_macho_starts {
 /* UX_ECORRUPT: the list exceeds the file. Without a list there are no starts. */
 enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_starts *ret,
 				  struct ux_error *err) ux_must;
-/* False behind the last one. Damage ends the list, too. */
+/* False after the last one. Damage ends the list, too. */
 bool ux_macho_starts_next(struct ux_macho_starts *it, uint64_t *ret_pc);
 
 struct ux_macho_stub {
@@ -73,7 +73,8 @@ struct ux_macho_stub {
 struct ux_macho_stubs {
 	struct ux_macho_symbols symbols;
 	struct ux_bytes indirect;
-	uint64_t left; /* how many more stubs there can be: each needs an entry of its own */
+	uint64_t left; /* number of further stubs that are possible: each needs an entry of its own
+			*/
 	size_t section;
 	uint64_t next; /* number of the next stub in that section */
 	struct ux_macho_stub stub;
@@ -82,7 +83,7 @@ struct ux_macho_stubs {
 /* UX_ECORRUPT: the tables exceed the file. */
 enum ux_code ux_macho_stubs_open(const struct ux_macho *m, struct ux_macho_stubs *ret,
 				 struct ux_error *err) ux_must;
-/* Returns the next stub whose target has a name; NULL behind the last one. */
+/* Returns the next stub with a named target; NULL after the last one. */
 const struct ux_macho_stub *ux_macho_stubs_next(struct ux_macho_stubs *it);
 
 #endif

@@ -29,7 +29,9 @@ enum ux_code ux_object_slices(struct ux_bytes file, struct ux_object_slices *out
 	return ux_object_slices_append(out, whole) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Of a file of no known format the message of ELF, by far the most frequent one, says enough. */
+/*
+ * For a file of an unknown format, the message of ELF, by far the most frequent format, suffices.
+ */
 static enum ux_code object_open(struct ux_bytes file, const struct ux_object_choice *choice,
 				struct ux_object **ret, struct ux_error *err)
 {

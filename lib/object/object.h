@@ -16,7 +16,7 @@ enum {
 	UX_OBJECT_ARCH_TEXT = 32, /* bytes of the name of an architecture with its NUL */
 };
 
-/* The value of `base` when the file does not say where its image begins. */
+/* The value of `base` when the file does not tell where its image begins. */
 #define UX_OBJECT_NO_BASE UINT64_MAX
 
 /* An open object file. Immutable, so any number of threads may read it. */
@@ -32,19 +32,19 @@ struct ux_object {
 	bool encrypted;   /* the code is encrypted */
 	bool mapped;      /* as in struct ux_section_bytes; the caller sets it after opening */
 	uint64_t base;    /* lowest pc of the module's image, or UX_OBJECT_NO_BASE */
-	uint64_t bias; /* how much higher pcs are here than those that users see (elf_file.h); else
-			  0 */
+	uint64_t bias;    /* how much higher the internal pcs are than the pcs that users see
+			     (elf_file.h); else 0 */
 };
 
 /* A section. */
 struct ux_section {
-	const char *name; /* for messages; valid as long as the name it was looked up by */
+	const char *name; /* for messages; valid as long as the name that was searched for */
 	uint32_t index;   /* the reader's number of the section */
-	uint64_t pc;      /* of its first byte; 0 when it is not loaded into memory */
+	uint64_t pc;      /* pc of its first byte; 0 when it is not loaded into memory */
 	uint64_t size;    /* bytes, as they are stored */
-	bool stored;      /* the file has the content; a separate debug file lacks that of code */
-	bool packed;      /* the content is compressed */
-	bool relocated;   /* its relocations must be applied to a copy of the content */
+	bool stored; /* the file has the content; a separate debug file lacks the content of code */
+	bool packed; /* the content is compressed */
+	bool relocated; /* its relocations must be applied to a copy of the content */
 };
 
 /*
@@ -85,7 +85,7 @@ enum ux_object_table {
 struct ux_object_symbol {
 	const char *name; /* points into the file, NUL-terminated; the compiler's own spelling */
 	uint64_t pc;
-	uint64_t size; /* bytes; 0: not known */
+	uint64_t size; /* bytes; 0: unknown */
 	uint8_t bind;  /* STB_* of elf_defs.h, for every format */
 	bool code;     /* it names code that is useful in an answer */
 	bool untyped;  /* the table does not say that it is a function */
@@ -118,14 +118,14 @@ struct ux_object_slice {
 
 UX_VEC(ux_object_slices, struct ux_object_slice);
 
-/* What a file has the content of. Any of them may still be damaged. */
+/* The contents of a file. Any of them may still be damaged. */
 enum ux_object_contents {
 	UX_OBJECT_HAS_DWARF = 1 << 0,
 	UX_OBJECT_HAS_SYMTAB = 1 << 1,
 	UX_OBJECT_HAS_DYNSYM = 1 << 2,
 	UX_OBJECT_HAS_INNER = 1 << 3, /* an embedded object with further symbols */
 	UX_OBJECT_CODE_ELSEWHERE =
-		1 << 4, /* it describes code, and has none: a separate debug file */
+		1 << 4, /* a separate debug file: it describes code, but contains none */
 	/* only debug information that other files refer to, and no code: a file that dwz made */
 	UX_OBJECT_SUPPLEMENTARY = 1 << 5,
 };
@@ -135,18 +135,18 @@ struct ux_object_choice {
 	const char *arch;      /* name of the architecture (macho_fat.h); NULL: any */
 	struct ux_bytes debug; /* the module's debug file; empty: none */
 	const struct ux_object
-		*exe; /* when a debug file is opened: the object that it belongs to; else NULL */
-	bool headers_only; /* no table that only addresses and symbols need */
+		*exe;      /* when a debug file is opened: the object of its module; else NULL */
+	bool headers_only; /* skip tables that only addresses and symbols need */
 };
 
 /*
- * The functions of a format. Those that are marked as optional may be NULL when the format has
- * nothing of the kind. The caller releases the vectors that they append to, also after a failure.
+ * The functions of a format. Optional functions may be NULL when the format has nothing of the
+ * kind. The caller releases the vectors that they append to, also after a failure.
  */
 struct ux_object_format {
 	const char *name; /* "ELF", ... */
 
-	/* True when the first bytes are of this format. */
+	/* True when the first bytes have this format. */
 	bool (*is)(struct ux_bytes file);
 
 	/* Optional, for formats with universal files: appends the slices of a file. */
@@ -161,7 +161,7 @@ struct ux_object_format {
 			     struct ux_object **ret, struct ux_error *err);
 	void (*close)(struct ux_object *object);
 
-	/* Finds the first section with that (ELF) name whose index is `from` or higher. */
+	/* Finds the first section with that (ELF) name and with an index of `from` or higher. */
 	bool (*section_find)(const struct ux_object *object, const char *name, uint32_t from,
 			     struct ux_section *ret);
 	enum ux_code (*section_bytes)(const struct ux_object *object,
@@ -194,11 +194,11 @@ struct ux_object_format {
 				ux_object_symbol_fn *each, void *ctx, struct ux_error *err);
 	/*
 	 * Optional: opens an embedded object that has only symbols (.gnu_debugdata). *ret is NULL
-	 * when there is none.
+	 * when the object has none.
 	 */
 	enum ux_code (*inner)(const struct ux_object *object, struct ux_object **ret,
 			      struct ux_error *err);
-	/* Optional: when there is a function descriptor at pc, sets *ret to the pc of its code. */
+	/* Optional: when a function descriptor is at pc, sets *ret to the pc of its code. */
 	bool (*descriptor)(const struct ux_object *object, uint64_t pc, uint64_t *ret);
 	/* Optional: appends the stubs, in the order of their addresses. */
 	enum ux_code (*stubs)(const struct ux_object *object, struct ux_object_stubs *out,
@@ -210,14 +210,14 @@ struct ux_object_format {
 	/* Returns enum ux_object_contents, combined. */
 	unsigned (*contents)(const struct ux_object *object);
 	/*
-	 * UX_EUNSUPPORTED: the file is no module, nor a part of one that has an identity of its
-	 * own: a core dump, an object file without a build ID. Kernel modules and the supplementary
+	 * UX_EUNSUPPORTED: the file is not a module, nor a part of one with an identity of its own:
+	 * a core dump, or an object file without a build ID. Kernel modules and the supplementary
 	 * files of dwz are object files that have one.
 	 */
 	enum ux_code (*check_loadable)(const struct ux_object *object, struct ux_error *err);
-	/* Returns the identity that a debug file shares with its module; size 0: none. */
+	/* Returns the identity that a debug file and its module have in common; size 0: none. */
 	struct ux_id (*id)(const struct ux_object *object);
-	/* Adds the identities that the file carries, that one first; never a File ID. */
+	/* Adds the identities in the file, the one of id() first; never a File ID. */
 	enum ux_code (*ids)(const struct ux_object *object, struct ux_id_set *ret,
 			    struct ux_error *err);
 	/*
@@ -243,13 +243,13 @@ enum ux_code ux_object_slices(struct ux_bytes file, struct ux_object_slices *out
 
 /*
  * Opens a file of any known format; of a universal file the only or the default slice.
- * UX_EUNSUPPORTED: the format is unknown, and the message says what the file starts with.
+ * UX_EUNSUPPORTED: the format is unknown, and the message tells how the file starts.
  */
 enum ux_code ux_object_open(struct ux_bytes file, struct ux_object **ret, struct ux_error *err)
 	ux_must;
 /*
  * As ux_object_open(), with choice.headers_only: for a caller that reads identities and contents,
- * which a damaged table of addresses does not keep from it.
+ * so that a damaged table of addresses does not prevent it.
  */
 enum ux_code ux_object_open_headers(struct ux_bytes file, struct ux_object **ret,
 				    struct ux_error *err) ux_must;
@@ -263,14 +263,14 @@ ux_inline void ux_object_closep(struct ux_object **object)
 }
 
 /*
- * Adds all identities of the file: those that it carries, then the File ID of its slice (the File
- * ID of a universal file would be shared by several modules). UX_ECORRUPT: a damaged identity.
- * UX_ELIMIT: one is too long, or the set is full.
+ * Adds all identities of the file: the ones stored in it, then the File ID of its slice (several
+ * modules would share the File ID of a universal file). UX_ECORRUPT: a damaged identity. UX_ELIMIT:
+ * one is too long, or the set is full.
  */
 enum ux_code ux_object_ids(const struct ux_object *object, struct ux_id_set *ret,
 			   struct ux_error *err) ux_must;
 
-/* Finds the section with that name; false when there is none. */
+/* Finds the section with that name; false when the object has none. */
 bool ux_object_section_find(const struct ux_object *object, const char *name,
 			    struct ux_section *ret);
 

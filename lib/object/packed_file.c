@@ -40,7 +40,7 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
 			   status == LZMA_BUF_ERROR ? "cut off" : "damaged");
 }
 
-/* Doubles the size of the output, up to `most`, for the decoder to write to. */
+/* Doubles the size of the output, up to `max`, for the decoder to write to. */
 static bool xz_more_room(struct ux_out *out, uint64_t max, lzma_stream *s)
 {
 	size_t room =
@@ -56,8 +56,7 @@ static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t max,
 {
 	for (;;) {
 		if (s->avail_out == 0 && out->size == max) {
-			uint8_t one =
-				0; /* written to only when there is more output than allowed */
+			uint8_t one = 0; /* written to only when the output exceeds the limit */
 			s->next_out = &one;
 			s->avail_out = 1;
 			lzma_ret end = lzma_code(s, LZMA_FINISH);
@@ -108,13 +107,13 @@ enum {
 	PAGE = 4096,
 };
 
-/* Memory that grows without copying, up to `most` bytes. */
+/* Memory that grows without copying, up to `max` bytes. */
 struct room {
 	uint8_t *data;
 	size_t cap;
 	size_t size; /* bytes that were written */
 	size_t max;
-	const char *rule; /* why no more, for messages */
+	const char *rule; /* the rule that limits it, for messages */
 };
 
 static void packed_room_free(struct room *r)
@@ -129,7 +128,7 @@ static enum ux_code packed_too_large(const struct room *r, struct ux_error *err)
 	return ux_error_set(err, UX_ELIMIT, "inflates to more than %zu bytes%s", r->max, r->rule);
 }
 
-/* Grows the memory to `want` bytes in total, but not above `most`. */
+/* Grows the memory to `want` bytes in total, but not above `max`. */
 static enum ux_code packed_room_grow(struct room *r, size_t want, struct ux_error *err)
 {
 	if (r->data && r->cap >= r->max)
@@ -174,7 +173,7 @@ static void packed_zstd_free(ZSTD_DCtx **d)
 	ZSTD_freeDCtx(*d);
 }
 
-/* Decompresses one frame. If its header does not have the size, the memory grows as needed. */
+/* Decompresses one frame. If its header does not tell the size, the memory grows as needed. */
 static enum ux_code packed_zstd_frame(ZSTD_DCtx *d, struct ux_bytes frame, uint64_t off,
 				      struct room *r, struct ux_error *err)
 {
@@ -279,8 +278,8 @@ bool ux_packed_is(struct ux_bytes file)
 }
 
 /*
- * Unmaps the memory behind the content, since ux_file_unmap() only unmaps the pages of the
- * content's size.
+ * Unmaps the memory after the content, since ux_file_unmap() only unmaps the pages of the content's
+ * size.
  */
 static struct ux_bytes packed_room_steal(struct room *r)
 {

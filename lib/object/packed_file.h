@@ -17,8 +17,8 @@ enum {
 enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct ux_error *err);
 
 /*
- * Decompresses `packed`, one or several xz streams (the .xz file format, 1.1), by liblzma.
- * UX_ELIMIT: the result exceeds `most` bytes, or the dictionary is larger than that of `xz -9`.
+ * Decompresses `packed`, one or several xz streams (the .xz file format, 1.1), with liblzma.
+ * UX_ELIMIT: the result exceeds `max` bytes, or the dictionary is larger than with `xz -9`.
  * UX_ECORRUPT: not xz, damaged, or cut off. UX_EUNSUPPORTED: a filter or check that liblzma was
  * built without. section is for messages. *ret is set on success.
  */
@@ -29,8 +29,8 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 bool ux_packed_is(struct ux_bytes file);
 
 /*
- * Decompresses a gzip file or zstd frames, several of which are joined, into memory that
- * ux_file_unmap() releases. UX_ELIMIT: the content exceeds `most` bytes. UX_ECORRUPT: damaged or
+ * Decompresses a gzip file or zstd frames (several of either are joined) into memory that
+ * ux_file_unmap() releases. UX_ELIMIT: the content exceeds `max` bytes. UX_ECORRUPT: damaged or
  * truncated, or the magic of neither.
  */
 enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t max, struct ux_mapping *ret,
@@ -38,10 +38,10 @@ enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t max, struct ux_map
 
 /*
  * Replaces the mapping of a compressed file by its decompressed content, in memory that
- * ux_file_unmap() releases. Any other file is unchanged. Device, inode and time remain those of the
- * file. Concatenated streams are joined. UX_ELIMIT: the content exceeds 64 MiB plus 32 times the
- * size of the file, or an xz dictionary exceeds 64 MiB. UX_ECORRUPT: the file is damaged or
- * truncated; it then stays mapped as it was. Source: The .xz File Format 1.1; RFC 8878; RFC 1952.
+ * ux_file_unmap() releases. Any other file is unchanged. Device, inode and time remain the file's.
+ * Concatenated streams are joined. UX_ELIMIT: the content exceeds 64 MiB plus 32 times the size of
+ * the file, or an xz dictionary exceeds 64 MiB. UX_ECORRUPT: the file is damaged or truncated; it
+ * then stays mapped as it was. Source: The .xz File Format 1.1; RFC 8878; RFC 1952.
  */
 enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err) ux_must;
 

@@ -26,7 +26,7 @@ enum {
 	ZSTD_RATIO = 32768,
 };
 
-/* A parsed compressed section: the fields of its header, and the stream behind it. */
+/* A parsed compressed section: the fields of its header, and the stream after it. */
 struct packed {
 	const char *name;
 	uint32_t type; /* ELFCOMPRESS_* */
@@ -104,7 +104,7 @@ static enum ux_code packed_wrong_size(const struct packed *p, const char *found,
 			   p->size);
 }
 
-/* --- all of a section at once ----------------------------------------------------------------- */
+/* --- whole sections --------------------------------------------------------------------------- */
 
 static void content_zlib_free(struct libdeflate_decompressor **d)
 {
@@ -236,7 +236,7 @@ void ux_content_free(struct ux_content *content)
 
 enum {
 	CHUNK_MAX = 1 << 30,    /* ISA-L counts bytes in 32 bits */
-	CHUNK_MAPPED = 1 << 20, /* bytes whose pages are given back together */
+	CHUNK_MAPPED = 1 << 20, /* bytes of pages that are given back in one call */
 };
 
 struct ux_section_stream {
@@ -312,7 +312,7 @@ static void stream_feed(struct ux_section_stream *s)
 		stream_begin_next(&s->state);
 	if (s->state.avail_in > 0 || s->in.size == 0)
 		return;
-	/* A stream that begins anew may go back into the chunk, which maps its pages again. */
+	/* A stream that begins anew may go back into the chunk; reading it maps its pages again. */
 	if (s->mapped)
 		ux_file_release(s->chunk);
 	size_t n = ux_min(s->in.size, (size_t)(s->mapped ? CHUNK_MAPPED : CHUNK_MAX));

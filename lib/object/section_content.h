@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contents of sections of any object format: as they are in the file, decompressed at once, or
+ * Contents of sections of any object format: as they are in the file, decompressed in one call, or
  * decompressed front to back while they are read.
  *
  * Two forms of compression (gABI, "Section Compression"; the older one is the GNU tools' own, and
@@ -9,8 +9,8 @@
  *                    bytes each; 64 bit: type and 4 unused bytes, size, alignment, 8 bytes each),
  *                    then a zlib or zstd stream
  *   .zdebug_*        "ZLIB", the inflated size as 8 big-endian bytes, then a zlib stream
- * Producers that concatenate such sections leave several streams behind one header; they are read
- * as one stream.
+ * Producers that concatenate such sections leave several streams after one header; they are read as
+ * one stream.
  */
 #ifndef UX_SECTION_CONTENT_H
 #define UX_SECTION_CONTENT_H
@@ -26,8 +26,8 @@ enum ux_packing {
 };
 
 /*
- * A section as it is stored. The bytes belong to the file, which must outlive everything that is
- * made from this struct.
+ * A section as it is stored. The bytes belong to the file, which must outlive everything made from
+ * this struct.
  */
 struct ux_section_bytes {
 	const char *name; /* for messages */
@@ -52,8 +52,8 @@ bool ux_section_is_gnu_packed(const char *name, struct ux_bytes raw);
 
 /*
  * Loads the section's content, decompressed if necessary (zlib by libdeflate, or zstd). max_size
- * limits the decompressed size (UX_ELIMIT); a header with a wrong size is UX_ECORRUPT. spill: NULL,
- * or the folder in which decompressed content is stored in files. *ret is set on success.
+ * limits the decompressed size (UX_ELIMIT); a header with a wrong size is UX_ECORRUPT. spill: where
+ * decompressed content is stored in files; NULL: in memory. *ret is set on success.
  */
 enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t max_size,
 			     struct ux_spill *spill, struct ux_content *ret, struct ux_error *err)
@@ -69,8 +69,8 @@ uint64_t ux_content_size(const struct ux_section_bytes *section);
 
 /*
  * A stream that decompresses a zlib section from front to back, a part at a time. Each part can be
- * used while the next is decompressed, and be released afterwards. ux_content_load() is a twelfth
- * faster where the whole section is needed at once.
+ * used while the next is decompressed, and be released afterwards. If the whole section is needed
+ * in memory, ux_content_load() is a twelfth faster.
  */
 struct ux_section_stream;
 
@@ -88,22 +88,19 @@ struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stre
 void ux_section_stream_rewind(struct ux_section_stream *stream);
 
 /*
- * Writes the next n bytes, which must not exceed what is left, to `to`. UX_ECORRUPT: the stream is
+ * Writes the next n bytes, at most the bytes that are left, to `to`. UX_ECORRUPT: the stream is
  * damaged, or does not have the size that its header states. One thread at a time.
  */
 enum ux_code ux_section_stream_read(struct ux_section_stream *stream, uint8_t *to, size_t n,
 				    struct ux_error *err) ux_must;
 
-/*
- * A decompressed section of which every byte has an address, but only a window of it is in memory.
- */
+/* A decompressed section. Every byte of it has an address, but only a window of it is in memory. */
 struct ux_section_window;
 
 /*
- * Opens the window; *ret_bytes is the address range of the whole content, of which only what
+ * Opens the window; *ret_bytes is the address range of the whole content. Only the bytes that
  * ux_section_window_fill() has produced may be read. spill: where the window is (region.h); NULL:
- * in memory. UX_EUNSUPPORTED as of
- * ux_section_stream_open().
+ * in memory. UX_EUNSUPPORTED as of ux_section_stream_open().
  */
 enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint64_t max_size,
 				    struct ux_spill *spill, struct ux_section_window **ret,
@@ -114,14 +111,14 @@ void ux_section_window_close(struct ux_section_window *window);
 void ux_section_window_rewind(struct ux_section_window *window);
 
 /*
- * Decompresses everything in front of `end`, or to the end of the section. Only one thread at a
- * time may call it; others may read what was produced before.
+ * Decompresses everything before `end`, or to the end of the section. Only one thread at a time may
+ * call it; others may read the bytes that were produced before.
  */
 enum ux_code ux_section_window_fill(struct ux_section_window *window, uint64_t end,
 				    struct ux_error *err) ux_must;
 
 /*
- * Releases the memory in front of `start`, which no thread reads any more. It must not run at the
+ * Releases the memory before `start`, which no thread may read any more. It must not run at the
  * same time as ux_section_window_fill().
  */
 void ux_section_window_release(struct ux_section_window *window, uint64_t start);

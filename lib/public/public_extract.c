@@ -37,8 +37,8 @@ void ux_opened_close(struct ux_opened *o)
 /* The files of one extraction. */
 struct files {
 	struct ux_opened debug;
-	struct ux_opened given;  /* the supplementary file when the options have it */
-	struct ux_mapping found; /* the supplementary file when it was found by the link */
+	struct ux_opened given;  /* the supplementary file, if the options name one */
+	struct ux_mapping found; /* the supplementary file, if it was found by the link */
 	struct ux_debug_file searched;
 };
 
@@ -113,7 +113,8 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.memory = opts.memory,
 		.spill = opts.spill ? &spill : NULL,
 		.place = write_at,
-		.path = ux_macho_any(exe) ? exe_path : NULL, /* to find the dSYM bundle beside it */
+		.path = ux_macho_any(exe) ? exe_path
+					  : NULL, /* to find the dSYM bundle beside the file */
 		.arch = opts.arch,
 		.gpu = opts.gpu,
 		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,

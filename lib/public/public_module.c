@@ -18,7 +18,7 @@ struct ux_module {
 	struct ux_opened
 		file; /* the file, if it is a GSYM; closed after the extraction of any other file */
 	struct ux_out built;          /* the GSYM of another file */
-	struct ux_column_vec columns; /* of its files */
+	struct ux_column_vec columns; /* columns of its files */
 	struct ux_gsym gsym;          /* over `file` or `built` */
 	struct ux_gsym_names names;
 	char build_id[UX_ID_TEXT];
@@ -98,7 +98,7 @@ const char *ux_module_build_id(const struct ux_module *m)
 	return m->build_id;
 }
 
-/* Returns what is subtracted from each address because of the flags. */
+/* Returns the number that the flags subtract from each address. */
 static enum ux_code lookup_flags_back(uint32_t flags, uint64_t *ret, struct ux_error *err)
 {
 	if (ux_unlikely((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0))

@@ -27,10 +27,10 @@ enum {
 	SYMBOL_MIN = 16, /* bytes of a symbol of a 32-bit file */
 	FRAME_MIN = 16,
 	EXIDX_SIZE = 8,
-	PACKED_MIN = 4, /* of a symbol in .gnu_debugdata, which is compressed */
+	PACKED_MIN = 4, /* bytes of a symbol in .gnu_debugdata, which is compressed */
 };
 
-/* The tables of functions, and the least bytes that a function has in each. */
+/* The tables of functions, and the fewest bytes that a function takes in each. */
 static const struct {
 	const char *section;
 	unsigned min;
@@ -46,7 +46,7 @@ uint64_t ux_code_symbols_need(const struct ux_object *object)
 	uint64_t functions = 0;
 	if (!object)
 		return 0;
-	/* Such tables have no sections: they are a part of the file. */
+	/* These tables are not sections: they are a part of the file. */
 	if (object->no_sections || !ux_elf_of(object))
 		return object->file.size / SYMBOL_MIN * FUNCTION_MEMORY;
 	for (size_t i = 0; i < ux_countof(function_tables); i++)
@@ -86,13 +86,13 @@ static uint32_t symbol_name_size(const char *name)
 /* State of reading one symbol table. */
 struct symbols_reader {
 	const struct ux_object *object;
-	const struct ux_object *exe; /* has the function descriptors */
+	const struct ux_object *exe; /* contains the function descriptors */
 	const struct ux_range_set *text;
 	struct ux_code_symbol_vec *out;
 	struct ux_code_symbols_found found;
 };
 
-/* Moves *pc from a function descriptor to its code; false when it is not in the text then. */
+/* Moves *pc from a function descriptor to its code; false when the result is not in the text. */
 static bool symbols_in_text(const struct symbols_reader *r, uint64_t *pc)
 {
 	const struct ux_object_format *format = r->exe->format;
@@ -182,7 +182,7 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 	return UX_OK;
 }
 
-/* Returns the index of the first of the bounds that begins at pc or behind it. */
+/* Returns the index of the first of the bounds that begins at or after pc. */
 static size_t bounds_lower(const struct ux_range_vec *bounds, uint64_t pc)
 {
 	size_t lo = 0, hi = bounds->size;
@@ -203,7 +203,7 @@ static int symbol_start_compare(const void *x, const void *y)
 	return 0;
 }
 
-/* Returns the start of the first symbol behind number i that has another pc. */
+/* Returns the start of the first symbol after number i that has another pc. */
 static uint64_t symbols_next_start(const struct ux_code_symbol_vec *symbols, size_t i)
 {
 	uint64_t pc = symbols->data[i].start;
@@ -212,7 +212,7 @@ static uint64_t symbols_next_start(const struct ux_code_symbol_vec *symbols, siz
 	return i < symbols->size ? symbols->data[i].start : UINT64_MAX;
 }
 
-/* Cuts symbols at the next start of a function, if that is in front of the next symbol. */
+/* Cuts symbols at the next start of a function, if that is before the next symbol. */
 static void symbols_bound_all(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds)
 {
 	if (symbols->size > 1)
@@ -248,8 +248,8 @@ void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
 	}
 }
 
-/* "memcpy@GLIBC_2.2.5", which only programs of that time are linked with; the default version has
- * two of the character. */
+/* "memcpy@GLIBC_2.2.5", which only old programs are linked with; the default version has two of the
+ * character. */
 static bool symbol_is_old_version(const struct ux_code_symbol *s)
 {
 	return s->name[s->name_size] == '@' && s->name[s->name_size + 1] != '@';
@@ -287,7 +287,10 @@ static bool symbol_same_name(const struct ux_code_symbol *a, const struct ux_cod
 	       (a->name == b->name || memcmp(a->name, b->name, a->name_size) == 0);
 }
 
-/* Removes duplicates, as of .symtab and .dynsym, and labels inside of sized symbols. */
+/*
+ * Removes duplicates, such as symbols of both .symtab and .dynsym, and labels inside of sized
+ * symbols.
+ */
 static void symbols_dedup(struct ux_code_symbol_vec *symbols)
 {
 	struct ux_code_symbol *s = symbols->data;
@@ -328,8 +331,8 @@ void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_ra
 }
 
 /*
- * Appends functions without a name for the bounds, from number *at on, that begin in front of
- * `next`, but not in front of `covered`.
+ * Appends functions without a name for the bounds, from number *at on, that begin before `next` and
+ * at or after `covered`.
  */
 static bool symbols_fill_gap(const struct ux_range_vec *bounds, size_t *at, uint64_t covered,
 			     uint64_t next, struct ux_code_symbol_vec *out, uint64_t *n)
@@ -383,8 +386,8 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 	return UX_OK;
 }
 
-/* Returns the number of the first symbol of [lo, hi) that begins at pc or behind it; hi when there
- * is none. */
+/* Returns the number of the first symbol of [lo, hi) that begins at or after pc; hi when none
+ * does. */
 static size_t symbols_lower(const struct ux_code_symbol_vec *symbols, size_t lo, size_t hi,
 			    uint64_t pc)
 {

@@ -8,13 +8,13 @@
 #include "spill_vec.h"
 
 /*
- * A symbol of code. Of several symbols at one address the best is chosen: sized before unsized,
+ * A symbol of code. If several symbols have one address, the best is chosen: sized before unsized,
  * function before untyped, exported before local, fewer leading underscores, default version,
  * global before weak, shorter name, then byte order. So the choice never depends on the order of a
  * table.
  */
 struct ux_code_symbol {
-	uint64_t start;     /* pc */
+	uint64_t start;     /* bytes; 0: unknown */
 	uint64_t size;      /* bytes; 0: not known */
 	const char *name;   /* points into the file; a version (@VERS) may follow, see name_size */
 	uint32_t name_size; /* bytes without the version */
@@ -27,14 +27,14 @@ UX_SPILL_VEC(ux_code_symbol_vec, struct ux_code_symbol);
 
 /* Statistics of one symbol table. */
 struct ux_code_symbols_found {
-	size_t symbols; /* symbols of code in the text, without those of a list beside the table */
+	size_t symbols; /* symbols of code in the text, except symbols of a list beside the table */
 	bool local; /* some of the symbols are not exported, or are in a list beside the table */
 };
 
 /*
  * Appends the code symbols of a table that lie in text. When the symbols are addresses of function
- * descriptors, these are read from exe, since a debug file lacks their content. A missing table
- * adds none. UX_ECORRUPT: the table is damaged.
+ * descriptors, the descriptors are read from exe, since a debug file lacks their content. A missing
+ * table adds none. UX_ECORRUPT: the table is damaged.
  */
 enum ux_code ux_code_symbols_read(const struct ux_object *object, enum ux_object_table table,
 				  const struct ux_object *exe, const struct ux_range_set *text,
@@ -64,17 +64,17 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 
 /*
  * Gives symbols a size from the function bounds. When the bounds are complete, every symbol ends
- * where the next function starts, whether that has a name or not. Otherwise only symbols of .dynsym
- * without a size get one: that of the bounds that begin at their pc. Must be called before
+ * where the next function starts, with or without a name. Otherwise only symbols of .dynsym without
+ * a size get one: the size of the bounds that begin at their pc. Must be called before
  * ux_code_symbols_sort().
  */
 void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
 			   const struct ux_function_bounds *bounds);
 
 /*
- * Adds functions without a name between sorted symbols: for each of the bounds that begins where
- * there is no symbol, one named ux_no_name, up to the end of the bounds or to the next symbol.
- * *ret_n is the number added.
+ * Adds functions without a name between sorted symbols: for each of the bounds that begins without
+ * a symbol, one named ux_no_name, up to the end of the bounds or to the next symbol. *ret_n is the
+ * number added.
  */
 enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 				  const struct ux_range_vec *bounds, uint64_t *ret_n,
@@ -87,11 +87,14 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
  */
 void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text);
 
-/* Returns the first symbol that begins at pc or behind it; NULL when there is none. */
+/* Returns the first symbol that begins at or after pc; NULL when none does. */
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
 						  uint64_t pc);
 
-/* Returns its index; the number of symbols when there is none. */
+/*
+ * Returns the index of the first symbol that begins at or after pc; the number of symbols when none
+ * does.
+ */
 ux_inline size_t ux_code_symbols_index_from(const struct ux_code_symbol_vec *symbols, uint64_t pc)
 {
 	const struct ux_code_symbol *from = ux_code_symbols_from(symbols, pc);
@@ -99,13 +102,13 @@ ux_inline size_t ux_code_symbols_index_from(const struct ux_code_symbol_vec *sym
 }
 
 /*
- * Finds symbols by pc with one look at a table that has about as many entries as there are symbols,
- * where a binary search waits for memory several times. A zeroed index has no symbols.
+ * Finds symbols by pc with one access to a table that has about as many entries as there are
+ * symbols; a binary search would wait for memory several times. A zeroed index has no symbols.
  */
 struct ux_code_symbol_index {
 	const struct ux_code_symbol_vec *symbols;
-	uint32_t *first; /* malloc'ed: the first symbol of each part of the addresses, and behind
-			    the last part; NULL: there is one part */
+	uint32_t *first; /* malloc'ed: the first symbol of each part of the addresses, and one after
+			    the last part; NULL: only one part */
 	unsigned shift;  /* a part has 2^shift bytes */
 };
 

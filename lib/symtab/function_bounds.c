@@ -17,7 +17,8 @@ struct bounds {
 	const struct ux_object *object;
 	const struct ux_range_set *text;
 	struct ux_range_vec list;
-	struct ux_error bad; /* the first damage */
+	struct ux_error bad; /* .eh_frame of an ELF file without a section table: it extends to the
+				end of its segment or to a terminator. */
 };
 
 static uint64_t bounds_section_pc(const struct ux_object *object, const char *name)
@@ -52,7 +53,7 @@ static enum ux_code bounds_add_segment(struct bounds *b, const struct ux_elf *el
 		    !ux_dwarf_frame_hdr(ux_elf_bytes_at(elf, s->vaddr), s->vaddr, elf->swap,
 					elf->is64 ? 8 : 4, &pc))
 			continue;
-		struct ux_error before = b->bad; /* damage behind the frames is not counted */
+		struct ux_error before = b->bad; /* damage after the frames is not counted */
 		UX_TRY(bounds_add_frames(b, ux_elf_bytes_at(elf, pc), pc, /* eh= */ true));
 		b->bad = before;
 		return UX_OK;
@@ -79,8 +80,9 @@ static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool 
 /*
  * .ARM.exidx has two words for each function, in the order of their addresses: the distance from
  * the word to the function in 31 bits, and how to unwind it (Exception Handling ABI for the ARM
- * Architecture, 5). Linkers merge consecutive functions that unwind alike into one entry. Functions
- * that cannot be unwound all do, so the range of such an entry is not that of one function.
+ * Architecture, 5). Linkers merge consecutive functions that are unwound alike into one entry. All
+ * functions that cannot be unwound are alike, so the range of their entry may cover several
+ * functions.
  */
 static enum ux_code bounds_add_exidx(struct bounds *b, const struct ux_elf *elf)
 {
@@ -90,8 +92,7 @@ static enum ux_code bounds_add_exidx(struct bounds *b, const struct ux_elf *elf)
 		return UX_OK;
 	struct ux_cur c = ux_cur_make(raw, s->name, elf->swap);
 	uint32_t last = 0;
-	bool any =
-		false; /* the previous entry can be unwound, so it is the range of one function */
+	bool any = false; /* the previous entry can be unwound, so it covers one function */
 	while (ux_cur_left(&c) >= 8) {
 		uint32_t here = (uint32_t)(s->addr + ux_cur_off(&c));
 		uint32_t pc = here + (uint32_t)((int32_t)(ux_cur_u32(&c) << 1) >> 1);
@@ -141,7 +142,7 @@ enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec 
 }
 
 /*
- * Sorts the ranges, drops those that begin outside of text, and cuts each at the start of the next
+ * Sorts the ranges, drops ranges that begin outside of text, and cuts each at the start of the next
  * one.
  */
 static void bounds_normalize(struct bounds *b)

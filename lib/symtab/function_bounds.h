@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where code is in an object: its executable sections, and the bounds of functions that have no
- * symbols.
+ * Where code is in an object: its executable sections, and the bounds of functions without symbols.
  */
 #ifndef UX_FUNCTION_BOUNDS_H
 #define UX_FUNCTION_BOUNDS_H
@@ -25,9 +24,9 @@ struct ux_function_bounds {
 
 /*
  * Reads the ranges of functions in text: from the object's own list of starts, which is complete,
- * else from the unwind tables .eh_frame, .debug_frame and .ARM.exidx. Damaged entries of those are
- * skipped; *ret_bad gets the first reason. A relocatable object has none. UX_ECORRUPT: the list of
- * starts exceeds the file. UX_ENOMEM.
+ * else from the unwind tables .eh_frame, .debug_frame and .ARM.exidx. Damaged entries of the unwind
+ * tables are skipped; *ret_bad gets the first reason. A relocatable object has none. UX_ECORRUPT:
+ * the list of starts exceeds the file. UX_ENOMEM.
  */
 enum ux_code ux_function_bounds_read(const struct ux_object *object,
 				     const struct ux_range_set *text,

@@ -75,7 +75,7 @@ static struct ux_bytes name_bare_word(struct ux_bytes name)
 	return open ? ux_bytes(name.data, (size_t)(open - name.data)) : name;
 }
 
-/* True for operator(), operator<, ..., whose mangled names do not contain the identifier. */
+/* True for operator(), operator<, ...; their mangled names do not contain the identifier. */
 static bool name_is_operator(struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("operator");
@@ -160,9 +160,9 @@ static bool name_is_word_byte(uint8_t c)
 }
 
 /*
- * *Array(Int32)#push<Int32>:Array(Int32) is Crystal's name of push, and ~procProc(Nil)@FILE:LINE
- * that of a block, which DWARF calls "->". GNU ld takes the text from @ on for a version, which
- * .dynsym then lacks.
+ * *Array(Int32)#push<Int32>:Array(Int32) is Crystal's name of push, and ~procProc(Nil)@FILE:LINE of
+ * a block, which DWARF calls "->". GNU ld takes the text from @ on for a version, and .dynsym then
+ * lacks it.
  */
 static bool name_is_crystal(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
@@ -184,9 +184,9 @@ static bool name_is_crystal(struct ux_bytes symbol, struct ux_bytes dwarf)
 }
 
 /*
- * Returns the exported alias by which people call a function that DWARF names as its library does
- * internally: malloc for __libc_malloc, __libc_start_main for __libc_start_main_impl. NULL when
- * DWARF's name is as public as any.
+ * Returns the exported alias that callers use for a function when DWARF has its library's internal
+ * name: malloc for __libc_malloc, __libc_start_main for __libc_start_main_impl. NULL when DWARF's
+ * name is as public as any alias.
  */
 static const struct ux_code_symbol *name_public_alias(struct ux_bytes dwarf,
 						      const struct ux_code_symbol *symbols,

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From frame to frame of a stack. */
+/* Unwinds a stack from frame to frame. */
 #include "unwind.h"
 
 enum {
 	NONE = UX_CFI_REGISTERS, /* the machine has no such register */
 };
 
-/* What differs between machines. Registers have the numbers of DWARF. */
+/* Properties that differ between machines. Registers have the numbers of DWARF. */
 struct unwind_traits {
 	unsigned word; /* bytes of an address */
 	unsigned sp;
-	unsigned fp;   /* of code that keeps frame pointers, and above it in memory its caller */
-	unsigned pc;   /* column of the return address, which calls push */
-	unsigned link; /* to which calls write the return address instead */
-	uint64_t code; /* bits of an address of code, whose others mean something else */
+	unsigned fp; /* register of code that keeps frame pointers; the return address is above the
+			saved one in memory */
+	unsigned pc; /* column of the return address, if calls push it */
+	unsigned
+		link; /* register to which calls write the return address, if they do not push it */
+	uint64_t code; /* bits of an address of code; the others have another meaning */
 };
 
 static const struct unwind_traits unwind_machines[] = {
 	[UX_UNWIND_X86_64] = {8, .sp = 7, .fp = 6, .pc = 16, .link = NONE, .code = UINT64_MAX},
-	/* Above 48 bits are signatures of addresses; with 52 bits none is in use. */
+	/* Bits above 48 contain signatures of addresses; with 52-bit addresses no signatures are in
+	 * use. */
 	[UX_UNWIND_ARM64] = {8, .sp = 31, .fp = 29, .pc = NONE, .link = 30,
 			     .code = UINT64_MAX >> 16},
 	[UX_UNWIND_I386] = {4, .sp = 4, .fp = 5, .pc = 8, .link = NONE, .code = UINT32_MAX},
-	/* Bit 0 of an address selects Thumb. What register a frame pointer is in, and what is at
-	 * its address, differs between compilers and both instruction sets. */
+	/* Bit 0 of an address selects Thumb. The register of the frame pointer, and the words at
+	 * its address, differ between compilers and between both instruction sets. */
 	[UX_UNWIND_ARM] = {4, .sp = 13, .fp = NONE, .pc = NONE, .link = 14, .code = UINT32_MAX - 1},
 };
 
@@ -38,8 +41,8 @@ struct unwind {
 	uint64_t known;
 	const struct unwind_traits *machine;
 	bool returns;                  /* pc is a return address */
-	struct ux_unwind_place place;  /* of pc */
-	struct ux_unwind_frame *frame; /* of pc, in the result */
+	struct ux_unwind_place place;  /* place of pc */
+	struct ux_unwind_frame *frame; /* frame of pc, in the result */
 	enum ux_unwind_end end;
 };
 
@@ -86,7 +89,7 @@ static void unwind_set(uint64_t *registers, uint64_t *known, unsigned number, ui
 	*known |= (uint64_t)1 << number;
 }
 
-/* A value without what exceeds a register. */
+/* Returns a value without the bits that exceed a register. */
 static uint64_t unwind_cut(const struct unwind *u, uint64_t v)
 {
 	return u->machine->word == sizeof(uint32_t) ? (uint32_t)v : v;
@@ -94,7 +97,7 @@ static uint64_t unwind_cut(const struct unwind *u, uint64_t v)
 
 /* --- a step by rules -------------------------------------------------------------------------- */
 
-/* Finds the rules at a pc, which mostly were used before. */
+/* Finds the rules at a pc; usually they were used before. */
 static const struct ux_unwind_known_row *unwind_row(const struct unwind *u,
 						    struct ux_unwind_module *module, uint64_t pc)
 {
@@ -112,7 +115,7 @@ static const struct ux_unwind_known_row *unwind_row(const struct unwind *u,
 	return row;
 }
 
-/* The value that a rule gives. False: it is lost, or not known. */
+/* Computes the value that a rule gives. False: it is lost, or unknown. */
 static bool unwind_apply(const struct unwind *u, const struct ux_unwind_known_row *known,
 			 const struct ux_cfi_rule *rule, unsigned number, uint64_t cfa,
 			 uint64_t *ret)
@@ -167,8 +170,8 @@ static bool unwind_cfa(const struct unwind *u, const struct ux_unwind_known_row 
 	return true;
 }
 
-/* Becomes the caller, if that is code. The stack grows down, so a caller's frame is above: this
- * ends every loop. */
+/* Makes the caller the current frame, if it is code. The stack grows down, so a caller's frame is
+ * above: this ends every loop. */
 static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint64_t *registers,
 			  uint64_t known, bool signal)
 {
@@ -179,7 +182,7 @@ static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint
 		u->end = pc == 0 ? UX_UNWIND_COMPLETE : UX_UNWIND_NO_RULES;
 		return false;
 	}
-	/* The instruction in front of a return address may be the last one of its function. */
+	/* The instruction before a return address may be the last one of its function. */
 	struct ux_unwind_place place = u->find(u->ctx, pc - (signal ? 0 : 1));
 	u->end = UX_UNWIND_NO_RULES;
 	if (!place.code)
@@ -197,8 +200,7 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 {
 	const struct ux_cfi_row *row = &known->row;
 	uint64_t registers[UX_CFI_REGISTERS] = {0}, values = 0, cfa = 0, pc = 0;
-	/* The code to which a handler of signals returns was not called: its symbol begins there.
-	 */
+	/* The code that a signal handler returns to was not called: its symbol begins there. */
 	if (row->signal)
 		u->frame->returns = false;
 	u->end = UX_UNWIND_SHORT;
@@ -213,21 +215,22 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 		if (unwind_apply(u, known, &row->rules[i], i, cfa, &v))
 			unwind_set(registers, &values, i, v);
 	}
-	/* The pc itself is no return address: where calls push it, that is always in memory. */
+	/* The pc itself is not a return address: on machines where calls push it, that is always in
+	 * memory. */
 	if (row->ra >= UX_CFI_REGISTERS || (values >> row->ra & 1) == 0 ||
 	    (row->ra == u->machine->pc && row->rules[row->ra].how <= UX_CFI_SAME))
 		return false;
 	pc = registers[row->ra];
 	bool moved = row->rules[u->machine->sp].how != UX_CFI_UNSPECIFIED &&
 		     (values >> u->machine->sp & 1) != 0;
-	/* A handler of signals may run on a stack of its own, above the one it interrupted. */
+	/* A signal handler may run on a stack of its own, above the one it interrupted. */
 	return unwind_become(u, pc, moved ? registers[u->machine->sp] : cfa, registers, values,
 			     row->signal);
 }
 
 /*
- * To what the handler of a signal interrupted: the kernel has put its registers above the address
- * to which the handler returns. Source: struct ucontext of Linux's <asm/ucontext.h>.
+ * Goes to the code that a signal handler interrupted: the kernel has put its registers above the
+ * address to which the handler returns. Source: struct ucontext of Linux's <asm/ucontext.h>.
  */
 static bool unwind_by_ucontext(struct unwind *u)
 {
@@ -269,7 +272,7 @@ static bool unwind_bad_call(struct unwind *u)
 	return unwind_become(u, pc, sp, registers, u->known, /* signal: */ false);
 }
 
-/* Code that a compiler made at run time, or Go's, mostly keeps frame pointers. */
+/* Code that a compiler made at run time, or Go's, usually keeps frame pointers. */
 static bool unwind_by_frame_pointer(struct unwind *u)
 {
 	const struct unwind_traits *m = u->machine;
@@ -289,8 +292,9 @@ static bool unwind_by_frame_pointer(struct unwind *u)
 }
 
 /*
- * Code of run-time compilers without a frame pointer, such as the trampolines by which CPython
- * gives its functions addresses: it has pushed a word or two, and its caller is code with tables.
+ * Goes to the caller of code of a run-time compiler without a frame pointer, such as the
+ * trampolines with which CPython gives its functions addresses: it has pushed a word or two, and
+ * its caller is code with tables.
  */
 static bool unwind_by_call(struct unwind *u)
 {
@@ -321,8 +325,8 @@ static bool unwind_step(struct unwind *u)
 		const struct ux_unwind_known_row *row = unwind_row(u, u->place.module, u->place.pc);
 		if (row->sigreturn && u->returns)
 			return unwind_by_ucontext(u);
-		/* Go's handler of signals makes a fault look like a call at the fault, which may be
-		 * at the first instruction of a function. */
+		/* Go's signal handler makes a fault look like a call at the fault, which may be at
+		 * the first instruction of a function. */
 		if (!row->table && u->returns) {
 			row = unwind_row(u, u->place.module, u->place.pc + 1);
 			u->frame->returns = !row->table;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwinds a stack: from the registers of an interrupted thread and a copy of the top of its stack
- * to its callers, by the unwind tables of the files that its code is from. Code without tables is
- * unwound by frame pointers.
+ * to its callers, with the unwind tables of the code's files. Code without tables is unwound by
+ * frame pointers.
  */
 #ifndef UX_UNWIND_H
 #define UX_UNWIND_H
@@ -10,7 +10,7 @@
 #include "unwind_module.h"
 
 enum {
-	UX_UNWIND_FRAMES_MAX = 1024, /* of one stack */
+	UX_UNWIND_FRAMES_MAX = 1024, /* most frames of one stack */
 	UX_UNWIND_ROWS = 1024,       /* rules that are kept: a power of two */
 };
 
@@ -24,12 +24,12 @@ enum ux_unwind_machine {
 /* Why there are no further callers. */
 enum ux_unwind_end {
 	UX_UNWIND_COMPLETE, /* the outermost function was reached */
-	UX_UNWIND_SHORT,    /* the copy of the stack ends before */
+	UX_UNWIND_SHORT,    /* the copy of the stack ends before the outermost function */
 	UX_UNWIND_NO_RULES, /* code without tables, and without a frame pointer */
-	UX_UNWIND_LIMIT,    /* UX_UNWIND_FRAMES_MAX */
+	UX_UNWIND_LIMIT,    /* the stack has more than UX_UNWIND_FRAMES_MAX frames */
 };
 
-/* Finds memory of the thread's process: the bytes from an address on; none: they are not known. */
+/* Returns memory of the thread's process: the bytes from an address on; empty: they are unknown. */
 typedef struct ux_bytes ux_unwind_memory_fn(void *ctx, uint64_t address);
 
 /* A thread at one moment. Registers have the numbers of DWARF for the machine. */
@@ -41,16 +41,16 @@ struct ux_unwind_thread {
 	uint64_t stack;        /* address of the copy's first byte */
 	struct ux_bytes bytes; /* the copy, in this machine's byte order unless `swap` */
 	bool swap;
-	ux_unwind_memory_fn *memory; /* for what is not in the copy: a handler of signals may run on
-					a stack of its own; NULL: the copy is all there is */
+	ux_unwind_memory_fn *memory; /* for memory outside of the copy: a signal handler may run on
+					a stack of its own; NULL: only the copy is read */
 	void *memory_ctx;
 };
 
 /* The code at an address. */
 struct ux_unwind_place {
-	struct ux_unwind_module *module; /* NULL: it has no tables */
+	struct ux_unwind_module *module; /* NULL: the code has no tables */
 	uint64_t pc;
-	bool code; /* an executable mapping has the address */
+	bool code; /* an executable mapping contains the address */
 };
 
 /* Finds the code at an address of the thread's process. */
@@ -58,17 +58,16 @@ typedef struct ux_unwind_place ux_unwind_find_fn(void *ctx, uint64_t address);
 
 struct ux_unwind_frame {
 	uint64_t address;
-	bool returns; /* it is a return address */
+	bool returns; /* pc is a return address */
 };
 
 /* The rules at a pc of a module. */
 struct ux_unwind_known_row {
 	const struct ux_unwind_module *module; /* NULL: the slot is empty */
-	const struct ux_unwind_table *table;   /* NULL: there are no rules */
+	const struct ux_unwind_table *table;   /* NULL: no rules */
 	uint64_t pc;
 	struct ux_cfi_row row;
-	bool sigreturn; /* the code after pc ends a handler of signals, and the rules do not say it
-			 */
+	bool sigreturn; /* the code after pc ends a signal handler, which the rules do not tell */
 };
 
 /* Keeps rules that were used. Zeroed is empty; modules must live as long. One thread at a time. */
@@ -79,8 +78,8 @@ struct ux_unwinder {
 void ux_unwinder_deinit(struct ux_unwinder *u);
 
 /*
- * Sets the frames of a thread, the innermost first, which there always is, and their number in
- * *ret_n. `frames` has room for UX_UNWIND_FRAMES_MAX. UX_ENOMEM.
+ * Sets the frames of a thread, innermost first, and their number in *ret_n; the innermost frame
+ * always exists. `frames` has room for UX_UNWIND_FRAMES_MAX. UX_ENOMEM.
  */
 enum ux_code ux_unwind(struct ux_unwinder *u, const struct ux_unwind_thread *thread,
 		       ux_unwind_find_fn *find, void *ctx, struct ux_unwind_frame *frames,

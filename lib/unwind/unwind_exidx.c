@@ -4,9 +4,10 @@
 
 enum {
 	WORD = 4,        /* bytes */
-	ENTRY = 8,       /* bytes of an entry: its function, then instructions or where they are */
-	CANT_UNWIND = 1, /* instead of instructions */
-	WORDS_MAX = 255, /* of instructions behind the first word: their number has 8 bits */
+	ENTRY = 8,       /* bytes of an entry: its function, then instructions or their position */
+	CANT_UNWIND = 1, /* stands in place of instructions */
+	WORDS_MAX =
+		255, /* most words of instructions after the first word: their number has 8 bits */
 	INSTRUCTIONS_MAX = (WORDS_MAX + 1) * WORD,
 
 	R4 = 4,
@@ -18,14 +19,14 @@ enum {
 #define INDEX_SECTION ".ARM.exidx"
 #define TABLE_SECTION ".ARM.extab"
 
-/* Bit 31 of a word: it has instructions, and no distance. */
+/* Bit 31 of a word: it holds instructions, not a distance. */
 #define IS_COMPACT UINT32_C(0x80000000)
 
-/* The address that a word of 31 bits gives, relative to its own place. */
+/* Returns the address in a word of 31 bits, relative to the word's own position. */
 static uint64_t exidx_address(uint32_t word, uint64_t place)
 {
 	uint32_t distance = word & ~IS_COMPACT;
-	distance |= (distance & UINT32_C(0x40000000)) << 1; /* its sign */
+	distance |= (distance & UINT32_C(0x40000000)) << 1; /* extend the sign */
 	return (uint32_t)(place + distance);
 }
 
@@ -45,7 +46,7 @@ enum ux_code ux_exidx_each(const struct ux_exidx *x, ux_exidx_fn *fn, void *ctx,
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* The instructions of a function, and what they did so far: the virtual stack pointer is a register
+/* The instructions of a function, and their effects so far: the virtual stack pointer is a register
  * and an offset. */
 struct exidx_run {
 	uint8_t code[INSTRUCTIONS_MAX];
@@ -54,7 +55,7 @@ struct exidx_run {
 	int64_t offset;
 	uint32_t popped; /* bit n: register n was restored */
 	bool ended;
-	struct ux_cfi_row *row; /* offsets of its rules are from the base at first */
+	struct ux_cfi_row *row; /* while it runs, offsets of its rules count from the base */
 };
 
 static void exidx_put_word(struct exidx_run *r, uint32_t word, unsigned bytes)
@@ -63,7 +64,7 @@ static void exidx_put_word(struct exidx_run *r, uint32_t word, unsigned bytes)
 		r->code[r->size++] = (uint8_t)(word >> 8 * bytes);
 }
 
-/* Registers of a mask, of which bit 0 is the first register, are popped in their order. */
+/* Pops the registers of a mask in their order; bit 0 is the first register. */
 static bool exidx_pop(struct exidx_run *r, uint32_t mask, unsigned first)
 {
 	if ((r->popped & mask << first) != 0)
@@ -78,7 +79,9 @@ static bool exidx_pop(struct exidx_run *r, uint32_t mask, unsigned first)
 	return true;
 }
 
-/* The stack pointer becomes a register. What was popped before has no place relative to that. */
+/*
+ * Sets the stack pointer to a register. Registers popped before have no position relative to that.
+ */
 static bool exidx_set_base(struct exidx_run *r, uint32_t number)
 {
 	if (r->popped != 0 || number == SP || number == PC)
@@ -88,7 +91,10 @@ static bool exidx_set_base(struct exidx_run *r, uint32_t number)
 	return true;
 }
 
-/* Instructions 0xb0 to 0xb7, and those of coprocessors' registers, whose values are not needed. */
+/*
+ * Runs instructions 0xb0 to 0xb7, and instructions for coprocessors' registers, whose values are
+ * not needed.
+ */
 static bool exidx_run_long(struct exidx_run *r, uint8_t op, struct ux_cur *c)
 {
 	enum {
@@ -97,7 +103,7 @@ static bool exidx_run_long(struct exidx_run *r, uint8_t op, struct ux_cur *c)
 		POP_LOW = 0xb1,
 		ADD_LARGE = 0xb2,
 		ADD_LARGE_FROM = 0x204,
-		POP_VFP_FSTMX = 0xb3, /* with a word of format behind the registers */
+		POP_VFP_FSTMX = 0xb3, /* with a word of format after the registers */
 		POP_AUTH = 0xb4,      /* the signature of a return address */
 		MODIFIER_IS_SP = 0xb5,
 		POP_VFP_FSTMX_8 = 0xb8,
@@ -108,8 +114,8 @@ static bool exidx_run_long(struct exidx_run *r, uint8_t op, struct ux_cur *c)
 		POP_VFP = 0xc9,
 		POP_VFP_8 = 0xd0,
 		SPARE = 0xd8,
-		COUNT = 7,          /* bits of a count in the instruction */
-		COUNT_BEHIND = 0xf, /* and in the byte behind it */
+		COUNT = 7,          /* mask of a count in the instruction */
+		COUNT_BEHIND = 0xf, /* mask of a count in the next byte */
 	};
 	if (op >= SPARE || (op > POP_VFP && op < POP_VFP_8) ||
 	    (op > MODIFIER_IS_SP && op < POP_VFP_FSTMX_8))
@@ -148,17 +154,17 @@ static bool exidx_run_long(struct exidx_run *r, uint8_t op, struct ux_cur *c)
 	return true;
 }
 
-/* Executes an instruction. False: it has no meaning, or none that a row can have. */
+/* Executes an instruction. False: it has no meaning, or one that a row cannot express. */
 static bool exidx_run_one(struct exidx_run *r, struct ux_cur *c)
 {
 	enum {
 		KIND = 0xc0,
 		ADD = 0x00,
 		SUBTRACT = 0x40,
-		DISTANCE = 0x3f, /* words less one */
-		POP_MASK = 0x80, /* of r4 to r15, with the byte behind it */
+		DISTANCE = 0x3f, /* mask of the number of words less one */
+		POP_MASK = 0x80, /* of r4 to r15, with the next byte */
 		SET = 0x90,
-		POP_RANGE = 0xa0, /* r4 and the next ones */
+		POP_RANGE = 0xa0, /* after SP was restored, only the end may follow */
 		LONG = 0xb0,
 		HIGH = 0xf0,
 		LOW = 0x0f,
@@ -201,13 +207,13 @@ static enum ux_code exidx_run(struct exidx_run *r, struct ux_error *err)
 	row->cfa = (struct ux_cfi_rule){.how = UX_CFI_OFFSET, .value = r->offset};
 	row->cfa_register = r->base;
 	row->ra = (r->popped >> PC & 1) != 0 ? PC : LR;
-	/* Functions restore the stack pointer by adding to it. Only what was interrupted has both
-	 * this and the pc in memory: the code to which handlers of signals return. */
+	/* Functions restore the stack pointer by adding to it. Only an interrupted function has
+	 * both this and the pc in memory: then this is the code that signal handlers return to. */
 	row->signal = (r->popped >> PC & 1) != 0 && (r->popped >> SP & 1) != 0;
 	return UX_OK;
 }
 
-/* --- where they are --------------------------------------------------------------------------- */
+/* --- finding them ----------------------------------------------------------------------------- */
 
 static struct ux_bytes exidx_bytes_at(const struct ux_exidx *x, uint64_t pc)
 {
@@ -225,15 +231,16 @@ static enum ux_code exidx_read_table(const struct ux_exidx *x, uint64_t pc, stru
 				     struct ux_error *err)
 {
 	enum {
-		ROUTINE_AT = 24, /* bit of the routine's number, */
+		ROUTINE_AT = 24, /* bit at which the routine's number begins */
 		ROUTINE = 0x7f,
-		SHORT = 0, /* of which the first has 3 bytes in the first word, */
-		LONG = 1,  /* and those two 2 bytes and words behind it */
+		SHORT = 0, /* has 3 bytes of instructions, in the first word */
+		LONG = 1, /* this and the next have 2 bytes in the first word, and words after it */
 		LONG_WIDE = 2,
 	};
 	struct ux_cur c = ux_cur_make(exidx_bytes_at(x, pc), TABLE_SECTION, x->swap);
 	uint32_t word = ux_cur_u32(&c), words = 0;
-	if ((word & IS_COMPACT) == 0) { /* a routine of a language; its first word is as of SHORT */
+	if ((word & IS_COMPACT) ==
+	    0) { /* a routine of a language; its first word is laid out like SHORT */
 		word = ux_cur_u32(&c);
 		words = word >> ROUTINE_AT;
 		exidx_put_word(r, word, 3);

@@ -50,7 +50,7 @@ static uint8_t unwind_address_size(const struct ux_object *object)
 	return object->is64 ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
-/* Reads the functions of a table; damage ends them. */
+/* Reads the functions of a table; damage ends the list. */
 static enum ux_code unwind_table_read(const struct ux_object *object, struct ux_unwind_table *t,
 				      struct ux_bytes data, uint64_t pc, bool eh)
 {
@@ -88,7 +88,7 @@ static enum ux_code unwind_module_section(struct ux_unwind_module *m, struct ux_
 	return unwind_table_read(m->object, t, t->content.bytes, eh ? s.pc : 0, eh);
 }
 
-/* .eh_frame of an ELF file without a section table, which its program headers lead to. */
+/* Reads .eh_frame of an ELF file without a section table, which its program headers lead to. */
 static enum ux_code unwind_module_segment(struct ux_unwind_module *m, const struct ux_elf *elf)
 {
 	for (size_t i = 0; i < elf->n_segments; i++) {
@@ -109,7 +109,7 @@ static bool unwind_append_exidx(void *ctx, uint64_t pc, uint64_t off)
 	return ux_unwind_entries_append(ctx, (struct ux_unwind_entry){pc, pc, off});
 }
 
-/* The end of the code that an address is in. */
+/* Returns the end of the code that contains an address. */
 static uint64_t unwind_module_code_end(const struct ux_unwind_module *m, uint64_t pc)
 {
 	for (size_t i = 0; i < m->segments.size; i++) {
@@ -120,7 +120,7 @@ static uint64_t unwind_module_code_end(const struct ux_unwind_module *m, uint64_
 	return pc;
 }
 
-/* .ARM.exidx, which a program header leads to. A function ends where the next one begins. */
+/* Reads .ARM.exidx, which a program header leads to. A function ends where the next one begins. */
 static enum ux_code unwind_module_exidx(struct ux_unwind_module *m, const struct ux_elf *elf)
 {
 	struct ux_unwind_table *t = &m->tables[UX_UNWIND_EXIDX];
@@ -202,7 +202,7 @@ bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_
 	return false;
 }
 
-/* The n bytes in front of a pc. */
+/* Returns the n bytes before a pc. */
 static bool unwind_module_before(const struct ux_unwind_module *m, uint64_t pc, size_t n,
 				 struct ux_bytes *ret)
 {
@@ -221,7 +221,7 @@ bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc)
 		NEAR = 5, /* bytes of a call with a distance */
 		CALL_NEAR = 0xe8,
 		CALL_INDIRECT = 0xff,
-		FIELD = 0x38, /* of the byte behind it: 2 is a call */
+		FIELD = 0x38, /* field of the next byte: 2 is a call */
 		FIELD_CALL = 0x10,
 	};
 	static const uint8_t indirect[] = {2, 3, 4, 6, 7}; /* bytes, by the form of the operand */
@@ -243,7 +243,7 @@ bool ux_unwind_module_is_sigreturn(const struct ux_unwind_module *m, uint64_t pc
 	       memcmp(code.data, sigreturn, sizeof(sigreturn)) == 0;
 }
 
-/* The function that a pc is in, or NULL. */
+/* Returns the function that contains a pc, or NULL. */
 static const struct ux_unwind_entry *unwind_table_find(const struct ux_unwind_table *t, uint64_t pc)
 {
 	size_t low = 0, high = t->entries.size;

@@ -17,7 +17,7 @@
 enum {
 	UX_WIRE_VERSION = 1,
 	UX_WIRE_HEAD = 4, /* size of the head: three bytes of magic, one of version */
-	/* room in front of the strings of a reply: the head, and two numbers */
+	/* room before the strings of a reply: the head, and two numbers */
 	UX_WIRE_REPLY_ROOM = UX_WIRE_HEAD + 2 * 10,
 
 	UX_WIRE_RETURN_ADDRESSES = 1, /* a flag of a question */
@@ -69,7 +69,7 @@ enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes b
 				   struct ux_error *err) ux_must;
 
 /*
- * Reads the next module; *ret_more is false behind the last one. Codes as above; UX_EINVAL,
+ * Reads the next module; *ret_more is false after the last one. Codes as above; UX_EINVAL,
  * UX_ELIMIT: its ID is invalid.
  */
 enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_question_module *ret,
@@ -86,7 +86,7 @@ enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint6
  * of a table, 0 means "none" and the first entry is 1. Failures are latched in the buffers.
  */
 struct ux_wire_reply {
-	/* the strings begin behind UX_WIRE_REPLY_ROOM bytes, if there are any */
+	/* the strings, if any, begin after UX_WIRE_REPLY_ROOM bytes */
 	struct ux_out strings;
 	struct ux_out files, frames, modules, addresses;
 	uint32_t n_strings, n_files, n_frames, n_modules;
@@ -165,7 +165,7 @@ ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 }
 
 /*
- * Appends the module to which the last n addresses belong. status and quality are enum
+ * Appends the module that the last n addresses belong to. status and quality are enum
  * ux_module_status and enum ux_quality.
  */
 void ux_wire_reply_module(struct ux_wire_reply *r, unsigned status, unsigned quality,

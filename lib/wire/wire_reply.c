@@ -51,7 +51,7 @@ static void wire_put_table(struct ux_out *out, const struct ux_out *table)
 	out->failed |= table->failed;
 }
 
-/* Writes what stands in front of the strings; returns its size. */
+/* Writes the part before the strings; returns its size. */
 static size_t wire_reply_head(const struct ux_wire_reply *r, uint8_t head[UX_WIRE_REPLY_ROOM])
 {
 	uint8_t *p = head;
@@ -62,7 +62,7 @@ static size_t wire_reply_head(const struct ux_wire_reply *r, uint8_t head[UX_WIR
 	return (size_t)(p - head);
 }
 
-/* Appends what stands behind the strings. */
+/* Appends the part after the strings. */
 static void wire_reply_put_rest(const struct ux_wire_reply *r, struct ux_out *out)
 {
 	ux_out_uleb(out, r->n_files);
@@ -75,7 +75,7 @@ static void wire_reply_put_rest(const struct ux_wire_reply *r, struct ux_out *ou
 }
 
 enum {
-	HEADS = 5 * 10 /* bytes of all numbers in front of tables */
+	HEADS = 5 * 10 /* bytes of all numbers before tables */
 };
 
 void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out)
@@ -118,8 +118,8 @@ void ux_wire_read_deinit(struct ux_wire_read *r)
 }
 
 /*
- * Reads the count of entries, each of which takes at least `each` bytes, and allocates a table for
- * them and for the unused entry 0.
+ * Reads the number of entries, each of at least `each` bytes, and allocates a table for them and
+ * for the unused entry 0.
  */
 static enum ux_code wire_read_table(struct ux_cur *c, size_t each, size_t size, void *table,
 				    size_t *ret_n, struct ux_error *err)

@@ -2,11 +2,11 @@
 /*
  * Limits an extraction to a few addresses.
  *
- * The result for an address depends on what covers it: symbols, functions, rows outside of
- * functions. So all symbols are read, and the units whose own entry has the address or has no
- * addresses at all; the others are left unread, and the result is that of the whole extraction.
- * Around an address everything is selected up to where no symbol overlaps another, since a symbol's
- * lines come from any unit that it overlaps.
+ * The result for an address depends on everything that covers it: symbols, functions, rows outside
+ * of functions. So all symbols are read, and each unit whose own entry contains the address or has
+ * no addresses at all; other units are not read. The result is still the same as from the whole
+ * extraction. Around an address everything is selected up to where no symbol overlaps another,
+ * since a symbol's lines come from any unit that it overlaps.
  */
 #ifndef UX_ADDRESS_FILTER_H
 #define UX_ADDRESS_FILTER_H
@@ -16,10 +16,10 @@
 
 struct ux_address_filter {
 	struct ux_range_vec ranges; /* sorted, disjoint */
-	struct ux_range_vec code;   /* the part of them that is in the text; much of what a linker
-				       dropped is described at address 0 */
-	bool narrowed; /* set by the extraction: the GSYM has only these ranges. There may be
-			  nothing in them, and then there is no GSYM */
+	struct ux_range_vec code; /* the part of `ranges` that is in the text; dropped code is often
+				     described at address 0 */
+	bool narrowed; /* set by the extraction: the GSYM covers only these ranges. If they contain
+			  nothing, there is no GSYM */
 };
 
 /* Selects n pcs, in any order. *filter must be zeroed before. Returns false when memory is short.
@@ -50,7 +50,7 @@ enum ux_code ux_address_filter_apply(const struct ux_address_filter *filter,
 bool ux_address_filter_is_empty(const struct ux_collection *collection,
 				const struct ux_code_symbol_vec *symbols);
 
-/* True when the GSYM that was made has all that there is for pc. */
+/* Returns true when the GSYM contains everything that the file has for pc. */
 bool ux_address_filter_covers(const struct ux_address_filter *filter, uint64_t pc);
 
 #endif

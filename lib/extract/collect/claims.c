@@ -23,7 +23,7 @@ void ux_claims_deinit(struct ux_claims *claims)
 	*claims = (struct ux_claims){0};
 }
 
-/* Returns the slot of the first symbol that begins at start; NULL when there is none. */
+/* Returns the slot of the first symbol that begins at start; NULL if none begins there. */
 static _Atomic uint64_t *slot_of(const struct ux_claims *claims, uint64_t start)
 {
 	const struct ux_code_symbol *s = ux_code_symbol_index_from(claims->symbols, start);
@@ -42,7 +42,7 @@ void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint
 	if (!slot)
 		return;
 	/* Relaxed order is enough: the number itself is the only shared data, and a unit reads only
-	 * claims of units whose end it has learned under the lock of the queue. */
+	 * claims of units that, as it learned under the lock of the queue, have ended. */
 	uint64_t now = atomic_load_explicit(slot, memory_order_relaxed);
 	uint64_t mine = claim_word(unit, size);
 	do {

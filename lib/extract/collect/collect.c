@@ -23,14 +23,14 @@ struct collect_worker {
 	const struct collector *collector;
 	struct ux_unit_cutter cutter;
 	uint32_t claimants; /* units below this number are done, and their claims are respected */
-	uint64_t position;  /* of the current unit in the order in which rows are charged */
+	uint64_t position; /* position of the current unit in the order in which rows are charged */
 };
 
-/* What was read of the units of a wave, from number `first` on. */
+/* The results of the units of a wave, from number `first` on. */
 struct wave_result {
 	uint32_t first, n;
 	struct ux_unit_pieces *units; /* malloc'ed */
-	uint64_t *costs;              /* of decoding the rows of each unit; malloc'ed */
+	uint64_t *costs;              /* cost of decoding the rows of each unit; malloc'ed */
 };
 
 struct collector {
@@ -130,7 +130,7 @@ static enum ux_code collect_unit(struct collector *c, struct collect_worker *w,
 	bool open = false;
 	UX_TRY(reader->open(reader->ctx, &request, &open, cost, err));
 	if (!open || !ux_order_budget_charge(&c->rows, *cost))
-		return UX_OK; /* the unit has nothing, or all units will be read again */
+		return UX_OK; /* the unit is empty, or all units will be read again */
 	UX_TRY(reader->read(reader->ctx, &request, &unit, err));
 	UX_TRY(ux_unit_cut(&w->cutter, number, &unit, result, err));
 	return reader->passing.size > 0
@@ -242,13 +242,13 @@ static enum ux_code collector_feed(struct collector *c, uint32_t n_read, struct 
 	return collector_add_wave(c, batches.data, batches.size, err);
 }
 
-/* What one thread does until there are no more jobs. */
+/* Runs jobs on one thread until no more are left. */
 static enum ux_code collect_work(void *ctx, size_t number, unsigned worker, struct ux_error *err)
 {
 	struct collector *c = ctx;
 	struct ux_wave_job job;
 	(void)number;
-	(void)err; /* the queue has it */
+	(void)err; /* the queue has the error */
 	for (;;) {
 		struct ux_error why = UX_ERROR_INIT;
 		ux_wave_queue_take(&c->queue, &job);
@@ -270,7 +270,7 @@ static enum ux_code collector_run(struct collector *c, struct ux_error *err)
 	return ux_wave_queue_status(&c->queue, err);
 }
 
-/* Finds the first unit whose rows exceed the budget, in the order in which units are read. */
+/* Finds the first unit with rows that exceed the budget, in the order of reading. */
 static void collector_replay(struct collector *c)
 {
 	const struct ux_wave_batch_vec *batches = &c->queue.batches;
@@ -285,7 +285,7 @@ static void collector_replay(struct collector *c)
 	}
 }
 
-/* Forgets everything that was read. */
+/* Drops all results. */
 static void collector_clear(struct collector *c)
 {
 	for (uint32_t i = 0; i < c->n_waves; i++) {
@@ -298,8 +298,8 @@ static void collector_clear(struct collector *c)
 }
 
 /*
- * Reads all units. When their rows exceed the budget, which only hostile ones do, they are read
- * once more, without the rows from the first unit on that is above it.
+ * Reads all units. When their rows exceed the budget, which happens only for hostile units, they
+ * are read again, without the rows of the first unit over the budget and of all later ones.
  */
 static enum ux_code collector_read(struct collector *c, struct ux_error *err)
 {
@@ -315,7 +315,7 @@ static enum ux_code collector_read(struct collector *c, struct ux_error *err)
 	return collector_run(c, err);
 }
 
-/* Puts the results of all waves behind each other. */
+/* Joins the results of all waves. */
 static enum ux_code collector_join(const struct collector *c, struct ux_collection *out,
 				   struct ux_error *err)
 {
@@ -341,7 +341,7 @@ static void collector_deinit(struct collector *c)
 	ux_wave_queue_deinit(&c->queue);
 }
 
-/* Makes the state of each thread. It is always released in the end. */
+/* Makes the state of each thread. It must be released also after a failure. */
 static enum ux_code make_workers(struct collector *c, struct ux_collection *out,
 				 struct ux_error *err)
 {

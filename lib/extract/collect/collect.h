@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first phase of an extraction: every unit that a reader gives is cut into pieces, on several
- * threads. */
+/* The first phase of an extraction: cuts every unit of a reader into pieces, on several threads. */
 #ifndef UX_COLLECT_H
 #define UX_COLLECT_H
 
@@ -25,13 +24,13 @@
  * Everything pointed to is in the arenas of the collection.
  */
 struct ux_piece {
-	uint64_t start;   /* pc */
-	uint32_t size;    /* bytes, at least 1 */
-	uint32_t unit;    /* the unit whose numbers the draft has; UX_PIECE_NO_UNIT: it has none */
+	uint64_t start; /* pc */
+	uint32_t size;  /* bytes, at least 1 */
+	uint32_t unit;  /* the unit that defines the numbers in the draft; UX_PIECE_NO_UNIT: none */
 	const char *name; /* linkage name, or a qualified name; NULL when the unit has none */
-	uint32_t own;     /* offset in `name` of the function's own name, behind its qualifiers */
-	uint32_t before;  /* bytes from the function's start to `start`; not 0 after another one
-			     inside of it */
+	uint32_t own;     /* offset in `name` of the function's own name, after its qualifiers */
+	uint32_t before;  /* bytes from the function's start to `start`; not 0 if another function
+			     lies between them */
 	bool part;        /* the function that the unit describes starts in another piece */
 	struct ux_gsym_draft draft;
 };
@@ -43,13 +42,13 @@ ux_inline uint64_t ux_piece_end(const struct ux_piece *p)
 	return p->start + p->size;
 }
 
-/* A decoded piece, from which parts are cut. Thousands of other pieces may lie inside of it, and
- * this decodes it once for all of them. A zeroed struct is empty. */
+/* A decoded piece, from which parts are cut. Thousands of other pieces may lie inside of it; it is
+ * decoded once for all of them. A zeroed struct is empty. */
 struct ux_piece_reader {
 	const struct ux_piece *whole;
 	struct ux_arena arena;
 	struct ux_gsym_content content;
-	uint32_t n_ranges; /* of all its inlined calls */
+	uint32_t n_ranges; /* ranges of all its inlined calls */
 };
 
 /* Decodes `whole`, unless it was the last one that was decoded. `whole` must stay unchanged while
@@ -64,8 +63,8 @@ enum ux_code ux_piece_cut(const struct ux_piece_reader *reader, uint64_t lo, uin
 			  bool calls, struct ux_gsym_drafter *drafter, struct ux_arena *arena,
 			  struct ux_piece *ret, struct ux_error *err) ux_must;
 
-/* Drafts the rows of `from`, which lies in [lo, hi), for the whole of [lo, hi): in front of and
- * behind `from` the line is unknown. The draft is in the arena. */
+/* Drafts the rows of `from`, which lies in [lo, hi), for the whole of [lo, hi): before and after
+ * `from` the line is unknown. The draft is in the arena. */
 enum ux_code ux_piece_widen(const struct ux_piece *from, uint64_t lo, uint64_t hi,
 			    struct ux_gsym_drafter *drafter, struct ux_arena *arena,
 			    struct ux_gsym_draft *ret, struct ux_error *err) ux_must;
@@ -92,8 +91,8 @@ struct ux_collection {
 	size_t n_units;
 	struct ux_arena *arenas; /* malloc'ed, one for each thread */
 	unsigned n_arenas;
-	uint64_t bad_headers; /* headers of units that are damaged, so that the units behind them
-				 are not found */
+	uint64_t bad_headers; /* damaged headers of units, so that the units after them are not
+				 found */
 	struct ux_error reason;
 };
 
@@ -103,7 +102,7 @@ struct ux_collect_options {
 	const struct ux_code_symbol_vec *symbols;
 	unsigned threads;
 	struct ux_spill *spill; /* holds the pieces; NULL: they are in memory */
-	/* Returns true for a range of which only the function's name is needed. NULL: everything is
+	/* Returns true for a range that needs only the function's name. NULL: everything is
 	 * needed. */
 	bool (*skip)(void *ctx, const struct ux_range *range);
 	void *skip_ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that a linker describes at the address of another one. */
+/* Finds functions that a linker describes at the address of another one. */
 #include "misplaced.h"
 
 #include "elf_defs.h"
@@ -48,7 +48,7 @@ static bool symbol_names_build(struct ux_symbol_names *names,
 	return true;
 }
 
-/* Makes the index if it is not there. */
+/* Makes the index if it is not made yet. */
 static bool symbol_names_need(struct ux_symbol_names *names,
 			      const struct ux_code_symbol_vec *symbols)
 {
@@ -95,7 +95,7 @@ static bool misplaced_has_own_symbol(struct ux_bytes name, const struct ux_code_
 	return false;
 }
 
-/* True when a symbol with a size begins with the function, or in front of it and covers it. */
+/* Returns true when a symbol with a size covers the function's start. */
 static bool misplaced_is_covered(const struct ux_piece *p, const struct ux_code_symbol_vec *symbols,
 				 size_t first, size_t n)
 {

@@ -6,7 +6,7 @@
 
 enum {
 	APART_BITS = 64,
-	APART_WORDS_FREE = 256, /* words of the map below: so many, and for each call */
+	APART_WORDS_FREE = 256, /* words of the map below: this many, plus some for each call */
 	APART_WORDS_EACH = 16,
 };
 
@@ -28,10 +28,10 @@ ux_inline bool apart_take(uint64_t *map, struct ux_gsym_range r)
 
 /*
  * Returns true when no two siblings overlap, in a piece of `size` bytes; false when some do, or
- * when it is not known. Siblings of a compiler are in no order, but hardly ever overlap. Calls are
- * cut to their parents: when these do not overlap, none at the next depth do but siblings. So each
- * depth has a map with a bit for each byte. Ranges that do not overlap need as many steps as the
- * maps have words, and the maps are small.
+ * when it is unknown. Compilers write siblings in no particular order, but they hardly ever
+ * overlap. Calls are cut to their parents: when these do not overlap, none at the next depth do but
+ * siblings. So each depth has a map with a bit for each byte. Ranges that do not overlap need as
+ * many steps as the maps have words, and the maps are small.
  */
 static bool calls_are_apart(struct ux_unit_cutter *c, uint64_t size)
 {
@@ -56,19 +56,19 @@ static bool calls_are_apart(struct ux_unit_cutter *c, uint64_t size)
 /* --- siblings that overlap -------------------------------------------------------------------- */
 
 /*
- * The extent of a node. It nearly always suffices to see that the node does not overlap a later
- * sibling. Extents form a stack: a node and the siblings in front of it are followed by those of
- * its children.
+ * The extent of a node. It nearly always shows that the node does not overlap a later sibling.
+ * Extents form a stack: after a node and its earlier siblings come the extents of the node's
+ * children.
  */
 struct overlap_span {
 	uint32_t lo; /* start and end of its ranges, before anything was subtracted */
 	uint32_t hi;
 	uint32_t depth;
 	uint32_t node;
-	size_t beyond; /* 1 + the index of the nearest sibling in front of it that ends behind it;
-			  0: there is none. Those between them end before it. */
-	size_t before; /* as `beyond`, of the nearest one that starts in front of it. Those between
-			  them start where it starts, or behind that. */
+	size_t beyond; /* 1 + the index of the nearest earlier sibling that ends after this one; 0:
+			  none. The siblings between them do not end after this one. */
+	size_t before; /* 1 + the index of the nearest earlier sibling that starts before this one;
+			  0: none. The siblings between them do not start before this one. */
 };
 
 static bool overlap_touches(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
@@ -97,7 +97,7 @@ static bool overlap_append_rest(struct ux_gsym_range_vec *ranges, struct ux_gsym
 	return from.lo >= from.hi || ux_gsym_range_vec_append(ranges, from);
 }
 
-/* Subtracts the ranges of `taken` from those of node. */
+/* Subtracts the ranges of `taken` from the ranges of node. */
 static bool overlap_subtract(struct ux_gsym_range_vec *ranges, struct ux_code_inline *node,
 			     const struct ux_code_inline *taken)
 {
@@ -176,8 +176,8 @@ static bool overlap_resolve_one(struct ux_code_inline_vec *nodes, struct ux_gsym
 	return true;
 }
 
-/* Pushes node i onto the stack of n spans, from which deeper ones are removed first. Returns the
- * new number of spans. */
+/* Removes deeper spans from the stack of n spans, and pushes node i. Returns the new number of
+ * spans. */
 static size_t overlap_push(const struct ux_code_inline_vec *nodes,
 			   const struct ux_gsym_range_vec *ranges, uint32_t i,
 			   struct overlap_span *spans, size_t n)
@@ -242,7 +242,7 @@ static int calls_compare_ranges(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* Sorts the ranges from `first` on, and joins those that overlap or touch. */
+/* Sorts the ranges from `first` on, and joins ranges that overlap or touch. */
 static void calls_normalize(struct ux_gsym_range_vec *ranges, size_t first)
 {
 	size_t n = ranges->size - first, kept = 0;
@@ -292,7 +292,7 @@ static bool calls_add_children(struct ux_unit_cutter *c, const struct ux_code_in
 	return true;
 }
 
-/* Cuts the ranges from `first` on to those of the parent, in one pass over both. Both are sorted
+/* Cuts the ranges from `first` on to the parent's ranges, in one pass over both. Both are sorted
  * and disjoint. The result replaces the ranges. */
 static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 		       const struct ux_code_inline *parent)
@@ -305,7 +305,7 @@ static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 		p++;
 	if (p < p_end && ranges->data[p].lo <= ranges->data[first].lo &&
 	    ranges->data[p].hi >= ranges->data[end - 1].hi)
-		return true; /* all of them lie in this one, so that nothing is cut */
+		return true; /* all ranges lie in this one, so nothing is cut */
 	for (uint32_t i = first; i < end && p < p_end;) {
 		struct ux_gsym_range own = ranges->data[i], outer = ranges->data[p];
 		struct ux_gsym_range both = {ux_max(own.lo, outer.lo), ux_min(own.hi, outer.hi)};
@@ -323,7 +323,7 @@ static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 }
 
 /* Most calls have one range, which lies in the piece and in one range of the parent: then nothing
- * is cut. *ret is that range; false for all other calls. */
+ * is cut, and *ret is that range. False for all other calls. */
 ux_inline bool calls_fit(const struct ux_unit_cutter *c, const struct ux_code_inline *node,
 			 uint64_t lo, uint64_t hi, const struct ux_code_inline *parent,
 			 struct ux_gsym_range *ret)
@@ -364,7 +364,7 @@ static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *nod
 {
 	c->open.size = ux_min(c->open.size, (size_t)node->depth);
 	struct ux_open_call *parent = &c->open.data[c->open.size - 1];
-	/* ranges[0] is that of the function itself */
+	/* ranges[0] is the range of the function itself */
 	const struct ux_code_inline function = {.range_first = 0, .range_count = 1};
 	const struct ux_code_inline *outer =
 		c->open.size > 1 ? &c->inlines.data[parent->index] : &function;

@@ -48,8 +48,8 @@ static bool cutter_add_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list
 	       ux_piece_vec_append(list, piece);
 }
 
-/* Returns hi, or the highest end of a record that begins at lo. lo may be in the highest 4 GiB, as
- * the code of a kernel is. */
+/* Returns hi, or the highest end of a record that begins at lo. lo may be in the highest 4 GiB,
+ * like the code of a kernel. */
 static uint64_t cutter_record_end(uint64_t lo, uint64_t hi)
 {
 	return lo + ux_min(hi - lo, (uint64_t)UINT32_MAX);
@@ -119,8 +119,8 @@ enum {
 
 /*
  * Returns true when a symbol overlaps [lo, hi); only then are rows there useful. Of the symbols
- * that begin in front of lo only a few are checked, since one that begins before many others hardly
- * reaches lo.
+ * that begin before lo only a few are checked, since a symbol that begins before many others hardly
+ * ever reaches lo.
  */
 static bool cutter_symbol_reaches(const struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
 {

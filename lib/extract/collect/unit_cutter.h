@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cuts a unit of code into pieces: unit_cutter.c cuts its functions, unit_rows.c their rows and
- * unit_calls.c their inlined calls. claims.c avoids that copies of one function are cut again. */
+ * unit_calls.c their inlined calls. claims.c avoids cutting copies of one function again. */
 #ifndef UX_UNIT_CUTTER_H
 #define UX_UNIT_CUTTER_H
 
@@ -11,13 +11,13 @@
 #include <stdatomic.h>
 
 /*
- * Claims record which functions have been read already. A C++ inline function is in hundreds of
- * units, and the merge keeps only the copy of the first one, so that reading the rows and inlined
- * calls of the other copies is wasted work.
+ * Claims record which functions have already been read. A C++ inline function is in hundreds of
+ * units, and the merge keeps only the copy of the first unit, so reading the rows and inlined calls
+ * of the other copies is wasted work.
  *
- * Of all claims on a function that of the lowest unit counts. A unit respects only claims of units
- * below a number, all of which have ended before (wave_queue.h). So it does not depend on the
- * timing of threads which copies are skipped.
+ * Of all claims on a function, the claim of the lowest unit counts. A unit respects only claims of
+ * units below a number, all of which have ended before (wave_queue.h). So the choice of skipped
+ * copies does not depend on the timing of threads.
  */
 
 /* One entry for each symbol: only functions that begin at a symbol are claimed. */
@@ -54,7 +54,7 @@ struct ux_open_call {
 
 UX_VEC(ux_open_call_vec, struct ux_open_call);
 
-/* What is left of the budgets of the current batch. */
+/* The rest of the budgets of the current batch. */
 struct ux_cut_budgets {
 	struct ux_budget steps;   /* rows, calls and ranges that are visited */
 	struct ux_budget overlap; /* pairs of calls that are compared */
@@ -72,7 +72,7 @@ struct ux_unit_cutter {
 	uint64_t tables_seen; /* line tables of this batch at lower offsets than this have been
 				 added to the budgets */
 	bool gaps_done;       /* the gaps of the table gaps_of have been cut */
-	uint64_t gaps_of;     /* the table whose gaps were cut last */
+	uint64_t gaps_of;     /* the table with the gaps that were cut last */
 	/* rows outside of functions are kept for these symbols */
 	const struct ux_code_symbol_index *symbols;
 	struct ux_claims *claims; /* functions with rows are claimed here; NULL: no claims */
@@ -84,7 +84,7 @@ struct ux_unit_cutter {
 	struct ux_code_file_vec files;
 	struct ux_open_call_vec open; /* from outer to inner; [0] is the function itself */
 	bool overlap;                 /* siblings in the current function may overlap */
-	struct ux_word_vec maps;      /* which bytes the calls of each depth have */
+	struct ux_word_vec maps;      /* bits of the bytes that the calls of each depth cover */
 	struct ux_gsym_drafter drafter;
 	struct ux_piece_vec functions;
 	struct ux_piece_vec gaps;
@@ -107,8 +107,8 @@ enum {
 	/* Steps for each row, call and range of a unit, and for each byte of it. */
 	UX_CUT_STEPS_EACH = 16,
 	UX_CUT_STEPS_BYTE = 64,
-	/* Pairs of calls that are compared, because their ranges may overlap: for each call and
-	 * each byte. A function with thousands of calls needs millions. */
+	/* Pairs of calls that are compared because their ranges may overlap: for each call and each
+	 * byte. A function with thousands of calls needs millions. */
 	UX_CUT_OVERLAP_EACH = 256,
 	UX_CUT_OVERLAP_BYTE = 128,
 	/* Rows, calls and ranges that are kept. */
@@ -120,24 +120,26 @@ enum {
 	 */
 	UX_CUT_TEXT_EACH = 128,
 	UX_CUT_TEXT_BYTE = 16,
-	/* So many rows of a line table count like a byte of the unit. All others may be visited so
-	 * often, and kept once: the unit of an assembler file with 10,000 rows has 42 bytes. How
-	 * often a table is decoded has a budget of its own (code_reader.h). */
+	/* UX_CUT_ROWS_PER_BYTE: rows of a line table that get the full allowance, for each byte of
+	 * the unit. Further rows may be visited UX_CUT_STEPS_REST times, and kept once: the unit of
+	 * an assembler file with 10,000 rows has 42 bytes. Decoding a table repeatedly has a budget
+	 * of its own (code_reader.h). */
 	UX_CUT_ROWS_PER_BYTE = 32,
 	UX_CUT_STEPS_REST = 2,
-	/* Ranges of functions for each byte of their unit. Real units come to at most 0.22: those
-	 * with only names and lines, and a section for each basic block. */
+	/* Ranges of functions: one for each this many bytes of their unit. Real units have at most
+	 * 0.22 ranges per byte: units with only names and lines, and a section for each basic
+	 * block. */
 	UX_CUT_PIECES_PER_BYTES = 2,
 	UX_CUT_PIECES_FREE = 16,
 };
 
-/* Begins a batch, the first one or another. The units of a batch share the budgets, and may share a
- * line table, whose gaps are cut only once. */
+/* Begins a batch; first: it is the first one. The units of a batch share the budgets, and may share
+ * a line table, whose gaps are cut only once. */
 void ux_unit_cutter_begin(struct ux_unit_cutter *cutter, bool first);
 
 /*
  * Cuts the unit with this number into pieces: one for each range of each function, and one for each
- * run of rows outside of functions in which a symbol begins. What is over the budgets is left out
+ * run of rows outside of functions in which a symbol begins. Parts over the budgets are left out
  * and counted as damage.
  */
 enum ux_code ux_unit_cut(struct ux_unit_cutter *cutter, uint32_t number,
@@ -150,8 +152,8 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *cutter);
 /* Resets the numbers of files for a new unit. */
 bool ux_unit_files_begin(struct ux_unit_cutter *c);
 
-/* Sets *ret to our number for a file of the unit, which is assigned when the file is new. 0: there
- * is no such file. */
+/* Sets *ret to our number for a file of the unit, which is assigned when the file is new. 0: no
+ * such file. */
 bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret);
 
 /* The same, without a call for a file that has its number. */
@@ -171,16 +173,16 @@ bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s
 
 /*
  * Puts the rows of f's range [lo, hi) into c->rows. Where no sequence of the table covers the
- * range, a row with line 0 is added. Where sequences overlap, the rows of the one that begins first
- * are used, unless f has a sequence of its own.
+ * range, a row with line 0 is added. If sequences overlap, the rows of the sequence that begins
+ * first are used, unless f has a sequence of its own.
  */
 bool ux_unit_rows_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
 		      uint64_t hi);
 
 /*
  * Puts the calls that are inlined into function f in [lo, hi) into c->inlines and c->ranges. Calls
- * are cut to their parents' ranges; a call of which nothing is left is dropped with all calls
- * inlined into it.
+ * are cut to their parents' ranges; a call with nothing left is dropped with all calls inlined into
+ * it.
  */
 bool ux_unit_calls_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
 		       uint64_t hi);

@@ -76,9 +76,9 @@ ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *numb
 }
 
 /*
- * Appends the rows of a sequence behind its first one, which c->rows ends with. The pcs ascend, so
- * that no row replaces another, and room for all is reserved. Where the file changes is random, so
- * that it is looked up for each row, without a question whether it is another one.
+ * Appends the rows of a sequence after its first one, which c->rows ends with. The pcs ascend, so
+ * no row replaces another, and room for all is reserved. Changes of the file are unpredictable, so
+ * it is looked up for each row, without a branch on whether it changed.
  */
 static bool rows_append_rest(struct ux_unit_cutter *c, const struct ux_code_row *row,
 			     const struct ux_code_row *end, uint64_t lo)

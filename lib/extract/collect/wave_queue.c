@@ -84,7 +84,10 @@ void ux_wave_queue_order(struct ux_wave_queue *q)
 	wave_batches_sort(q->batches.data, q->batches.size);
 }
 
-/* Returns true when the next batch may start: all waves but the one before its own are done. */
+/*
+ * Returns true when the next batch may start: all waves before its own are done, except the one
+ * just before it.
+ */
 static bool wave_batch_is_ready(const struct ux_wave_queue *q)
 {
 	if (q->next == q->batches.size)
@@ -93,7 +96,7 @@ static bool wave_batch_is_ready(const struct ux_wave_queue *q)
 	return b->early || b->wave <= q->done + 1;
 }
 
-/* Sets *ret to the job that should start now; false: there is none yet. */
+/* Sets *ret to the job that should start now; false: none can start yet. */
 static bool wave_queue_choose(const struct ux_wave_queue *q, struct ux_wave_job *ret)
 {
 	bool ready = wave_batch_is_ready(q);
@@ -101,7 +104,8 @@ static bool wave_queue_choose(const struct ux_wave_queue *q, struct ux_wave_job 
 	*ret = (struct ux_wave_job){.kind = UX_WAVE_JOB_NONE};
 	if (q->failed_at != UINT64_MAX)
 		return true;
-	/* One thread reads what it has just made, while that is in the CPU's cache. */
+	/* With one thread, it reads each wave right after making it, while the data is in the CPU's
+	 * cache. */
 	if (may_feed && (q->threads > 1 ? q->unread < UX_WAVES_AHEAD || !ready : !ready)) {
 		ret->kind = UX_WAVE_JOB_FEED;
 		return true;
@@ -111,7 +115,7 @@ static bool wave_queue_choose(const struct ux_wave_queue *q, struct ux_wave_job 
 	return ready || (q->complete && q->next == q->batches.size);
 }
 
-/* Returns the number of the first unit of wave `i`, or behind the last wave. */
+/* Returns the number of the first unit of wave `i`, or the end of the last wave. */
 static uint32_t wave_begin(const struct ux_wave_queue *q, size_t i)
 {
 	if (i < q->waves.size)

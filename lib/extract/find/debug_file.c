@@ -99,11 +99,11 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 struct debug_search {
 	const struct ux_debug_search *search;
 	const char *dirs;
-	const char
-		*exe_path; /* absolute and without links, where names are made of it; else NULL */
-	struct ux_id id;   /* build ID of the executable; size 0: none */
+	const char *exe_path; /* absolute and without links, if file names are derived from it; else
+				 NULL */
+	struct ux_id id;      /* build ID of the executable; size 0: none */
 	struct ux_debuglink link;
-	struct stat exe; /* the executable's file; st_ino 0: not known */
+	struct stat exe; /* the executable's file; st_ino 0: unknown */
 	struct ux_debug_file *ret;
 	bool no_memory;
 };
@@ -184,7 +184,7 @@ static bool debug_search_module(struct debug_search *h, const char *dir, size_t 
 	return debug_search_id(h, path);
 }
 
-/* Returns what is wrong with a file that may be the link's; NULL: nothing. */
+/* Returns the reason why a file cannot be the link's target; NULL: it can. */
 static const char *debug_link_check(const struct debug_search *h, const struct ux_mapping *file)
 {
 	struct ux_id room;
@@ -363,7 +363,10 @@ struct supplementary_search {
 	struct ux_mapping *ret;
 };
 
-/* Tries h->path. It is the file's own word: opening a device that it names could have effects. */
+/*
+ * Tries h->path. The path comes from the file itself: opening a device that it names could have
+ * effects.
+ */
 static bool supplementary_try(struct supplementary_search *h)
 {
 	const char *why = NULL;

@@ -21,8 +21,8 @@ enum ux_debug_how {
 /* Returns "none", "build-id", "debuglink" or "debuginfod". */
 const char *ux_debug_how_name(enum ux_debug_how how);
 
-/* Called for each path that is tried. why is NULL when that file is used, and otherwise says in a
- * few words what is wrong with it. */
+/* Called for each path that is tried. `why` is NULL when that file is used, and otherwise the
+ * reason, in a few words, why it is not. */
 typedef void ux_debug_tried_fn(void *ctx, const char *path, const char *why);
 
 /* Where to search. A zeroed struct is the default. */
@@ -40,13 +40,13 @@ struct ux_debug_file {
 };
 
 /*
- * Maps the debug file of the ELF file exe, which was read from exe_path (NULL: not known). The
- * search is that of gdb (GDB manual, "Debugging Information in Separate Files"):
+ * Maps the debug file of the ELF file exe, which was read from exe_path (NULL: unknown). The search
+ * is the same as gdb's (GDB manual, "Debugging Information in Separate Files"):
  *   DIR/.build-id/xx/yyyy.debug for its GNU build ID, which the file there must have, too;
  *   then the name in .gnu_debuglink, in the binary's folder, in .debug below that, and in
- *   DIR/FOLDER, where the CRC of the whole file must be that of the link, and a build ID must not
- *   differ;
- * and then in two places where gdb does not look, since people name the folder that has the file:
+ *   DIR/FOLDER, where the CRC of the whole file must match the link's, and a build ID must not
+ *   differ; and then in two places where gdb does not look, since people name the folder that
+ *   contains the file:
  *   DIR/NAME for the link, with the same checks; without a link DIR/BINARY.debug, which must have
  *   the build ID.
  * Returns UX_OK with nothing in *ret when exe has DWARF itself, is not an ELF file, or no debug
@@ -67,11 +67,11 @@ struct ux_debuglink {
 enum ux_code ux_debuglink_read(const struct ux_elf *elf, struct ux_debuglink *ret,
 			       struct ux_error *err) ux_must;
 
-/* The CRC of a file that .gnu_debuglink has; it is zlib's. */
+/* Computes the CRC of a file as .gnu_debuglink stores it; it is zlib's. */
 uint32_t ux_debuglink_crc(struct ux_bytes file);
 
-/* Maps path if it is an ELF file with this build ID. Otherwise *ret_why, a string literal, says
- * what is wrong. */
+/* Maps path if it is an ELF file with this build ID. Otherwise *ret_why, a string literal, is the
+ * reason. */
 bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping *ret,
 		     const char **ret_why);
 
@@ -92,17 +92,17 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
 				   struct ux_error *err) ux_must;
 
 /*
- * Maps the supplementary file to which the ELF file debug, read from debug_path, has a link. These
- * paths are tried: that of the link, as it is or relative to debug_path's folder; then
- * DIR/.build-id/xx/yyyy.debug and DIR/.dwz/NAME, where DIR is the tree that has debug_path's
+ * Maps the supplementary file that the ELF file debug, read from debug_path, links to. These paths
+ * are tried: the link's path, as it is or relative to debug_path's folder; then
+ * DIR/.build-id/xx/yyyy.debug and DIR/.dwz/NAME, where DIR is the tree that contains debug_path's
  * .build-id folder, or one of dirs ("DIR:DIR"; NULL: /usr/lib/debug). Returns UX_OK with nothing
  * mapped when there is no link. UX_ENOTFOUND: no file with that build ID was found.
  */
 enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
 				   struct ux_mapping *ret, struct ux_error *err) ux_must;
 
-/* The same, and writes the path of the file, "" when there is no link, into ret_path, which has
- * PATH_MAX bytes. */
+/* Does the same, and writes the path of the file, "" when there is no link, into ret_path, which
+ * has PATH_MAX bytes. */
 enum ux_code ux_supplementary_find_path(struct ux_bytes debug, const char *debug_path,
 					const char *dirs, char *ret_path, struct ux_mapping *ret,
 					struct ux_error *err) ux_must;

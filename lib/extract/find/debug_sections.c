@@ -18,13 +18,13 @@ enum {
 	 * inflated. */
 	STREAM_MIN = 16 << 20,
 
-	/* What is inflated before it is known whether units are independent, in steps. It is for
-	 * nothing when they are not. */
+	/* bytes inflated in steps before it is known whether units are independent; they are wasted
+	 * when the units are not */
 	AHEAD_MAX = 16 << 20,
 	AHEAD_STEP = 1 << 20,
 };
 
-/* Limit of all inflated sections of a file. Those of real files are up to ten times as large as the
+/* Limit of all inflated sections of a file. In real files they are up to ten times as large as the
  * file. A hostile megabyte that inflates to zeros would otherwise fill the memory. */
 enum {
 	INFLATED_RATIO = 32,
@@ -178,7 +178,7 @@ enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct u
 struct stream_check {
 	struct ux_debug_loader *loader;
 	bool independent;
-	atomic_bool ended; /* relaxed: inflating a step more only costs time */
+	atomic_bool ended; /* relaxed: inflating one more step only costs time */
 };
 
 enum {
@@ -187,7 +187,7 @@ enum {
 	STREAM_JOBS,
 };
 
-/* Inflates until the check has ended. Damage is found again, and reported, where it is read. */
+/* Inflates until the check has ended. Damage is found again, and reported, by the reader. */
 static void stream_fill_ahead(const struct stream_check *check)
 {
 	struct ux_section_window *stream = check->loader->out->stream;

@@ -16,7 +16,7 @@ struct ux_debug_sections {
 	struct ux_section_window *stream; /* .debug_info is inflated later; NULL: it is complete */
 	struct ux_content content[UX_DWARF_SECTION_COUNT];
 	uint32_t info;             /* index of the section with the entries (DIEs) */
-	struct ux_reloc_loss loss; /* total of all sections */
+	struct ux_reloc_loss loss; /* relocations skipped in all sections together */
 };
 
 /* Returns true when object has DWARF units, and their bytes are in the file. */
@@ -48,9 +48,10 @@ enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct u
 				  struct ux_error *err) ux_must;
 
 /*
- * As ux_debug_loader_open(), but a large compressed .debug_info whose units do not refer to each
- * other becomes a stream (*ret->stream), which is to be inflated while it is read. While one thread
- * loads the abbreviations, which show whether they do, a second one inflates ahead.
+ * As ux_debug_loader_open(), but a large compressed .debug_info with units that do not refer to
+ * each other becomes a stream (*ret->stream), which is to be inflated while it is read. One thread
+ * loads the abbreviations, which show whether units refer to each other; meanwhile a second one
+ * inflates ahead.
  */
 enum ux_code ux_debug_loader_open_stream(struct ux_debug_loader *loader,
 					 const struct ux_object *object, unsigned threads,
@@ -62,7 +63,7 @@ enum ux_code ux_debug_loader_open_stream(struct ux_debug_loader *loader,
 enum ux_code ux_debug_loader_load(struct ux_debug_loader *loader, size_t job, struct ux_error *err)
 	ux_must;
 
-/* Adds up what was lost. Call it when all sections were loaded. */
+/* Adds up the losses. Call it when all sections were loaded. */
 void ux_debug_loader_close(const struct ux_debug_loader *loader);
 
 /* Like ux_debug_sections_load(), but only .debug_line and the sections with its texts, on the
@@ -78,9 +79,9 @@ enum ux_code ux_debug_sections_load_split(const struct ux_object *object, struct
 	ux_must;
 
 /*
- * Replaces the section with the entries by the next one of the same name, whose index is above
- * `*at`, and sets *at to that index. A .dwo file has a section for each type unit. UX_ENOTFOUND:
- * there is no other.
+ * Replaces the section with the entries by the next one of the same name with an index above `*at`,
+ * and sets *at to that index. A .dwo file has a section for each type unit. UX_ENOTFOUND: no
+ * further section.
  */
 enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object,
 					       struct ux_spill *spill, uint32_t *at,
@@ -90,8 +91,8 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object,
 /* Returns the bytes of sections that have memory of their own. */
 uint64_t ux_debug_sections_inflated(const struct ux_debug_sections *sections);
 
-/* Returns the bytes that loading needs in addition to the file: those of inflated and of relocated
- * sections, by their headers. */
+/* Returns the bytes that loading needs in addition to the file: the sizes of inflated and of
+ * relocated sections, by their headers. */
 uint64_t ux_debug_sections_memory(const struct ux_object *object);
 
 enum {
@@ -99,35 +100,35 @@ enum {
 	UX_DEBUG_INFO_HEAD = 16
 };
 
-/* Returns the first bytes of .debug_info. They are in `room` when it was inflated as a stream and
- * its memory has been released. */
+/* Returns the first bytes of .debug_info. They are in `room` if it was inflated as a stream and its
+ * memory has been released. */
 struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 					    const struct ux_debug_sections *sections,
 					    uint8_t room[UX_DEBUG_INFO_HEAD]);
 
 /*
- * The best quality that the DWARF of the file can come to, from its abbreviations and the size of
- * its line table: UX_QUALITY_INLINES, UX_QUALITY_LINES, or UX_QUALITY_SYMTAB for names alone. What
- * cannot be read counts as the best.
+ * Returns the best quality that the DWARF of the file can reach, from its abbreviations and the
+ * size of its line table: UX_QUALITY_INLINES, UX_QUALITY_LINES, or UX_QUALITY_SYMTAB for names
+ * alone. Unreadable parts count as the best.
  */
 enum ux_quality ux_debug_sections_promise(const struct ux_object *object);
 
 /*
  * Returns the bytes of memory that an extraction of these sections is expected to need: the
- * inflated size of the sections, plus half of the units' bytes for what is made of them; libjvm,
- * ceph and vmlinux need a third.
+ * inflated size of the sections, plus half of the units' bytes for the results; libjvm, ceph and
+ * vmlinux need a third.
  */
 uint64_t ux_debug_sections_need(const struct ux_object *object);
 
-/* The bit (1 << enum ux_dwarf_section) of the section that was inflated or copied and that a text
- * lies in; 0: it is elsewhere, or NULL. */
+/* Returns the bit (1 << enum ux_dwarf_section) of the inflated or copied section that contains a
+ * text; 0: the text is elsewhere, or NULL. */
 unsigned ux_debug_sections_of_text(const struct ux_debug_sections *sections, const char *text);
 
-/* Releases a stream, and the sections that were inflated or copied but those whose bits are in
- * `keep`. They become empty. */
+/* Releases a stream, and the inflated or copied sections without a bit in `keep`. They become
+ * empty. */
 void ux_debug_sections_drop(struct ux_debug_sections *sections, unsigned keep);
 
-/* Sets ret to the sections that lie in a mapped file as they are, without those of strings. */
+/* Sets ret to the sections that lie unchanged in a mapped file, except string sections. */
 void ux_debug_sections_mapped(const struct ux_debug_sections *sections,
 			      struct ux_bytes ret[UX_DWARF_SECTION_COUNT]);
 void ux_debug_sections_free(struct ux_debug_sections *sections);
@@ -158,7 +159,7 @@ struct ux_declaration {
 /*
  * Finds the declaration of the variable that begins at pc. The entries of all units are read until
  * it is found. Variables in split units and in dwz's supplementary file are not found.
- * UX_ENOTFOUND: no readable unit has the variable, or the unit does not have the declaration's
+ * UX_ENOTFOUND: no readable unit has the variable, or its unit does not tell the declaration's
  * line.
  */
 enum ux_code ux_declarations_find(struct ux_declarations *d, uint64_t pc,

@@ -62,7 +62,7 @@ enum ux_code ux_declarations_find(struct ux_declarations *d, uint64_t pc,
 	for (size_t i = 0; i < d->units.count; i++) {
 		struct ux_dwarf_context ctx;
 		struct ux_dwarf_declared declared;
-		/* A damaged unit costs only what is in it. */
+		/* A damaged unit costs only its own variables. */
 		if (ux_dwarf_context_open(&d->sections.dwarf, &d->units.list[i], NULL, &ctx,
 					  NULL) == UX_OK &&
 		    ux_dwarf_variable_find(&ctx, &d->units, pc, &declared, NULL) == UX_OK)

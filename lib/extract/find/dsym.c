@@ -156,8 +156,8 @@ static enum ux_code dsym_try_bundle(const struct ux_id *id, const char *path, si
 	return UX_OK;
 }
 
-/* Searches beside the binary, and then beside the folders around it whose names have a dot, from
- * the innermost one. */
+/* Searches beside the binary, and then, from the innermost one outwards, beside each enclosing
+ * folder with a dot in its name. */
 static enum ux_code dsym_try_path(const struct ux_id *id, const char *path, struct ux_mapping *ret,
 				  struct ux_error *err)
 {

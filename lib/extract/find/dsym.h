@@ -13,11 +13,11 @@ enum {
 };
 
 /*
- * Maps a debug file. path is a file, which is decompressed if needed (packed_file.h), or a bundle:
- * of a bundle the file is used whose UUID is one of exe's. exe may be empty or of any format. If no
+ * Maps a debug file. path is a file, which is decompressed if needed (packed_file.h), or a bundle.
+ * In a bundle, the file with one of exe's UUIDs is used. exe may be empty or of any format. If no
  * UUID matches, the only file of the bundle is mapped, so that the caller's comparison of the two
  * reports the mismatch. UX_ENOTFOUND: a bundle without files. UX_EINVAL: a bundle of several files,
- * none of which is exe's. Otherwise the codes of ux_file_map(), which refuses other folders.
+ * none with a UUID of exe. Otherwise the codes of ux_file_map(), which refuses other folders.
  */
 enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
 			 struct ux_error *err) ux_must;
@@ -25,7 +25,7 @@ enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mappin
 /*
  * Searches for the bundle with this UUID beside the binary at path: PATH.dSYM, and for a binary
  * inside of an X.app, X.framework or a similar folder, X.app.dSYM beside that. Returns UX_OK with
- * nothing mapped when there is none.
+ * nothing mapped when no bundle is found.
  */
 enum ux_code ux_dsym_find(const struct ux_id *id, const char *path, struct ux_mapping *ret,
 			  struct ux_error *err) ux_must;

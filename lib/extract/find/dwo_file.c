@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens .dwo files: those that are searched for, in a cache, and those that the caller supplied. */
+/* Opens .dwo files: files found by a search, in a cache, and files supplied by the caller. */
 #include "dwo_files.h"
 
 #include "ar_member.h"
@@ -200,7 +200,7 @@ static struct split_slot *split_cache_oldest_inflated(struct ux_split_cache *c,
 
 UX_VEC(file_vec, struct ux_dwo_file *);
 
-/* Adds a file to which the caller has a reference. Evicted files are appended to `evicted`. */
+/* Adds a file, with the caller's reference to it. Evicted files are appended to `evicted`. */
 static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *path, uint64_t hash,
 				       struct ux_dwo_file *file, struct file_vec *evicted,
 				       struct ux_error *err)

@@ -107,7 +107,7 @@ void ux_dwo_files_close(struct ux_dwo_files *files)
 	*files = (struct ux_dwo_files){0};
 }
 
-/* Releases the unit's file, wherever it is from. The copies of names stay. */
+/* Releases the unit's file, regardless of its origin. The copies of names stay. */
 static void split_unit_release(struct ux_split_unit *u)
 {
 	if (u->ready)
@@ -184,7 +184,7 @@ static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct u
 	return file->outcome.code;
 }
 
-/* A search for a unit's file, with what was found so far. */
+/* A search for a unit's file, with its results so far. */
 struct search {
 	struct ux_split_unit *unit;
 	const struct ux_dwo_files *files;

@@ -23,7 +23,7 @@ struct ux_dwo_file {
 					      for reading a unit */
 	struct ux_dwarf_units units;
 	struct ux_dwarf_split_ids ids;
-	struct ux_error outcome; /* why the file cannot be read; code UX_OK: it can */
+	struct ux_error outcome; /* why the file cannot be read; code UX_OK: it can be read */
 	uint64_t inflated;       /* bytes of inflated sections */
 	unsigned holders;        /* references; guarded by the cache's lock */
 };
@@ -44,8 +44,8 @@ struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *cache);
 
 /*
  * Opens the file at path, which stays open until it is released. UX_ENOTFOUND, with err unchanged:
- * there is no such file. UX_ENOMEM. A file that cannot be read is returned with UX_OK, and its
- * outcome has the error.
+ * no such file. UX_ENOMEM. A file that cannot be read is returned with UX_OK, and its outcome has
+ * the error.
  */
 enum ux_code ux_split_cache_get(struct ux_split_cache *cache, const char *path,
 				struct ux_dwo_file **ret, struct ux_error *err) ux_must;
@@ -69,7 +69,7 @@ enum {
 	UX_SPLIT_INFLATED_KEPT = 64 << 20, /* bytes */
 };
 
-/* The file that has a split unit. */
+/* The file that contains a split unit. */
 struct ux_split_location {
 	uint64_t dwo_id;
 	uint32_t file;
@@ -84,7 +84,7 @@ struct ux_split_given {
 	struct ux_dwo_file_vec files; /* .dwo files, all open */
 	/* sorted by ID; of equal IDs only the first file is here */
 	struct ux_split_location_vec locations;
-	struct ux_bytes package; /* the first .dwp file; empty: there is none */
+	struct ux_bytes package; /* the first .dwp file; empty: none */
 };
 
 /* Opens a .dwp or .dwo file, or an archive (ar_member.h) of such. Damaged files are skipped, and
@@ -94,30 +94,29 @@ enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes b
 				 struct ux_error *reason, struct ux_error *err) ux_must;
 void ux_split_given_close(struct ux_split_given *given);
 
-/* Returns the file that has the unit; NULL when there is none. */
+/* Returns the file that contains the unit; NULL when none does. */
 const struct ux_dwo_file *ux_split_given_find(const struct ux_split_given *given, uint64_t dwo_id);
 
 /* The files of one module. Any thread may use it. */
 struct ux_dwo_files {
 	const struct ux_dwarf_sections *linked; /* sections of the skeletons */
-	const char *paths[2]; /* of the debug file and the module; NULL: not known */
+	const char *paths[2]; /* paths of the debug file and the module; NULL: unknown */
 	struct ux_spill *spill;
-	struct ux_mapping file; /* the package; empty when there is none */
+	struct ux_mapping file; /* the package; empty when none was found */
 	struct ux_object *object;
 	struct ux_debug_sections sections;
 	struct ux_content index;
 	struct ux_dwarf_package package;
 	bool has_package;
-	struct ux_split_cache *cache; /* of .dwo files */
+	struct ux_split_cache *cache; /* cache of .dwo files */
 	struct ux_split_given given;
-	/* why the package cannot be used; code UX_OK: it can, or there is none */
+	/* why the package cannot be used; code UX_OK: it can be used, or none was found */
 	struct ux_error reason;
 };
 
 /*
- * Finds the package: FILE.dwp beside the debug file or the module (NULL: not known), for a
- * FILE.debug also without that suffix. The first one that can be read is used. Returns false when
- * there is none.
+ * Finds the package: FILE.dwp beside the debug file or the module (NULL: unknown); for a FILE.debug
+ * also without that suffix. The first readable one is used. Returns false when none is found.
  */
 bool ux_split_package_path(const char *debug_path, const char *module_path, char ret[PATH_MAX]);
 
@@ -137,7 +136,8 @@ enum ux_split_outcome {
 	UX_SPLIT_NONE,     /* not searched for */
 	UX_SPLIT_READ,     /* found */
 	UX_SPLIT_MISSING,  /* no file was found */
-	UX_SPLIT_MISMATCH, /* a file was found with another ID: it is of an older or newer build */
+	UX_SPLIT_MISMATCH, /* a file was found with another ID: it belongs to an older or newer
+			      build */
 	UX_SPLIT_DAMAGED,  /* a file was found, but cannot be read */
 };
 
@@ -148,7 +148,7 @@ UX_MAP(ux_split_texts, struct ux_bytes, const char *, ux_hash_bytes, UX_SPLIT_SA
  * use. */
 struct ux_split_unit {
 	struct ux_split_cache *cache; /* the cache that `shared` is from */
-	struct ux_dwo_file *shared;   /* a reference to a file of the cache; NULL: there is none, or
+	struct ux_dwo_file *shared;   /* a reference to a file of the cache; NULL: not open, or
 					   `part` or `given` is used */
 	struct ux_dwo_file part;      /* part of a package */
 	const struct ux_dwo_file *given;
@@ -160,7 +160,7 @@ struct ux_split_unit {
 /*
  * Opens the split unit of a skeleton. It is searched for in the package, then in the supplied
  * files, then by DW_AT_dwo_name relative to DW_AT_comp_dir and to the folders of the debug file and
- * the module, and at last in these folders by its file name only. *ret is valid until the next
+ * the module, and finally in these folders by its file name only. *ret is valid until the next
  * call. UX_ENOMEM is the only failure; *reason describes UX_SPLIT_DAMAGED.
  */
 enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_dwo_files *files,
@@ -169,8 +169,9 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_dwo_
 				struct ux_error *reason, struct ux_error *err) ux_must;
 
 /*
- * As ux_split_unit_open(), of a unit that is searched for and not in the package or supplied: *ret
- * is the path of its file, which has the unit's ID. False: there is none. UX_ENOMEM.
+ * Searches like ux_split_unit_open(), for a unit that is neither in the package nor supplied: *ret
+ * is the path of its file, which has the unit's ID. *ret_found is false when no such file is found.
+ * UX_ENOMEM.
  */
 enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_dwo_files *files,
 				const struct ux_dwarf_context *skeleton, char ret[PATH_MAX],
@@ -187,7 +188,7 @@ enum {
 	/* How many skeletons with one ID are read; an object that is linked twice makes two. A
 	 * hostile file with thousands would have the same split unit read thousands of times. */
 	UX_SPLIT_DUPLICATES_MAX = 4,
-	UX_SKELETON_MAX = 512, /* size up to which a unit may be a skeleton, in bytes */
+	UX_SKELETON_MAX = 512, /* most bytes of a unit that may be a skeleton */
 };
 
 /*
@@ -206,21 +207,21 @@ UX_VEC(ux_dwo_path_vec, const char *);
 /* A zeroed struct is empty. */
 struct ux_dwo_paths {
 	struct ux_dwo_path_vec list; /* in the order of the units, each file once */
-	struct ux_arena arena;       /* of the paths */
+	struct ux_arena arena;       /* memory of the paths */
 };
 
 enum {
-	UX_DWO_PATHS_MAX = 1 << 20,         /* files of one program */
-	UX_DWO_PATHS_BYTES_MAX = 256 << 20, /* of all paths together */
+	UX_SPLIT_PATHS_MAX = 1 << 20,         /* most files of one program */
+	UX_SPLIT_PATHS_BYTES_MAX = 256 << 20, /* bytes; limit for all paths together */
 };
 
 /*
  * Finds the .dwo files of `file`, the executable or debug file with the skeletons, by
  * DW_AT_dwo_name and the other ways of ux_split_unit_open(). A path is only returned when the file
- * there has the ID of the unit, so that a hostile program cannot make its reader send some other
- * file. Units in a package are left out. Files in other formats, and without split units, have
- * none. debug_path and module_path as for ux_dwo_files_open(). Free *ret also after a failure.
- * Codes: those of ux_debug_sections_load(), UX_ENOMEM, UX_ELIMIT.
+ * there has the ID of the unit, so that a hostile program cannot make its reader send any other
+ * file. Units in a package are left out. Files in other formats, and files without split units,
+ * have no paths. debug_path and module_path as for ux_dwo_files_open(). Free *ret also after a
+ * failure. Codes as of ux_debug_sections_load(), and UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_dwo_paths_find(struct ux_bytes file, const char *debug_path,
 			       const char *module_path, struct ux_dwo_paths *ret,

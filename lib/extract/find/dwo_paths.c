@@ -2,7 +2,7 @@
 /* Walks the skeletons of a file and finds the .dwo file of each. */
 #include "dwo_files.h"
 
-/* A file, under whatever path. */
+/* A file, identified independently of its path. */
 struct split_inode {
 	uint64_t dev, ino;
 };
@@ -19,7 +19,7 @@ static inline bool split_inode_eq(struct split_inode a, struct split_inode b)
 
 UX_MAP(split_inodes, struct split_inode, bool, split_inode_hash, split_inode_eq);
 
-/* Everything that a walk has open. A zeroed struct has nothing. */
+/* The open files of a walk. A zeroed struct is empty. */
 struct split_walk {
 	struct ux_object *object;
 	struct ux_debug_sections sections;
@@ -95,7 +95,7 @@ enum ux_code ux_dwo_paths_find(struct ux_bytes file, const char *debug_path,
 			       const char *module_path, struct ux_dwo_paths *ret,
 			       struct ux_error *err)
 {
-	/* of inflated sections, which are read once */
+	/* for inflated sections, which are read once */
 	struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
 	ux_cleanup(split_walk_deinit) struct split_walk w = {0};
 	*ret = (struct ux_dwo_paths){0};

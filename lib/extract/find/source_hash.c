@@ -29,7 +29,7 @@ enum ux_code ux_source_hash_check(struct ux_bytes elf, const uint8_t md5[UX_MD5_
 	struct hash_search h = {.md5 = md5, .is = is, .ctx = ctx};
 	UX_TRY(ux_object_open(elf, &object, err));
 	UX_TRY(ux_debug_sections_load_lines(object, &sections, err));
-	/* A damaged table ends the walk; what was found before it counts. */
+	/* A damaged table ends the walk; matches before it count. */
 	enum ux_code code = ux_dwarf_sources_walk(&sections.dwarf, hash_compare, &h, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);

@@ -103,7 +103,7 @@ static struct ux_bytes text_of(const char *name)
 	return ux_bytes(name, strnlen(name, NAME_BYTES_MAX));
 }
 
-/* Returns the piece with exactly this range; the number of pieces when there is none. */
+/* Returns the piece with exactly this range; the number of pieces if none has it. */
 static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piece *range)
 {
 	size_t lo = 0, hi = pieces->size;
@@ -119,8 +119,8 @@ static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piec
 	return found ? lo : pieces->size;
 }
 
-/* Sets *ret when the piece's name only names DWARF's function more exactly, as "_ZN1a1fEv" does
- * with a::f. */
+/* Sets *ret when the piece's name is only a more exact form of DWARF's name, as "_ZN1a1fEv" is of
+ * a::f. */
 static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, const char *dwarf_name,
 			    bool *ret, struct ux_error *err)
 {

@@ -6,8 +6,8 @@
 #include "pool.h"
 
 enum {
-	/* Room for pieces of one in so many symbols: functions have nearly all. Room that is not
-	 * used would still lie between what is in use. */
+	/* Room for pieces of one in this many symbols; functions already cover nearly all of them.
+	 * Unused room would still lie between parts that are in use. */
 	REST_PART = 16,
 };
 
@@ -91,14 +91,14 @@ static enum ux_code symbols_make(struct merge_symbols *s, const struct ux_collec
 
 /* --- everything in order ---------------------------------------------------------------------- */
 
-/* A function among those of all parts. */
+/* A position in the functions of all parts. */
 struct function_cursor {
 	const struct ux_merge_functions *functions;
 	size_t part;
-	size_t index; /* in the part */
+	size_t index; /* index in the part */
 };
 
-/* Returns the function, or NULL behind the last one. */
+/* Returns the function, or NULL after the last one. */
 static const struct ux_piece *function_cursor_get(struct function_cursor *c)
 {
 	for (; c->part < c->functions->n_parts; c->part++, c->index = 0) {
@@ -109,13 +109,13 @@ static const struct ux_piece *function_cursor_get(struct function_cursor *c)
 	return NULL;
 }
 
-/* The result, to which pieces are added in order. */
+/* The result. Pieces are added in order. */
 struct merge_output {
 	struct ux_piece_vec *list;
 	struct function_cursor next; /* the first function that is not in the list */
 };
 
-/* Adds the functions that begin in front of pc. */
+/* Adds the functions that begin before pc. */
 static enum ux_code output_add_functions(struct merge_output *out, uint64_t pc,
 					 struct ux_error *err)
 {
@@ -127,7 +127,7 @@ static enum ux_code output_add_functions(struct merge_output *out, uint64_t pc,
 	return UX_OK;
 }
 
-/* Returns the first piece that ends behind pc. The pieces are sorted and disjoint. */
+/* Returns the first piece that ends after pc. The pieces are sorted and disjoint. */
 static size_t lines_find(const struct ux_piece_vec *lines, uint64_t pc)
 {
 	size_t lo = 0, hi = lines->size;
@@ -142,17 +142,17 @@ static size_t lines_find(const struct ux_piece_vec *lines, uint64_t pc)
 }
 
 /*
- * True for the bytes before a function that Linux names after it: NOPs (__pfx_NAME, of objtool) or
- * the hash of its type (__cfi_NAME, of clang). Such bytes have no row of their own: the row there
- * is that of the function before.
+ * Returns true for the bytes before a function that Linux names after it: NOPs (__pfx_NAME, of
+ * objtool) or the hash of its type (__cfi_NAME, of clang). Such bytes have no row of their own: the
+ * row there belongs to the previous function.
  */
 static bool symbol_is_padding(const struct ux_piece *symbol)
 {
 	return strncmp(symbol->name, "__pfx_", 6) == 0 || strncmp(symbol->name, "__cfi_", 6) == 0;
 }
 
-/* Adds rows to a piece that has none: those of the first unit that covers any of it. In front of
- * and behind them the line is unknown. */
+/* Adds rows to a piece without any: the rows of the first unit that covers a part of it. Before and
+ * after them the line is unknown. */
 static enum ux_code symbol_add_lines(struct merge_symbols *s, struct ux_piece_reader *reader,
 				     struct ux_piece *piece, struct ux_error *err)
 {
@@ -194,8 +194,8 @@ static enum ux_code symbol_add_part(struct merge_symbols *s, const struct ux_pie
 	return UX_OK;
 }
 
-/* Adds the parts of a symbol that no function has; `next` is the first function that ends behind
- * its start. */
+/* Adds the parts of a symbol that no function covers; `next` is the first function that ends after
+ * the symbol's start. */
 static enum ux_code symbol_add(struct merge_symbols *s, struct function_cursor next,
 			       const struct ux_piece *symbol, struct ux_piece_reader *reader,
 			       struct merge_output *out, struct ux_error *err)
@@ -215,11 +215,11 @@ static enum ux_code symbol_add(struct merge_symbols *s, struct function_cursor n
 }
 
 /*
- * Cuts a range that has no name at the start of a function that begins inside of it, since a
- * function is always more exact. Returns false when nothing is left: both have the same start, so
- * that the range is that of the function. It is also dropped when the function begins one byte
- * behind it, because GHC and signal frames let unwind ranges begin one byte early: unwinders look
- * up return addresses minus one.
+ * Cuts a range without a name at the start of a function that begins inside of it, since a function
+ * is always more exact. Returns false when nothing is left: both have the same start, so the range
+ * belongs to the function. It is also dropped when the function begins one byte after it, because
+ * GHC and signal frames let unwind ranges begin one byte early: unwinders look up return addresses
+ * minus one.
  */
 static bool unnamed_cut(struct ux_piece *unnamed, const struct ux_piece *function)
 {
@@ -231,7 +231,7 @@ static bool unnamed_cut(struct ux_piece *unnamed, const struct ux_piece *functio
 	return true;
 }
 
-/* Makes the result: functions, and the parts of symbols that no function has. */
+/* Makes the result: functions, and the parts of symbols that no function covers. */
 static enum ux_code merge_in_order(const struct ux_merge_functions *functions,
 				   struct merge_symbols *s, struct ux_piece_vec *ret,
 				   struct ux_error *err)
@@ -263,7 +263,7 @@ static enum ux_code merge_in_order(const struct ux_merge_functions *functions,
 enum {
 	JOB_FUNCTIONS, /* collect and sort them */
 	JOB_SYMBOLS,
-	JOB_RELEASE, /* and the following ones */
+	JOB_RELEASE, /* this job and the following ones */
 };
 
 struct merge {
@@ -279,7 +279,7 @@ static void merge_deinit(struct merge *m)
 	symbols_deinit(&m->symbols);
 }
 
-/* What does not depend on each other. */
+/* Runs one of the independent jobs. */
 static enum ux_code merge_first_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct merge *m = ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the merge share: pieces that lie in each other are made disjoint
+ * Declarations shared by the files of the merge: overlapping pieces are made disjoint
  * (merge_flatten.c), functions get their names, in parts by address (merge_functions.c), and
- * symbols get what no function covers (merge.c).
+ * symbols get the addresses that no function covers (merge.c).
  */
 #ifndef UX_MERGE_H
 #define UX_MERGE_H
@@ -12,16 +12,16 @@
 
 /* --- making pieces disjoint ------------------------------------------------------------------- */
 
-/* What cutting pieces needs, set by ux_merger_init(). One thread at a time. */
+/* The state for cutting pieces, set by ux_merger_init(). One thread at a time. */
 struct ux_merger {
-	struct ux_arena *arena; /* of the drafts of parts */
+	struct ux_arena *arena; /* holds the drafts of parts */
 	struct ux_gsym_drafter drafter;
-	/* What is left of inlined calls and ranges that may be visited. When it is used up, only
-	 * rows are cut, and entries inside of functions get no names of their own. */
+	/* Remaining number of inlined calls and ranges that may be visited. When it is used up,
+	 * only rows are cut, and entries inside of functions get no names of their own. */
 	uint64_t call_work;
 };
 
-/* share: the merger gets one of so many shares of the budget for inlined calls. */
+/* share: the merger gets 1/share of the budget for inlined calls. */
 void ux_merger_init(struct ux_merger *m, struct ux_arena *arena, unsigned share);
 void ux_merger_deinit(struct ux_merger *m);
 
@@ -32,8 +32,8 @@ enum ux_code ux_merger_cut(struct ux_merger *m, struct ux_piece_reader *reader,
 
 /*
  * Sorts by start, and then longer pieces first. Of equal ranges the one that is used comes first:
- * that of the first unit with rows. GNU ld points the debug information of all dropped copies of a
- * COMDAT function at the copy it kept, which is that of the first object file.
+ * the range of the first unit with rows. GNU ld points the debug information of all dropped copies
+ * of a COMDAT function at the copy it kept, which is in the first object file.
  */
 void ux_pieces_sort(struct ux_piece_vec *pieces);
 
@@ -43,7 +43,7 @@ enum ux_unit_list {
 	UX_UNIT_LINES,
 };
 
-/* Appends that list of all units, in their order; UX_ENOMEM. */
+/* Appends the given list of all units, in their order; UX_ENOMEM. */
 enum ux_code ux_pieces_gather(const struct ux_collection *collection, enum ux_unit_list which,
 			      struct ux_piece_vec *ret, struct ux_error *err) ux_must;
 
@@ -51,9 +51,9 @@ enum ux_code ux_pieces_gather(const struct ux_collection *collection, enum ux_un
 enum ux_code ux_pieces_add(struct ux_piece_vec *pieces, const struct ux_piece *piece,
 			   struct ux_error *err) ux_must;
 
-/* Appends to ret what sorted pieces have when each address belongs to the piece that begins last,
- * or to the shorter one of two with one start. Of pieces with equal ranges the first one is used.
- */
+/* Appends disjoint parts of sorted pieces to ret: each address belongs to the piece that begins
+ * last or, if two have one start, to the shorter one. Of pieces with equal ranges the first one is
+ * used. */
 enum ux_code ux_merger_flatten(struct ux_merger *m, const struct ux_piece *sorted, size_t n,
 			       struct ux_piece_vec *ret, struct ux_error *err) ux_must;
 
@@ -61,12 +61,12 @@ enum ux_code ux_merger_flatten(struct ux_merger *m, const struct ux_piece *sorte
 
 /* Functions with consecutive starts. Parts are made by several threads. */
 struct ux_function_part {
-	size_t first, end; /* of ux_merge_functions.sorted */
+	size_t first, end; /* indexes in ux_merge_functions.sorted */
 	struct ux_merge_arenas *memory;
 	struct ux_merger merger;
 	struct ux_piece_vec named; /* with entries inside of functions; sorted */
 	struct ux_piece_vec flat;  /* disjoint; not used when `disjoint` is set */
-	uint64_t reach;            /* largest end of a piece in `named`; 0: it has none */
+	uint64_t reach;            /* largest end of a piece in `named`; 0: none */
 	bool disjoint;             /* the pieces of `named` are disjoint already */
 };
 
@@ -74,10 +74,10 @@ struct ux_function_part {
 struct ux_merge_functions {
 	const struct ux_code_symbol_vec *symbols;
 	struct ux_spill *spill;
-	struct ux_piece_vec sorted; /* as units have them; freed with the parts' naming */
+	struct ux_piece_vec sorted; /* in the order of units; freed after the parts were named */
 	struct ux_function_part parts[UX_FUNCTION_PARTS];
 	size_t n_parts;
-	unsigned share; /* a part has one of so many shares of each budget */
+	unsigned share; /* each part has 1/share of each budget */
 	struct ux_symbol_names names;
 };
 
@@ -92,10 +92,10 @@ void ux_merge_functions_deinit(struct ux_merge_functions *f);
 enum ux_code ux_merge_functions_name(struct ux_merge_functions *f, size_t part,
 				     struct ux_error *err) ux_must;
 
-/* Makes parts disjoint that overlap, after all were named. */
+/* Makes overlapping parts disjoint, after all were named. */
 enum ux_code ux_merge_functions_join(struct ux_merge_functions *f, struct ux_error *err) ux_must;
 
-/* Returns the disjoint pieces of a part, sorted; those of consecutive parts follow each other. */
+/* Returns the disjoint pieces of a part, sorted; the pieces of the next part follow them. */
 const struct ux_piece_vec *ux_merge_functions_of(const struct ux_merge_functions *f, size_t part);
 
 #endif

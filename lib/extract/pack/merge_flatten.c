@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorts pieces, and makes those disjoint that lie in each other. */
+/* Sorts pieces, and makes pieces disjoint that lie inside of each other. */
 #include "merge.h"
 
 #include "order.h"
 
 enum {
-	NESTED_PART = 8, /* room for one more piece of so many, cut by those inside of it */
+	NESTED_PART = 8, /* reserve room for 1/8 more pieces, cut by pieces inside of them */
 
 	/* bytes of names that are compared when nothing else decides an order */
 	NAMES_COMPARED = 1 << 12,
@@ -75,7 +75,7 @@ enum ux_code ux_pieces_add(struct ux_piece_vec *pieces, const struct ux_piece *p
 
 /* --- pieces in pieces ------------------------------------------------------------------------- */
 
-/* A piece in which others may begin, and up to where it has been emitted. */
+/* A piece in which others may begin, and the end of its emitted part. */
 struct open_piece {
 	const struct ux_piece *piece;
 	uint64_t pos;
@@ -104,7 +104,7 @@ enum ux_code ux_merger_cut(struct ux_merger *m, struct ux_piece_reader *reader,
 	return UX_OK;
 }
 
-/* Emits the rest of the open piece that lies in front of `end`. */
+/* Emits the rest of the open piece up to `end`. */
 static enum ux_code open_piece_emit(struct ux_merger *m, struct open_piece *open, uint64_t end,
 				    struct ux_piece_vec *ret, struct ux_error *err)
 {
@@ -120,7 +120,7 @@ static enum ux_code open_piece_emit(struct ux_merger *m, struct open_piece *open
 }
 
 /*
- * Closes the pieces that end at or before `pc`. The pieces that contain them continue behind them.
+ * Closes the pieces that end at or before `pc`. The pieces that contain them continue after them.
  */
 static enum ux_code open_stack_close(struct ux_merger *m, struct open_vec *stack, uint64_t pc,
 				     struct ux_piece_vec *ret, struct ux_error *err)
@@ -129,7 +129,7 @@ static enum ux_code open_stack_close(struct ux_merger *m, struct open_vec *stack
 		struct open_piece *top = &stack->data[stack->size - 1];
 		uint64_t end = ux_piece_end(top->piece);
 		UX_TRY(open_piece_emit(m, top, end, ret, err));
-		end = ux_max(end, top->pos); /* a piece that began inside may end further behind */
+		end = ux_max(end, top->pos); /* a piece that began inside may end later */
 		ux_piece_reader_deinit(&top->reader);
 		stack->size--;
 		if (stack->size > 0)
@@ -142,7 +142,7 @@ enum ux_code ux_merger_flatten(struct ux_merger *m, const struct ux_piece *sorte
 			       struct ux_piece_vec *ret, struct ux_error *err)
 {
 	ux_cleanup(open_stack_deinit) struct open_vec stack = {0};
-	/* Few pieces lie inside of others. A list that grows is copied, to pages that are new. */
+	/* Few pieces lie inside of others. A list that grows is copied, to new pages. */
 	if (!ux_piece_vec_reserve(ret, ret->size + n + n / NESTED_PART))
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++) {

@@ -8,15 +8,15 @@
 enum {
 	PART_MIN = 1 << 10, /* functions of a part; fewer are not worth a thread's start */
 
-	NAMES_AHEAD =
-		8, /* functions whose names are prefetched; memory takes as long as that many */
+	NAMES_AHEAD = 8, /* number of functions ahead whose names are prefetched, to hide the
+			    latency of memory */
 
-	/* A part has a share of each budget. All shares together are so many times the budget:
-	 * where much is to be done, it is often in one part. */
+	/* A part has a share of each budget. All shares together are this many times the budget: if
+	 * there is much work, it is often in one part. */
 	SHARES = 4,
 
-	/* Budget for comparing names of symbols with those of functions, in bytes: so many for each
-	 * function, plus a fixed amount. Real files need up to 100 for each. */
+	/* Budget for comparing names of symbols with names of functions, in bytes: this many for
+	 * each function, plus a fixed amount. Real files need up to 100 for each. */
 	NAME_WORK_EACH = 1 << 9,
 	NAME_WORK_FREE = 1 << 24,
 
@@ -89,9 +89,9 @@ static bool names_afford(const struct ux_code_symbol *symbols, size_t n, uint64_
 	return ok;
 }
 
-/* Prefetches the names that naming function i and its symbols will read. Names lie all over the
- * sections, so that each would wait for memory. (Always inlined: gcc drops calls of a function that
- * only prefetches.) */
+/* Prefetches the names that naming function i and its symbols will read. Names are scattered over
+ * the sections, so that each would wait for memory. (Always inlined: gcc drops calls of a function
+ * that only prefetches.) */
 ux_inline void names_prefetch(const struct ux_merge_functions *f, size_t i, size_t end,
 			      size_t symbol)
 {
@@ -143,16 +143,16 @@ static enum ux_code part_name(struct ux_merge_functions *f, struct ux_function_p
 
 /* --- entries inside of functions -------------------------------------------------------------- */
 
-/* True for a symbol that is a function of its own where it stands: an entry inside of an assembler
- * function, as srso_safe_ret in Linux' srso_alias_untrain_ret. */
+/* Returns true for a symbol that is a function of its own inside of another one: an entry of an
+ * assembler function, such as srso_safe_ret in Linux' srso_alias_untrain_ret. */
 static bool symbol_is_inner_entry(const struct ux_code_symbol *s, const struct ux_piece *p)
 {
 	return s->start > p->start && s->size > 0 && s->size <= ux_piece_end(p) - s->start &&
 	       !s->exact && s->bind != STB_LOCAL;
 }
 
-/* Adds the entries inside of one function; `symbol` is the index of the first symbol behind its
- * start, and *rows the budget of rows. Of symbols with one start the first is the best. */
+/* Adds the entries inside of one function; `symbol` is the index of the first symbol after its
+ * start, and *rows the budget of rows. If symbols have one start, the first is the best. */
 static enum ux_code part_add_entries_of(struct ux_merge_functions *f, struct ux_function_part *part,
 					const struct ux_piece *p, size_t symbol, uint64_t *rows,
 					struct ux_error *err)
@@ -252,7 +252,7 @@ static enum ux_code part_move(struct ux_function_part *to, struct ux_function_pa
 	return UX_OK;
 }
 
-/* Functions seldom reach into the next part: then both are made disjoint once more, as one. */
+/* Functions seldom reach into the next part: then both are made disjoint again, as one part. */
 enum ux_code ux_merge_functions_join(struct ux_merge_functions *f, struct ux_error *err)
 {
 	struct ux_function_part *open = NULL; /* the last one with functions */

@@ -7,15 +7,16 @@
 enum {
 	UNITS_IN_JOB = 16,
 	PIECES_IN_JOB = 1 << 10,
-	PIECES_AHEAD = 8, /* pieces whose uses are prefetched; memory takes as long as that many */
+	PIECES_AHEAD = 8, /* number of pieces ahead whose uses are prefetched, to hide the latency
+			     of memory */
 	CACHE_LINE = 64,  /* bytes */
 	PLACES_MIN = 1 << 10,
-	EXPECTED_PART = 4,  /* of the names of all groups, so many are the same */
-	TEXT_MIN = 1 << 16, /* bytes of texts that may be read for each job in any case */
+	EXPECTED_PART = 4,  /* expected number of different names: 1/4 of the names of all groups */
+	TEXT_MIN = 1 << 16, /* bytes of texts that each job may always read */
 };
 
-/* The table of one thread that finds what a group has already: 1 + the index, found by a hash of
- * pointers; 0 is an empty place. */
+/* The hash table of one thread that finds the names and files that a group already has: 1 + the
+ * index, keyed by a hash of pointers; 0 is an empty slot. */
 struct ux_numbering_worker {
 	uint32_t *places; /* malloc'ed */
 	size_t cap;       /* a power of two, or 0 */
@@ -93,9 +94,9 @@ static void count_uses(const struct ux_numbering *n, size_t unit, const struct u
 	}
 }
 
-/* Prefetches what count_uses() reads of the pieces behind number i of those sorted by unit, up to
- * number `end`. The pieces of a unit and their drafts may lie anywhere. (Always inlined: gcc drops
- * calls of a function that only prefetches.) */
+/* Prefetches the data that count_uses() will read of the pieces after number i in the order by
+ * unit, up to number `end`. The pieces of a unit and their drafts may lie anywhere. (Always
+ * inlined: gcc drops calls of a function that only prefetches.) */
 ux_inline void prefetch_uses(const struct ux_numbering *n, uint32_t i, uint32_t end)
 {
 	const struct ux_piece *pieces = n->pieces->data;
@@ -147,7 +148,7 @@ static uint64_t file_hash(const struct ux_code_file *file)
 	       file->column * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* As group_add_name(), for a file that is used so many times more. */
+/* As group_add_name(), for a file that is used `uses` more times. */
 static bool group_add_file(struct ux_numbering_group *g, struct ux_numbering_worker *w,
 			   const struct ux_code_file *file, uint32_t uses, uint32_t *ret)
 {
@@ -214,7 +215,7 @@ static bool group_add_files(const struct ux_numbering *n, struct ux_numbering_gr
 	return true;
 }
 
-/* Finds what a group of units uses. */
+/* Finds the names and files that a group of units uses. */
 static enum ux_code group_job(struct ux_numbering *n, size_t job, unsigned worker,
 			      struct ux_error *err)
 {
@@ -397,7 +398,7 @@ static bool number_files(struct ux_numbering *n)
 	return true;
 }
 
-/* Gives the names and files of a group's units their numbers. */
+/* Gives the names and files of a group's units their final numbers. */
 static enum ux_code spread_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct ux_numbering *n = ctx;

@@ -32,7 +32,10 @@ ux_inline struct ux_string ux_string_of(const char *text)
 	return (struct ux_string){.text = text, .size = UX_STRING_UNMEASURED};
 }
 
-/* Measures n texts, as many as *left bytes suffice for, and subtracts what was read. Any thread. */
+/*
+ * Measures up to n texts until *left bytes are used up, and subtracts the bytes that were read. Any
+ * thread.
+ */
 void ux_strings_measure(struct ux_string *strings, size_t n, uint64_t *left);
 
 /* A slot of the hash table keyed by text; off 0 is an empty slot. */
@@ -59,30 +62,30 @@ ux_inline bool ux_string_pointer_eq(uint64_t a, uint64_t b)
 UX_MAP(ux_string_late, uint64_t, uint32_t, ux_hash_u64, ux_string_pointer_eq);
 
 /*
- * The string table of a GSYM: each text once, in the order in which they are first added. It keeps
- * pointers to the texts that were added, so that they must outlive it. First each text gets its
- * offset; the bytes are made in the end, by several threads.
+ * The string table of a GSYM: each text once, in the order of the first additions. It keeps
+ * pointers to the added texts, which must outlive it. First each text gets its offset; at the end
+ * several threads write the bytes.
  */
 struct ux_string_table {
-	struct ux_spill *spill;       /* of what is large; NULL: it is in memory */
+	struct ux_spill *spill;       /* for large data; NULL: in memory */
 	struct ux_string_slot *slots; /* open addressing, at most 3/4 full */
 	size_t n_slots, slots_cap;    /* powers of two, or 0 */
 	struct ux_string_entry_vec entries;
 	uint64_t size;  /* bytes of all texts so far; begins with a NUL: offset 0 is "" */
-	uint64_t limit; /* bytes to which it may grow */
-	struct ux_string_late late; /* offsets of texts that were added without being measured */
-	unsigned shift;             /* offsets count in units of 2^shift bytes */
+	uint64_t limit; /* largest size in bytes */
+	struct ux_string_late
+		late;   /* offsets of texts that were not measured before they were added */
+	unsigned shift; /* offsets count in units of 2^shift bytes */
 	bool no_memory;
 	bool too_large; /* over the limit */
 	uint8_t *data;  /* made by ux_string_table_make() */
 };
 
 /*
- * limit: bytes of all texts with their NULs. It is capped at what 32-bit offsets can reach, which
- * is 4 GiB in units of 1. Texts of the input may be suffixes of one another, and then add up to far
+ * limit: bytes of all texts with their NULs. It is capped at the range of 32-bit offsets, which is
+ * 4 GiB in units of 1. Texts of the input may be suffixes of one another, and then add up to far
  * more than they take there. Each text begins at a multiple of 2^shift; shift 0 wastes nothing.
- * expected: about how many different texts there will be. spill: where large parts of it are; NULL:
- * in memory.
+ * expected: rough number of different texts. spill: where large parts are; NULL: in memory.
  */
 void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift,
 			  size_t expected, struct ux_spill *spill);
@@ -92,8 +95,8 @@ void ux_string_table_deinit(struct ux_string_table *table);
  * returns 0, and ux_string_table_status() has the error. */
 uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_string *string);
 
-/* Prefetches the slot that adding a measured text will access; it is not in the CPU's caches as a
- * rule. */
+/* Prefetches the slot that adding a measured text will access; it is usually not in the CPU's
+ * caches. */
 void ux_string_table_prefetch(const struct ux_string_table *table, const struct ux_string *string);
 
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
@@ -138,12 +141,12 @@ struct ux_numbering_file {
 
 UX_SPILL_VEC(ux_numbering_file_vec, struct ux_numbering_file);
 
-/* What consecutive units use, each pointer once, in the order of first use. Threads make the
- * groups, so that few texts are left for the one thread that numbers them. */
+/* The names and files that consecutive units use, each pointer once, in the order of first use.
+ * Threads make the groups, so that few texts are left for the one thread that numbers them. */
 struct ux_numbering_group {
 	struct ux_string_vec names;
 	struct ux_numbering_file_vec files;
-	uint32_t *numbers; /* final ones, of the names and then of the files */
+	uint32_t *numbers; /* final numbers, of the names and then of the files */
 };
 
 struct ux_numbering_worker;
@@ -152,7 +155,7 @@ struct ux_numbering {
 	const struct ux_collection *collection;
 	const struct ux_piece_vec *pieces;
 	unsigned threads;
-	struct ux_spill *spill; /* of large arrays; NULL: they are in memory */
+	struct ux_spill *spill; /* for large arrays; NULL: they are in memory */
 	uint64_t text_each;     /* bytes of texts that may be read for one group */
 	struct ux_numbering_group *groups;
 	size_t n_groups;
@@ -167,8 +170,8 @@ struct ux_numbering {
 	uint32_t *numbers;
 	struct ux_string_table strings;
 	struct ux_file_map known;
-	struct ux_file_vec files;     /* [0] is none */
-	struct ux_column_vec columns; /* of each of them */
+	struct ux_file_vec files;     /* [0] is "no file" */
+	struct ux_column_vec columns; /* columns of `files` */
 };
 
 /* Finds the names and files that the pieces refer to, on several threads. text_max bounds how many
@@ -181,8 +184,8 @@ enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collectio
 	ux_must;
 void ux_numbering_deinit(struct ux_numbering *n);
 
-/* Numbers everything on the calling thread, replacing earlier numbers. limit and shift are those of
- * the string table. UX_ELIMIT: the strings do not fit. */
+/* Numbers everything on the calling thread, replacing earlier numbers. limit and shift are passed
+ * to the string table. UX_ELIMIT: the strings do not fit. */
 enum ux_code ux_numbering_assign(struct ux_numbering *n, uint64_t limit, unsigned shift,
 				 struct ux_error *err) ux_must;
 

@@ -31,9 +31,9 @@ struct packer {
 	struct ux_out *outs;
 	struct ux_bytes *data; /* records of each job, in an arena */
 	size_t n_jobs;
-	void *ctx; /* context of target->place, if records are written at their offsets as they are
-		      made */
-	struct ux_record_writer writer; /* is used then */
+	void *ctx; /* context of target->place, if records are written at their offsets immediately
+		    */
+	struct ux_record_writer writer; /* used only then */
 };
 
 static void packer_deinit(struct packer *p)
@@ -146,7 +146,7 @@ static enum ux_code number_on_threads(struct packer *p, struct ux_error *err)
 	return ux_string_table_make(&p->numbering.strings, threads, err);
 }
 
-/* Returns the index of the first alternative whose piece is `piece` or a later one. */
+/* Returns the index of the first alternative of this piece or a later one. */
 static size_t alternatives_from(const struct packer *p, size_t piece)
 {
 	size_t lo = 0, hi = n_alternatives(p);

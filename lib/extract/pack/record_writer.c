@@ -44,7 +44,10 @@ void ux_record_writer_fail(struct ux_record_writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Leaves the buffer to the thread that writes; false when there is none, or too much waits. */
+/*
+ * Leaves the buffer to the thread that writes; false when no thread writes, or too many buffers
+ * wait.
+ */
 static bool records_leave(struct ux_record_writer *w, uint64_t off, struct ux_out *out)
 {
 	if (!w->writing || w->n_waiting == UX_RECORDS_WAITING)
@@ -54,8 +57,8 @@ static bool records_leave(struct ux_record_writer *w, uint64_t off, struct ux_ou
 	return true;
 }
 
-/* Takes the next buffer that waits; `written` is one that is used again. When none waits, no thread
- * writes any more. */
+/* Takes the next waiting buffer; `written` is a buffer to reuse. When none waits, the calling
+ * thread stops writing. */
 static bool records_next(struct ux_record_writer *w, struct ux_out *written, struct ux_records *ret)
 {
 	pthread_mutex_lock(&w->lock);
@@ -96,7 +99,7 @@ enum ux_code ux_record_writer_put(struct ux_record_writer *w, uint64_t off, stru
 	while (writes && records_next(w, &written, &next)) {
 		if (code == UX_OK)
 			code = records_write(w, next.off, &next.bytes, err);
-		ux_out_deinit(&written); /* there are enough spare ones */
+		ux_out_deinit(&written); /* there are enough spare buffers */
 		written = next.bytes;
 	}
 	ux_out_deinit(&written);

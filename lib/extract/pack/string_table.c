@@ -61,7 +61,7 @@ void ux_string_table_deinit(struct ux_string_table *table)
 	ux_string_late_deinit(&table->late);
 }
 
-/* True when a text of the table is the same. It ends with a NUL, but may be shorter. */
+/* Returns true when the text equals one in the table, which ends with a NUL but may be shorter. */
 static bool string_equals(const char *have, const struct ux_string *s)
 {
 	return have == s->text || (strncmp(have, s->text, s->size) == 0 && have[s->size] == '\0');
@@ -157,7 +157,7 @@ uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_stri
 	const char *text = string->text;
 	if (!text || string->size == 0 || table->no_memory || table->too_large)
 		return 0;
-	/* A measured text is not read here: a new one waits for no memory but its slot. */
+	/* A measured text is not read here: if it is new, only its slot has to come from memory. */
 	if (string->size != UX_STRING_UNMEASURED)
 		return add_measured(table, string);
 	return text[0] != '\0' ? add_late(table, text) : 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds what the names of pieces do not show of the symbols: other names, and which piece of a
+/* Finds facts about symbols that the names of pieces do not show: other names, and which piece of a
  * function is its start. */
 #include "pack.h"
 
 #include "hash.h"
 #include "order.h"
 
-/* A piece whose name no symbol at its start has. */
+/* A piece with a name that no symbol at its start has. */
 struct nameless_piece {
-	uint64_t hash;  /* of its name */
+	uint64_t hash;  /* hash of its name */
 	uint32_t piece; /* index of the piece */
 	bool part;      /* a symbol or a piece elsewhere is the start of the function of the name */
 };
@@ -117,8 +117,8 @@ static void nameless_sort(struct nameless_piece_vec *v, int (*by)(const void *, 
 		qsort(v->data, v->size, sizeof(*v->data), by);
 }
 
-/* Hashes the names of the nameless pieces, and sorts these by hash. Pieces whose names exceed the
- * limit are dropped. */
+/* Hashes the names of the nameless pieces, and sorts the pieces by hash. Pieces with names that
+ * exceed the limit are dropped. */
 static enum ux_code finder_hash(struct symbol_finder *f, struct ux_error *err)
 {
 	struct nameless_piece_vec *v = &f->nameless;
@@ -159,7 +159,7 @@ static void finder_mark(struct symbol_finder *f, const struct ux_code_symbol *s)
 		else
 			hi = mid;
 	}
-	/* Of pieces with one name all are marked at once. */
+	/* Of several pieces with one name, all are marked in the same pass. */
 	for (; lo < f->nameless.size && v[lo].hash == hash && !v[lo].part; lo++)
 		v[lo].part = symbol_has_name(s, f->pieces->data[v[lo].piece].name);
 }
@@ -191,7 +191,7 @@ static void finder_mark_parts(struct symbol_finder *f)
 	}
 }
 
-/* Finds the pieces whose names are those of symbols or pieces elsewhere. */
+/* Finds the pieces that have the name of a symbol or piece elsewhere. */
 static enum ux_code finder_find_parts(struct symbol_finder *f, struct ux_error *err)
 {
 	if (f->nameless.size == 0 || (f->symbols->size == 0 && !f->has_parts))

@@ -5,7 +5,7 @@
 enum {
 	CHAIN_ATTEMPTS = 8,
 	WALK_ATTEMPTS = 4, /* attempts to read a stack with its names */
-	AT_ONCE = 128,     /* frames that are compared by one read */
+	AT_ONCE = 128,     /* frames that are compared with one read */
 };
 
 void ux_chain_deinit(struct ux_chain *c)
@@ -91,8 +91,8 @@ static size_t chain_count_unchanged(const struct ux_chain *c, struct ux_memory *
 {
 	uint64_t before = 0, after = 0, first = c->frames.size > 0 ? c->frames.data[0].addr : 0;
 	size_t held = 0, left = c->frames.size, n = 0;
-	/* Innermost frames are compared first, because they change most often; this is also the
-	 * order in which they were read. */
+	/* Innermost frames are compared first, because they change most often; they were also read
+	 * first. */
 	bool known = kind->innermost(ctx, &before);
 	for (size_t at = 0; at < c->frames.size; at += n) {
 		n = ux_min(left, (size_t)AT_ONCE);

@@ -94,10 +94,10 @@ struct ux_stack_kind {
 };
 
 /*
- * Reads a stack and its names into t and replaces those of the previous thread. If names and stack
- * are not consistent, because the program has changed them meanwhile, both are read again a few
- * times; if they never are, t->chain.state is UX_INTERP_STACK_TORN. ctx is passed to the functions
- * of kind. UX_ENOMEM, and the failures of name_frame.
+ * Reads a stack and its names into t and replaces the previous thread's. If names and stack are not
+ * consistent, because the program has changed them meanwhile, both are read again a few times; if
+ * they never are, t->chain.state is UX_INTERP_STACK_TORN. ctx is passed to the functions of kind.
+ * UX_ENOMEM, and the failures of name_frame.
  */
 enum ux_code ux_stack_walker_read(struct ux_stack_walker *t, struct ux_memory *m,
 				  const struct ux_stack_kind *kind, void *ctx, struct ux_error *err)

@@ -26,12 +26,12 @@ enum {
 	TYPE_EVAL = 4,
 	/* zend_class_entry, zend_string */
 	CLASS_NAME = 8,
-	STRING_TYPE = 4, /* of what is counted: IS_STRING in the lower four bits */
+	STRING_TYPE = 4, /* of a reference-counted value: IS_STRING in the lower four bits */
 	STRING_HASH = 8,
 	STRING_LENGTH = 16,
 	STRING_TEXT = 24,
 	STRING_MAX = 1 << 16,
-	TEXT_BYTES = 2 * STRING_MAX + 2, /* of a class, "::" and a method */
+	TEXT_BYTES = 2 * STRING_MAX + 2, /* a class, "::" and a method */
 	STRING_IS = 6,
 	OPS_MAX = 1 << 26,
 };
@@ -64,7 +64,8 @@ enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader
 struct php_function {
 	uint8_t copy[FUNCTION_MAX];
 	bool user;   /* a user function, which has instructions and a file */
-	bool engine; /* the engine's own, as that in which a fiber begins: it is not reported */
+	bool engine; /* a function of the engine itself, such as the one in which a fiber begins: it
+			is not reported */
 	const char *name;
 	const char *file;
 };
@@ -84,8 +85,8 @@ static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_functi
 }
 
 /*
- * Whether a text has the hash that is kept with it (zend_inline_hash_func() of Zend/zend_string.h,
- * DJBX33A). Names were looked up, so theirs is known; 0: it is not.
+ * Whether a text has the hash that is stored with it (zend_inline_hash_func() of
+ * Zend/zend_string.h, DJBX33A). Names were looked up, so their hash is stored; 0: it is not.
  */
 static bool php_string_has_hash(const char *text, size_t size, uint64_t hash)
 {
@@ -96,9 +97,9 @@ static bool php_string_has_hash(const char *text, size_t size, uint64_t hash)
 }
 
 /*
- * Appends a zend_string. Returns false when there is none: what a function that is gone has left
- * may be other data now. The text after a NUL is dropped; in the name of an anonymous class this
- * is its file and line.
+ * Appends a zend_string. Returns false when no string is there: the memory of a freed function may
+ * hold other data now. The text after a NUL is dropped; in the name of an anonymous class this is
+ * its file and line.
  */
 static bool php_string_append(struct ux_php *p, uint64_t addr, char *to, size_t *size)
 {
@@ -238,7 +239,7 @@ static bool php_text_is(const char *known, const char *text, size_t size)
 	return strlen(known) == size && memcmp(known, text, size) == 0;
 }
 
-/* Whether the names of a function are still those that were read. text has TEXT_BYTES. */
+/* Whether the names of a function are unchanged since they were read. text has TEXT_BYTES. */
 static bool php_function_has_names(struct ux_php *p, const struct php_function *f, char *text)
 {
 	size_t name = 0, file = 0;
@@ -252,9 +253,9 @@ static bool php_function_has_names(struct ux_php *p, const struct php_function *
 }
 
 /*
- * Whether the functions are still those that were read. A loop that compiles the same text again
- * and again gets the same addresses each time, so that a text is only known to be the function's
- * when it is there twice.
+ * Whether the functions are unchanged since they were read. A loop that compiles the same text
+ * again and again gets the same addresses each time, so a text is only known to be the function's
+ * if two reads find it.
  */
 static bool php_names_unchanged(void *ctx)
 {
@@ -299,7 +300,7 @@ enum ux_code ux_php_walk(struct ux_php *p, struct ux_stack_walker *t, struct ux_
 	UX_TRY(php_stack_read(&w, err));
 	if (p->memory.exhausted)
 		return ux_error_set(err, UX_ELIMIT, "stacks exceed %d bytes", (int)UX_MEMORY_WORK);
-	(void)!ux_stack_walker_report(t, 0, 0); /* there is only one thread */
+	(void)!ux_stack_walker_report(t, 0, 0); /* PHP without threads has only one thread */
 	return UX_OK;
 }
 

@@ -22,8 +22,8 @@ struct ux_php {
 	uint64_t globals; /* address of executor_globals */
 };
 
-/* Opens the PHP of version root->version whose executor_globals are at root->addr. UX_EUNSUPPORTED:
- * an unknown version; UX_ECORRUPT: the globals cannot be read. */
+/* Opens the PHP of version root->version with executor_globals at root->addr. UX_EUNSUPPORTED: an
+ * unknown version; UX_ECORRUPT: the globals cannot be read. */
 enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader,
 			 const struct ux_interp_root *root, struct ux_error *err) ux_must;
 

@@ -128,7 +128,7 @@ static void python_code_read_instrs(struct ux_python *p, uint64_t addr, const ui
 	ret->instrs = bytes + l->bytes_data;
 }
 
-/* Returns the offset of the qualified name, or before 3.11 that of the name. */
+/* Returns the offset of the qualified name, or before 3.11 of the name. */
 static uint32_t python_code_name_field(const struct ux_python_layout *l)
 {
 	return l->code_qualname != UX_PYTHON_NONE ? l->code_qualname : l->code_name;

@@ -32,8 +32,8 @@ bool ux_python_code_unchanged(struct ux_python *p, uint64_t addr, const struct u
 	ux_must;
 
 /*
- * Returns the line of the instruction at `offset` bytes; 0: unknown. For a negative offset, which
- * is that of a frame that has not started, it is the first line of the function.
+ * Returns the line of the instruction at `offset` bytes; 0: unknown. A negative offset means a
+ * frame that has not started: the result is the first line of the function.
  */
 uint32_t ux_python_code_line(struct ux_python *p, const struct ux_python_code *code,
 			     int64_t offset);

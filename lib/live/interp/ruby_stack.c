@@ -186,7 +186,7 @@ static enum ux_code ruby_iseq_lookup(struct ruby_walk *w, uint64_t addr, struct 
 		       : UX_OK;
 }
 
-/* Computes the offset of the instruction that runs; the pc points behind it. */
+/* Computes the offset of the instruction that runs; the pc points after it. */
 static uint64_t ruby_iseq_offset(const struct ux_ruby_iseq *iseq, uint64_t pc)
 {
 	uint64_t offset = pc - iseq->words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which code was at an address at a time, in levels of segment trees. */
+/* Tells which code was at an address at a time, in levels of segment trees. */
 #include "jit.h"
 
 #include "order.h"
@@ -10,7 +10,7 @@ struct ux_code_level {
 	uint64_t *edges; /* distinct starts and ends, sorted; leaf i is [edges[i], edges[i + 1]) */
 	size_t leaves;
 	uint32_t *first; /* 2 * leaves + 1 indices: where the events of each node begin in lists */
-	uint32_t *lists; /* indices of events; those of one node are sorted by time */
+	uint32_t *lists; /* indices of events; within one node sorted by time */
 };
 
 static void code_level_deinit(struct ux_code_level *l)
@@ -76,7 +76,7 @@ static bool code_level_find_edges(struct ux_code_level *l)
 }
 
 /*
- * Visits the nodes whose leaves together make up the range of an event. Node 1 is the root, the
+ * Visits the nodes whose leaves together cover the range of an event. Node 1 is the root, the
  * children of node i are 2i and 2i + 1, and the leaves are the last `leaves` nodes. If l->lists is
  * allocated, the event is stored in the lists of the nodes, else it is only counted.
  */
@@ -123,7 +123,7 @@ static bool code_level_fill_nodes(struct ux_code_level *l)
 	return true;
 }
 
-/* Builds a level from the events of a followed by those of b. */
+/* Builds a level from the events of a, followed by the events of b. */
 static bool code_level_build(struct ux_code_level *ret, const struct ux_code_event *a, size_t na,
 			     const struct ux_code_event *b, size_t nb)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsers of the files in which run-time compilers describe the code that they generate: perf
- * maps and jitdumps. */
+/* Parsers of perf maps and jitdumps: the files in which run-time compilers describe the code that
+ * they generate. */
 #ifndef UX_JIT_H
 #define UX_JIT_H
 
@@ -24,18 +24,18 @@ enum {
 struct ux_code_event {
 	uint64_t start;
 	uint64_t end;  /* above start */
-	uint64_t time; /* of any clock; of two events with the same time the one added later is used
-			*/
+	uint64_t time; /* of any clock; if two events have the same time, the one added later is
+			  used */
 	uint32_t code; /* a number that the caller has chosen, or UX_CODE_NONE */
 	uint32_t seq;  /* set by ux_code_history_add() */
 };
 
 /*
- * Which code was at an address at a time. The events are stored in levels, each at most half as
- * large as the one before, so that adding is cheap for batches of any size. Each level is a segment
- * tree over the start and end addresses of its events. An event is in at most 2 log n nodes, and
- * the events of a node are sorted by time. Any number of threads may look up events while no thread
- * adds any. Zeroed = empty.
+ * Tells which code was at an address at a time. The events are stored in levels, each at most half
+ * as large as the previous one, so that adding is cheap for batches of any size. Each level is a
+ * segment tree over the start and end addresses of its events. An event is in at most 2 log n
+ * nodes, and the events of a node are sorted by time. Any number of threads may look up events
+ * while no thread adds any. Zeroed = empty.
  */
 struct ux_code_level;
 struct ux_code_history {
@@ -45,22 +45,22 @@ struct ux_code_history {
 	uint32_t n_events;
 };
 
-/* Adds events in the order in which they were written. Returns false, and adds none of them,
- * when memory is short or there are more than UX_CODE_EVENTS_MAX. */
+/* Adds events in the order in which they were written. Returns false, and adds none of them, when
+ * memory is short or the history would exceed UX_CODE_EVENTS_MAX. */
 bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *events, size_t n)
 	ux_must;
 void ux_code_history_deinit(struct ux_code_history *h);
 
-/* Returns the last event at or before `time` whose range contains pc; NULL when there is none,
- * or when its code is UX_CODE_NONE. */
+/* Returns the last event at or before `time` with a range that contains pc; NULL if none does, or
+ * if its code is UX_CODE_NONE. */
 const struct ux_code_event *ux_code_history_find(const struct ux_code_history *h, uint64_t pc,
 						 uint64_t time);
 
-/* Writes all events, n_events of them, in the order in which they were added. */
+/* Writes all n_events events, in the order in which they were added. */
 void ux_code_history_list(const struct ux_code_history *h, struct ux_code_event *ret);
 
-/* How many events there are at or before `time`. Between two times with the same count each address
- * has the same code. */
+/* Returns the number of events at or before `time`. Between two times with the same count each
+ * address has the same code. */
 uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time);
 
 enum {
@@ -125,9 +125,9 @@ void ux_perf_map_deinit(struct ux_perf_map *m);
 
 /*
  * Parses the complete lines in `bytes`, which must continue the bytes of earlier calls; *ret_used
- * is their size. The caller passes an incomplete last line again when more of it was written. Where
- * entries overlap, the last one is used. UX_ELIMIT: there are too many lines; those that were read
- * remain valid. UX_ENOMEM. Source: Linux, tools/perf/Documentation/jit-interface.txt; deviations of
+ * is their size. The caller passes an incomplete last line again when more of it was written. If
+ * entries overlap, the last one is used. UX_ELIMIT: too many lines; the lines read before remain
+ * valid. UX_ENOMEM. Source: Linux, tools/perf/Documentation/jit-interface.txt; deviations of
  * runtimes: docs/formats/perf-map.md.
  */
 enum ux_code ux_perf_map_feed(struct ux_perf_map *m, struct ux_bytes bytes, size_t *ret_used,

@@ -7,9 +7,9 @@
  *   LOAD 0     u32 pid, u32 tid, u64 vma, u64 addr, u64 size, u64 index, name, NUL, code
  *   MOVE 1     u32 pid, u32 tid, u64 vma, u64 old addr, u64 new addr, u64 size, u64 index
  *   DEBUG 2    u64 addr, u64 n, n times: u64 addr, i32 line, i32 column, file name, NUL; the name
- *              ff 00 is the one before; of the next LOAD at addr
+ *              ff 00 means the previous name; the rows belong to the next LOAD at addr
  *   CLOSE 3, UNWINDING 4: ignored
- * The time in the header is of another clock with some writers and is not used. V8 adds 0x40, the
+ * Some writers take the time in the header from another clock, so it is not used. V8 adds 0x40, the
  * size of an ELF header, to the addresses of DEBUG.
  */
 #include "jit.h"
@@ -166,8 +166,8 @@ static int jitdump_compare_rows(const void *a, const void *b)
 	return 0;
 }
 
-/* Returns the rows that were stored for addr. Their addresses are converted to offsets, by which
- * they are sorted. */
+/* Returns the rows that were stored for addr, with their addresses converted to offsets, and sorted
+ * by them. */
 static struct ux_jit_rows jitdump_take_rows(struct ux_jitdump *d, uint64_t addr)
 {
 	struct ux_jit_rows *slot = ux_jit_waiting_find(&d->waiting, addr);

@@ -211,8 +211,8 @@ static struct ux_bytes bpf_text_until_nul(struct ux_bytes s)
 	return nul ? ux_bytes(s.data, (size_t)(nul - s.data)) : s;
 }
 
-/* Returns the name of function i as it is in kallsyms, which is bpf_prog_TAG_NAME. NAME is that
- * of the function's type, or else that of the program. Returns NULL when memory is short. */
+/* Returns the name of function i as it is in kallsyms: bpf_prog_TAG_NAME. NAME is the name of the
+ * function's type, or else of the program. Returns NULL when memory is short. */
 static const char *bpf_function_name(const struct bpf_program *a, size_t i)
 {
 	const struct ux_bpf_info *info = a->info;

@@ -42,7 +42,9 @@ void ux_kallsyms_deinit(struct ux_kallsyms *k)
 	*k = (struct ux_kallsyms){0};
 }
 
-/* The address that a line begins with; *ret_n: its digits, at most 17. Mostly there are 16. */
+/*
+ * Reads the address at the start of a line; *ret_n: its digits, at most 17. Usually there are 16.
+ */
 static uint64_t kallsyms_address(struct ux_bytes s, size_t *ret_n)
 {
 	uint64_t v = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsers of what the running kernel reports about its code: symbols, modules and BPF programs. */
+/* Parsers of the running kernel's reports about its code: symbols, modules and BPF programs. */
 #ifndef UX_KERNEL_H
 #define UX_KERNEL_H
 
@@ -35,8 +35,8 @@ void ux_kernel_modules_deinit(struct ux_kernel_modules *m);
 const struct ux_kernel_module *ux_kernel_modules_find(const struct ux_kernel_modules *m,
 						      uint64_t addr);
 
-/* Returns the GNU build ID in ELF notes of the running kernel, which are in /sys/kernel/notes
- * and /sys/module/NAME/notes/.note.gnu.build-id; empty when there is none. */
+/* Returns the GNU build ID in ELF notes of the running kernel, which are in /sys/kernel/notes and
+ * /sys/module/NAME/notes/.note.gnu.build-id; empty when they have none. */
 struct ux_bytes ux_kernel_build_id(struct ux_bytes notes);
 
 /*
@@ -79,7 +79,7 @@ struct ux_kallsyms {
 
 /*
  * Parses lines "ADDRESS TYPE NAME", which "\t[MODULE]" follows for a module, and stores the symbols
- * of code. Of several names at one address one is stored; it is chosen in this order of preference:
+ * of code. If several names have one address, one of them is stored, in this order of preference:
  * not a marker of a section (_text, ..._text_start), fewest leading underscores, global, shortest,
  * first in byte order. The list has no sizes, so a symbol ends where the next symbol of code or
  * data begins, and not after the end of its module (modules may be NULL); the last symbol ends at
@@ -101,8 +101,8 @@ const char *ux_vsyscall_name(uint64_t addr, uint64_t *ret_start);
 
 UX_VEC(ux_btf_offsets, uint32_t);
 
-/* The names of functions and files in BTF, the kernel's compact type information. The struct
- * points into the bytes from which it was opened. */
+/* The names of functions and files in BTF, the kernel's compact type information. The struct points
+ * into the bytes that it was opened with. */
 struct ux_btf {
 	struct ux_bytes strings;     /* ends with a NUL, if there are any */
 	struct ux_btf_offsets names; /* for each type the offset of its name in strings; 0 if it is
@@ -125,8 +125,8 @@ const char *ux_btf_string(const struct ux_btf *b, uint32_t off);
 const char *ux_btf_function(const struct ux_btf *b, uint32_t type);
 
 /*
- * What BPF_OBJ_GET_INFO_BY_FD returns about a program (struct bpf_prog_info), and its BTF. Each
- * array is given as bytes in the byte order of this machine. Missing parts are empty.
+ * The information that BPF_OBJ_GET_INFO_BY_FD returns about a program (struct bpf_prog_info), and
+ * its BTF. Each array is given as bytes in the byte order of this machine. Missing parts are empty.
  */
 struct ux_bpf_info {
 	struct ux_bytes tag;         /* 8 bytes */
@@ -148,7 +148,7 @@ struct ux_bpf_line {
 	const char *dir;
 	const char *base;
 	uint32_t line;
-	uint32_t order; /* of two lines at one address the one with the higher order is used */
+	uint32_t order; /* if two lines have one address, the one with the higher order is used */
 };
 
 struct ux_bpf_function {

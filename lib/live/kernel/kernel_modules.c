@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a kernel: those that are loaded, and the files that depmod lists. */
+/* The modules of a kernel: the loaded ones, and the files that depmod lists. */
 #include "kernel.h"
 
 #include "elf_ids.h"

@@ -160,7 +160,7 @@ static bool itanium_is_clone_letter(char c)
 	return ux_is_lower(c) || c == '_';
 }
 
-/* Returns the length of a clone suffix at s (".isra.0", ".llvm.123", ".1"); 0: there is none. */
+/* Returns the length of a clone suffix at s (".isra.0", ".llvm.123", ".1"); 0: none. */
 static size_t itanium_clone_suffix(const char *s, const char *end)
 {
 	const char *p = s + 1;
@@ -178,8 +178,8 @@ static size_t itanium_clone_suffix(const char *s, const char *end)
 	return (size_t)(p - s);
 }
 
-/* Writes the clone suffixes from s on, behind the mangled part; false when something else is there.
- */
+/* Writes the clone suffixes from s on, after the mangled part; false when something else is
+ * there. */
 static bool itanium_put_clones(struct ux_name_text *t, const char *s, const char *end,
 			       struct ux_itanium_style style)
 {

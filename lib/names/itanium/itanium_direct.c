@@ -3,14 +3,15 @@
 #include "itanium_direct.h"
 
 /*
- * Nearly all that a name consists of has its text in the order in which it is mangled, so it can
- * be written at once, and what S_ or T_ repeats is copied from where it was written first. A tree
- * is needed for what is written around a declarator (pointers to functions, arrays), for
- * expressions, conversions, and what is rare. There this reader gives up, and the name is read
- * again as a tree. It takes a third of a tree's instructions.
+ * Nearly all parts of a name have their text in the order in which they are mangled, so they can be
+ * written immediately, and the parts that S_ or T_ repeats are copied from the place where they
+ * were first written. A tree is needed for text that is written around a declarator (pointers to
+ * functions, arrays), for expressions, conversions, and rare constructs. This reader gives up
+ * there, and the name is read again as a tree. It takes a third of a tree's instructions.
  *
- * A returned type follows the name that it is written in front of. It is written aside, and moved
- * at the end, since texts that were written are referred to by their address.
+ * A function's return type is mangled after the name but written before it. It is written to a
+ * separate buffer first, and moved at the end, since earlier texts are referred to by their
+ * address.
  */
 
 static bool direct_number(struct direct *d, unsigned *ret)
@@ -42,7 +43,7 @@ static bool direct_source_name(struct direct *d, struct direct_named *named)
 	return true;
 }
 
-/* Lambdas, whose T_ are their own, and types without a name. */
+/* Lambdas, which have their own T_, and types without a name. */
 static bool direct_unnamed(struct direct *d, struct direct_named *named)
 {
 	unsigned number = 0, marks = d->marks;
@@ -103,7 +104,7 @@ static bool direct_operator(struct direct *d, struct direct_named *named)
 	return true;
 }
 
-/* named: of the scope, whose base is NULL if there is none. Then of the name. */
+/* named: on entry the scope, with base NULL if there is none; on return the name. */
 static bool direct_unqualified_name(struct direct *d, struct direct_named *named)
 {
 	char c = direct_peek(d);
@@ -263,7 +264,7 @@ bool direct_name(struct direct *d, bool naming, struct direct_named *named)
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* Writes aside, and returns where the text was before. */
+/* Begins to write to the separate buffer, and returns the previous state of the text. */
 static struct ux_name_text direct_aside_begin(struct direct *d)
 {
 	struct ux_name_text before = d->t;
@@ -280,7 +281,7 @@ static void direct_aside_end(struct direct *d, struct ux_name_text before)
 	d->t.end = before.end;
 }
 
-/* Reads the type that a function returns. That of an enclosing function is not written. */
+/* Reads the return type of a function. The return type of an enclosing function is not written. */
 static bool direct_returned(struct direct *d, enum direct_part part)
 {
 	struct ux_name_text before = direct_aside_begin(d);
@@ -369,7 +370,7 @@ bool direct_encoding(struct direct *d, enum direct_part part)
 	return read;
 }
 
-/* Moves the returned type in front of the name. */
+/* Moves the return type before the name. */
 static bool direct_put_returned(struct direct *d)
 {
 	struct ux_name_text *t = &d->t;

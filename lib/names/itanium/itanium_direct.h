@@ -10,40 +10,44 @@ enum {
 	DIRECT_SUBS_MAX = 160,
 	DIRECT_ARGS_MAX = 48,
 	DIRECT_ITEMS_MAX = 48,
-	DIRECT_DEPTH_MAX = 80, /* the tree's limit is hit later */
+	DIRECT_DEPTH_MAX =
+		80, /* beyond this depth the name is read as a tree, which has a higher limit */
 	DIRECT_STEPS_MAX = 4096,
 	DIRECT_ASIDE_MAX = 4096,
 };
 
-/* What is known of a type that was written; 0 as a function's result: it cannot be. */
+/*
+ * Properties of a type that was written; 0 as a function's result: it cannot be written directly.
+ */
 enum {
-	/* ITANIUM_CV: its qualifiers, if these are the last that was written */
+	/* ITANIUM_CV: its qualifiers, if they were written last */
 	DIRECT_LREF = 8,  /* ends with & */
 	DIRECT_RREF = 16, /* ends with && */
-	/* a function, an array, or a pointer to one: what refers to it is written inside of it */
+	/* a function, an array, or a pointer to one: references to it are written inside of it */
 	DIRECT_AROUND = 32,
-	DIRECT_LISTED = 64,   /* an expansion: any number of types */
-	DIRECT_DEPENDS = 128, /* has T_, whose meaning depends on the place of a substitution */
-	DIRECT_VARIES = 256,  /* depends on the element of a pack */
-	DIRECT_PACKED = 512,  /* has the arguments of a pack */
+	DIRECT_LISTED = 64, /* an expansion: any number of types */
+	DIRECT_DEPENDS =
+		128, /* contains T_, with a meaning that depends on the place of a substitution */
+	DIRECT_VARIES = 256, /* depends on the element of a pack */
+	DIRECT_PACKED = 512, /* has the arguments of a pack */
 	DIRECT_GOOD = 1024,
 	DIRECT_MARKS = DIRECT_DEPENDS | DIRECT_VARIES | DIRECT_PACKED,
 };
 
-/* A text that was written, or a constant one. */
+/* A text that was written, or a constant text. */
 struct direct_text {
 	const char *at;
 	uint32_t size;
 	uint16_t flags;
 	uint16_t here;         /* context of a substitution, as itanium_here() */
-	uint16_t first, items; /* of a pack: its elements */
+	uint16_t first, items; /* for a pack: its elements */
 	uint16_t base_size;    /* as in struct direct_named */
 	const char *base;
 };
 
 /* A name that was read. */
 struct direct_named {
-	const char *base; /* what its constructors are called; NULL: not known */
+	const char *base; /* the name of its constructors; NULL: unknown */
 	uint16_t base_size;
 	bool is_template; /* its last part has arguments */
 	bool is_structor; /* its last part is a constructor or destructor */
@@ -54,27 +58,27 @@ struct direct {
 	const char *pos, *end;
 	struct ux_name_text t;
 	unsigned n_subs, n_args, first_arg, n_items, context, n_contexts;
-	unsigned marks; /* of what is being read */
-	int element;    /* of packs, in an expansion; -1: there is none */
+	unsigned marks; /* flags of the item that is being read */
+	int element;    /* element of packs, in an expansion; -1: none */
 	unsigned n_elements;
 	unsigned first_varying; /* the expansion's first substitution */
 	bool in_lambda;
-	uint8_t qualifiers;   /* of the last name */
-	char *aside;          /* where the next returned type is written */
-	const char *returned; /* the one that the name has */
-	size_t n_returned;    /* its size; 0: it has none */
-	size_t n_special;     /* bytes in front of it */
+	uint8_t qualifiers;   /* qualifiers of the last name */
+	char *aside;          /* where the next return type is written */
+	const char *returned; /* the name's return type */
+	size_t n_returned;    /* size of the return type; 0: none */
+	size_t n_special;     /* bytes of text before the name */
 	struct direct_text subs[DIRECT_SUBS_MAX];
 	struct direct_text args[DIRECT_ARGS_MAX];
 	struct direct_text items[DIRECT_ITEMS_MAX];
 	char asides[DIRECT_ASIDE_MAX];
 };
 
-/* What of a function is written. */
+/* The parts of a function that are written. */
 enum direct_part {
 	DIRECT_ALL,
-	DIRECT_ENCLOSING, /* of one that encloses a name: not what it returns */
-	DIRECT_NAME,      /* of one whose address is an argument: its name alone */
+	DIRECT_ENCLOSING, /* a function that encloses a name: without its return type */
+	DIRECT_NAME,      /* a function whose address is an argument: only its name */
 };
 
 /* --- characters and texts --------------------------------------------------------------------- */
@@ -105,7 +109,7 @@ ux_inline void direct_put_word(struct direct *d, unsigned text)
 
 #define DIRECT_PUT(d, literal) UX_NAME_TEXT_PUT(&(d)->t, literal)
 
-/* Writes a text once more. */
+/* Writes a text again. */
 ux_inline void direct_put_again(struct direct *d, const struct direct_text *text)
 {
 	if (ux_name_text_charge_bytes(&d->t, text->size))
@@ -134,14 +138,14 @@ ux_inline bool direct_add_text(struct direct *d, const char *at, size_t size, un
 	return true;
 }
 
-/* The same for what was written from `from` on. */
+/* Records the text that was written from `from` on. */
 ux_inline bool direct_add(struct direct *d, const char *from, unsigned flags,
 			  const struct direct_named *named)
 {
 	return direct_add_text(d, from, (size_t)(d->t.pos - from), flags, named);
 }
 
-/* The state of writing a list, with ", " between those items whose text is not empty. */
+/* The state of writing a list, with ", " between the items that are not empty. */
 struct direct_list {
 	bool any;
 	char *before, *item;
@@ -214,12 +218,14 @@ ux_inline bool direct_is_scope(unsigned flags)
 }
 
 /*
- * Writes a name without a tree, in GNU's style with all that it has; *ret_end is where a clone's
- * suffix may begin. False, with the text as it was: the name needs a tree, or is malformed.
+ * Writes a name without a tree, in GNU's style with all its parts; *ret_end is where a clone's
+ * suffix may begin. False, with the text unchanged: the name needs a tree, or is malformed.
  */
 bool itanium_direct(struct ux_bytes name, struct ux_name_text *text, const char **ret_end);
 
-/* The productions. Those that return flags return 0, the others false, where a tree is needed. */
+/*
+ * The productions. If a tree is needed, productions that return flags return 0, the others false.
+ */
 
 bool direct_encoding(struct direct *d, enum direct_part part);
 
@@ -228,13 +234,16 @@ bool direct_name(struct direct *d, bool naming, struct direct_named *named);
 
 unsigned direct_type(struct direct *d);
 
-/* A type that is written in front of others, as what a function returns, or an array's elements. */
+/*
+ * Reads a type that is written before other text, such as a function's return type or an array's
+ * element type.
+ */
 bool direct_plain_type(struct direct *d);
 
 /* Types up to a character that begins none; "v" alone is the empty list. */
 bool direct_types(struct direct *d);
 
-/* Returns the flags of what is substituted; *named is its last name. */
+/* Returns the flags of the substituted item; *named is its last name. */
 unsigned direct_substitution(struct direct *d, bool in_prefix, struct direct_named *named);
 
 /* T_; its text is *ret. */

@@ -4,7 +4,7 @@
 
 /* --- substitutions, template parameters and arguments ----------------------------------------- */
 
-/* The standard's abbreviations; in front of a constructor they are written in full. */
+/* The standard's abbreviations; before a constructor they are written in full. */
 static bool direct_standard(struct direct *d, bool in_prefix, struct direct_named *named)
 {
 	static const struct {
@@ -100,7 +100,7 @@ bool direct_template_param(struct direct *d, struct direct_text *ret)
 	return true;
 }
 
-/* Values of types of which only the suffix is written, of bool, and behind any other type. */
+/* Values of types that are written as a suffix only, of bool, and values after any other type. */
 static bool direct_literal(struct direct *d)
 {
 	static const struct {
@@ -142,7 +142,7 @@ static bool direct_literal(struct direct *d)
 	return d->pos > from && direct_eat(d, 'E');
 }
 
-/* The pattern is read once for each element; what it records is that of the last one. */
+/* The pattern is read once for each element; the records of the last element stay. */
 static bool direct_expand(struct direct *d, bool in_expression)
 {
 	struct direct_list list = {0};
@@ -168,7 +168,7 @@ static bool direct_expand(struct direct *d, bool in_expression)
 	return true;
 }
 
-/* Behind Dp or sp: a pattern for each element of the packs in it. */
+/* Reads after Dp or sp: a pattern for each element of the packs in it. */
 static bool direct_expansion(struct direct *d, bool in_expression)
 {
 	if (d->element >= 0)
@@ -183,7 +183,7 @@ static bool direct_expansion(struct direct *d, bool in_expression)
 	return read;
 }
 
-/* The address of a function or an object, behind X. */
+/* Reads the address of a function or an object after X. */
 static unsigned direct_address(struct direct *d)
 {
 	static const char mark[] = "adL_Z";
@@ -211,7 +211,7 @@ static unsigned direct_expression(struct direct *d)
 	return direct_eat(d, 'E') ? flags : 0;
 }
 
-/* An argument that is no pack. Returns its flags. */
+/* Reads an argument that is not a pack. Returns its flags. */
 static unsigned direct_argument(struct direct *d)
 {
 	switch (direct_peek(d)) {
@@ -300,7 +300,7 @@ bool direct_types(struct direct *d)
 	return true;
 }
 
-/* Behind what a function returns: its parameters, up to E. */
+/* Reads after a function's return type: its parameters, up to E. */
 static bool direct_put_parameters(struct direct *d)
 {
 	ux_name_text_char(&d->t, '(');
@@ -338,8 +338,9 @@ bool direct_plain_type(struct direct *d)
 }
 
 /*
- * A pointer or reference to a function or an array, which are written around it: "int (*)(char)",
- * "int (&) [4]". What is pointed to is nowhere as it would be alone, so no S_ can repeat it.
+ * Reads a pointer or reference to a function or an array, which is written around it: "int
+ * (*)(char)", "int (&) [4]". The pointed-to type is nowhere written on its own, so no S_ can repeat
+ * it.
  */
 static unsigned direct_pointer_around(struct direct *d, const char *from, struct ux_bytes mark)
 {
@@ -391,7 +392,7 @@ static unsigned direct_pointer(struct direct *d, const char *from)
 	return direct_add(d, from, DIRECT_GOOD, NULL) ? DIRECT_GOOD : 0;
 }
 
-/* References to references collapse, unless the inner one was recorded as it is. */
+/* References to references collapse, unless the inner one was recorded itself. */
 static unsigned direct_reference(struct direct *d, const char *from, bool is_rvalue)
 {
 	d->pos++;

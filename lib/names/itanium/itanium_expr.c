@@ -70,7 +70,7 @@ static uint16_t itanium_function_parameter(struct itanium *p)
 	return itanium_node(p, ITANIUM_FUNCTION_PARAMETER, 0, (uint16_t)(number + 1), 0);
 }
 
-/* The class of a destructor, behind dn. */
+/* Reads the class of a destructor, after dn. */
 static uint16_t itanium_destructor_name(struct itanium *p)
 {
 	uint16_t name = ux_is_digit(itanium_peek(p)) ? itanium_simple_name(p) : itanium_type(p);
@@ -94,7 +94,7 @@ uint16_t itanium_simple_name(struct itanium *p)
 	return name;
 }
 
-/* Names up to E, none of which is a candidate for substitution. */
+/* Reads names up to E; none of them is a candidate for substitution. */
 static uint16_t itanium_scope_levels(struct itanium *p)
 {
 	uint16_t scope = 0;
@@ -108,9 +108,10 @@ static uint16_t itanium_scope_levels(struct itanium *p)
 }
 
 /*
- * <unresolved-name> behind sr: a scope and a name in it. A scope that begins with N is parsed as a
- * type, which is what GCC writes, although the ABI has a similar production of its own. One that
- * begins with a digit is a list of names up to E, or with older GCC a type without that E.
+ * Reads <unresolved-name> after sr: a scope and a name in it. A scope that begins with N is parsed
+ * as a type, which is what GCC writes, although the ABI has a similar production of its own. A
+ * scope that begins with a digit is a list of names up to E, or with older GCC a type without that
+ * E.
  */
 static uint16_t itanium_scoped_name(struct itanium *p)
 {
@@ -160,7 +161,7 @@ static uint16_t itanium_operation(struct itanium *p)
 	return right ? itanium_node(p, ITANIUM_BINARY, (uint16_t)number, left, right) : 0;
 }
 
-/* A new-expression behind nw or na: placement arguments, '_', the type, the initializer. */
+/* Reads a new-expression after nw or na: placement arguments, '_', the type, the initializer. */
 static uint16_t itanium_new(struct itanium *p)
 {
 	struct itanium_list at = {0};
@@ -184,7 +185,7 @@ static uint16_t itanium_new(struct itanium *p)
 			: itanium_phrase(p, ITANIUM_P_NEW, made, 0);
 }
 
-/* A fold expression behind f: l and r are unary, L and R binary. */
+/* Reads a fold expression after f: l and r are unary, L and R binary. */
 static uint16_t itanium_fold(struct itanium *p, char form)
 {
 	int number = itanium_operator_read(p);
@@ -207,7 +208,7 @@ static uint16_t itanium_conditional(struct itanium *p)
 	return both ? itanium_phrase(p, ITANIUM_P_CONDITIONAL, condition, both) : 0;
 }
 
-/* A designated range behind dX: its bounds and the initializer. */
+/* Reads a designated range after dX: its bounds and the initializer. */
 static uint16_t itanium_range_designator(struct itanium *p)
 {
 	uint16_t first = itanium_expression(p);
@@ -217,7 +218,7 @@ static uint16_t itanium_range_designator(struct itanium *p)
 	return value ? itanium_phrase(p, ITANIUM_P_AT_INDEX, range, value) : 0;
 }
 
-/* A subobject behind so: its type, the object, the offset in it. */
+/* Reads a subobject after so: its type, the object, the offset in it. */
 static uint16_t itanium_subobject(struct itanium *p)
 {
 	uint16_t type = itanium_type(p);
@@ -331,7 +332,7 @@ static uint16_t itanium_phrase_operand(struct itanium *p, char form)
 			     : itanium_expression(p);
 }
 
-/* Reads an expression of the table; *ret_matched is false when there is none. */
+/* Reads an expression of the table; *ret_matched is false when the table does not contain it. */
 static uint16_t itanium_coded_phrase(struct itanium *p, bool *ret_matched)
 {
 	for (size_t i = 0; i < ux_countof(itanium_phrase_codes); i++) {
@@ -351,7 +352,7 @@ static uint16_t itanium_coded_phrase(struct itanium *p, bool *ret_matched)
 	return 0;
 }
 
-/* ++ and -- behind pp and mm: '_' marks the prefix form. */
+/* Reads ++ and -- after pp and mm: '_' marks the prefix form. */
 static uint16_t itanium_step(struct itanium *p, enum itanium_phrase_of before,
 			     enum itanium_phrase_of behind)
 {

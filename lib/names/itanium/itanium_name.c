@@ -181,8 +181,7 @@ static uint16_t itanium_std_name(struct itanium *p)
 }
 
 /*
- * Reads the next part of a nested name, which is in `scope`; the result is the scope of the
- * following part.
+ * Reads the next part of a nested name in `scope`; the result is the scope of the following part.
  */
 static uint16_t itanium_nested_part(struct itanium *p, uint16_t scope, bool naming)
 {
@@ -446,7 +445,7 @@ static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 	return false;
 }
 
-/* Resolves template parameters in a conversion's type, whose arguments follow the type. */
+/* Resolves template parameters in a conversion's type, which precedes its arguments. */
 static bool itanium_resolve_forward(struct itanium *p, unsigned from)
 {
 	for (unsigned i = from; i < p->n_forward; i++) {
@@ -467,7 +466,7 @@ static bool itanium_at_end(const struct itanium *p)
 	return p->pos == p->end || *p->pos == 'E' || *p->pos == '.' || *p->pos == '_';
 }
 
-/* Clang's enable_if attribute behind a function's name; *ret is the list of conditions. */
+/* Reads clang's enable_if attribute after a function's name; *ret is the list of conditions. */
 static bool itanium_enable_if(struct itanium *p, uint16_t *ret)
 {
 	static const char word[] = "Ua9enable_ifI";

@@ -121,7 +121,7 @@ static void itanium_print_head_name(struct itanium_printer *w, const struct itan
 		itanium_put_number(w, n->b - 1U);
 }
 
-/* named: write the name behind it, which GNU omits inside of a template template parameter. */
+/* named: write the name after it, which GNU omits inside of a template template parameter. */
 static void itanium_print_head(struct itanium_printer *w, const struct itanium_node *n, bool named)
 {
 	const struct itanium_node *name = itanium_at(w, n->a);
@@ -386,9 +386,9 @@ static void itanium_print_node(struct itanium_printer *w, uint16_t node)
 }
 
 /*
- * Writes a node to which several places refer. Its text is copied from where it was written first,
- * if it is the same everywhere: it must not depend on the element of a pack, nor on the character
- * in front of it.
+ * Writes a node that several places refer to. Its text is copied from the place where it was first
+ * written, if it is the same everywhere: it must not depend on the element of a pack, nor on the
+ * character before it.
  */
 static void itanium_print_shared(struct itanium_printer *w, uint16_t node)
 {

@@ -2,7 +2,7 @@
 /* Writing expressions. */
 #include "itanium_printer.h"
 
-/* Returns the suffix of literals of an integer type; NULL: the type is written in front. */
+/* Returns the suffix of literals of an integer type; NULL: the type is written before them. */
 static const char *itanium_literal_suffix(const struct itanium_node *type)
 {
 	if (type->kind != ITANIUM_TEXT)

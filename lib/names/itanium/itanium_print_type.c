@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing types, in two parts: in front of a declared name and behind it. */
+/* Writing types, in two parts: before a declared name and after it. */
 #include "itanium_printer.h"
 
 uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node)
@@ -145,7 +145,7 @@ static void itanium_print_member_left(struct itanium_printer *w, const struct it
 	ITANIUM_PUT(w, "::*");
 }
 
-/* Writes the return type in front of a function's name, without a space behind "void (*". */
+/* Writes the return type before a function's name, without a space after "void (*". */
 void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type)
 {
 	itanium_put_left(w, type);
@@ -170,14 +170,14 @@ void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type
 	itanium_put_char(w, ' ');
 }
 
-/* Returns the qualifiers that the type already has, which are not repeated. */
+/* Returns the qualifiers that the type already has; they are not repeated. */
 static uint8_t itanium_qualifiers_of(struct itanium_printer *w, uint16_t type)
 {
 	const struct itanium_node *n = itanium_at(w, itanium_see_through(w, type));
 	return n->kind == ITANIUM_QUALIFIER ? n->flags : 0;
 }
 
-/* The part of a declaration in front of the declared name. */
+/* Writes the part of a declaration before the declared name. */
 static void itanium_print_left_of(struct itanium_printer *w, uint16_t node)
 {
 	const struct itanium_node *n = itanium_at(w, node);
@@ -265,7 +265,7 @@ static void itanium_print_array_right(struct itanium_printer *w, const struct it
 	itanium_put_right(w, n->a);
 }
 
-/* The part of a declaration behind the declared name. */
+/* Writes the part of a declaration after the declared name. */
 static void itanium_print_right_of(struct itanium_printer *w, uint16_t node)
 {
 	const struct itanium_node *n = itanium_at(w, node);

@@ -12,14 +12,14 @@ enum {
 
 /* State of writing one name. */
 struct itanium_printer {
-	struct itanium *tree; /* of which only `written` changes */
+	struct itanium *tree; /* only `written` changes in it */
 	struct ux_name_text text;
 	struct ux_itanium_style style;
 	bool bare;   /* write functions without their return type, since they enclose another entity
 		      */
 	int element; /* current element of the packs that are being expanded; -1: none */
-	bool varies; /* what was written depends on `element` */
-	/* the first position of those in front of which the last character was examined */
+	bool varies; /* the text since this was cleared depends on `element` */
+	/* the first position at which the preceding character was examined */
 	const char *looked;
 };
 
@@ -32,20 +32,20 @@ uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node);
 /* " const", " &", ... */
 void itanium_put_qualifiers(struct itanium_printer *w, uint8_t flags);
 
-/* The parts of a type before and behind the name that it would declare. */
+/* Write the parts of a type before and after the name that it would declare. */
 void itanium_put_left(struct itanium_printer *w, uint16_t node);
 void itanium_put_right(struct itanium_printer *w, uint16_t node);
 
 /*
- * Writes a function's return type in front of its name, without a space behind "void (*". of_type:
- * the function is part of a type, where LLVM writes a space.
+ * Writes a function's return type before its name, without a space after "void (*". of_type: the
+ * function is part of a type, and LLVM then writes a space.
  */
 void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type);
 
 /* Writes any node. */
 void itanium_put(struct itanium_printer *w, uint16_t node);
 
-/* Writes the items of a list, with ", " between those whose text is not empty. */
+/* Writes the items of a list, with ", " between the items that are not empty. */
 void itanium_put_list(struct itanium_printer *w, uint16_t list);
 
 /* Writes an operand, in parentheses unless it is a name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of a C++ name, whose nodes refer to each other by number, and its parser. */
+/* The tree of a C++ name, with nodes that refer to each other by number, and its parser. */
 #ifndef UX_ITANIUM_TREE_H
 #define UX_ITANIUM_TREE_H
 
@@ -20,25 +20,25 @@ enum itanium_kind {
 	ITANIUM_OPERATOR,   /* a: number of the operator */
 	ITANIUM_CONVERSION, /* a: type */
 	ITANIUM_LITERAL_OP, /* a: name */
-	ITANIUM_LAMBDA,     /* a: list of parameters, b: number, c: list of its template's */
-	ITANIUM_HEAD,       /* a: name; b: type, list of HEADs, constraint, or 0; c: 1 for a pack */
-	ITANIUM_HEAD_NAME,  /* a: enum itanium_head; b: number among those of its kind; c: number
-			       among all */
-	ITANIUM_BLOCK,      /* b: number */
-	ITANIUM_FRIEND,     /* a: name */
-	ITANIUM_MODULE,     /* a: enclosing module or 0; b: name; c: 1 for a partition */
-	ITANIUM_IN_MODULE,  /* a: name, b: module */
-	ITANIUM_VENDOR_OP,  /* a: name */
-	ITANIUM_UNNAMED,    /* b: number */
-	ITANIUM_BINDING,    /* a: list of names */
-	ITANIUM_LOCAL,      /* a: encoding of the function, b: entity; c: 1 + number of a default
-			       argument, or 0 */
-	ITANIUM_ENCODING,   /* a: name, b: list of parameters, c: type that is returned, or 0 */
-	ITANIUM_SPECIAL,    /* a: number of a constant text, b: node that follows it */
-	ITANIUM_IN,         /* a "-in-" b */
-	ITANIUM_QUALIFIER,  /* a: type; flags */
-	ITANIUM_VENDOR,     /* a: type, b: qualifier */
-	ITANIUM_POINTER,    /* a: type */
+	ITANIUM_LAMBDA, /* a: list of parameters, b: number, c: list of its template parameters */
+	ITANIUM_HEAD,   /* a: name; b: type, list of HEADs, constraint, or 0; c: 1 for a pack */
+	ITANIUM_HEAD_NAME, /* a: enum itanium_head; b: number within its kind; c: number among all
+			    */
+	ITANIUM_BLOCK,     /* b: number */
+	ITANIUM_FRIEND,    /* a: name */
+	ITANIUM_MODULE,    /* a: enclosing module or 0; b: name; c: 1 for a partition */
+	ITANIUM_IN_MODULE, /* a: name, b: module */
+	ITANIUM_VENDOR_OP, /* a: name */
+	ITANIUM_UNNAMED,   /* b: number */
+	ITANIUM_BINDING,   /* a: list of names */
+	ITANIUM_LOCAL,     /* a: encoding of the function, b: entity; c: 1 + number of a default
+			      argument, or 0 */
+	ITANIUM_ENCODING,  /* a: name, b: list of parameters, c: type that is returned, or 0 */
+	ITANIUM_SPECIAL,   /* a: number of a constant text, b: node that follows it */
+	ITANIUM_IN,        /* a "-in-" b */
+	ITANIUM_QUALIFIER, /* a: type; flags */
+	ITANIUM_VENDOR,    /* a: type, b: qualifier */
+	ITANIUM_POINTER,   /* a: type */
 	ITANIUM_LREF,
 	ITANIUM_RREF,
 	ITANIUM_POSTFIX,   /* a: type, b: number of a constant text */
@@ -117,25 +117,25 @@ struct itanium {
 	unsigned first_arg; /* index in args: those before it belong to an enclosing encoding */
 	unsigned n_args;
 	unsigned n_forward;
-	unsigned context; /* number of the encoding whose template arguments T_ refers to */
+	unsigned context; /* number of the encoding with the template arguments that T_ refers to */
 	unsigned n_contexts;
 	unsigned n_heads;   /* number of template parameters of a generic lambda */
 	uint16_t module;    /* module of the next name; 0: none */
-	bool in_lambda;     /* template parameters are those of a generic lambda */
-	bool in_constraint; /* template parameters may be of a template whose arguments are not in
-			       the name */
-	bool in_conversion; /* A conversion operator's type is being read: arguments behind its T_
+	bool in_lambda;     /* template parameters belong to a generic lambda */
+	bool in_constraint; /* template parameters may belong to a template whose arguments are not
+			       in the name */
+	bool in_conversion; /* A conversion operator's type is being read: arguments after its T_
 			       belong to the operator, and the type may refer to arguments that
 			       follow later. */
 	uint8_t flags;      /* flags of the last nested name */
 	uint16_t subs[ITANIUM_SUBS_MAX];
-	uint16_t sub_contexts[ITANIUM_SUBS_MAX]; /* the context in which each was read: see
-						     itanium_here() */
+	uint16_t sub_contexts[ITANIUM_SUBS_MAX]; /* the context in which each substitution was read:
+						    see itanium_here() */
 	uint16_t args[ITANIUM_ARGS_MAX];         /* arguments of the current template */
-	uint16_t forward[ITANIUM_ARGS_MAX];      /* PARAMETER nodes whose argument follows later */
+	uint16_t forward[ITANIUM_ARGS_MAX]; /* PARAMETER nodes with arguments that follow later */
 	uint16_t heads[ITANIUM_HEADS_MAX];
 	struct itanium_node nodes[ITANIUM_NODES_MAX];
-	struct itanium_written written[ITANIUM_NODES_MAX]; /* only those of shared nodes are set */
+	struct itanium_written written[ITANIUM_NODES_MAX]; /* set only for shared nodes */
 };
 
 ux_inline char itanium_peek(const struct itanium *p)
@@ -186,7 +186,7 @@ ux_inline uint16_t itanium_here(const struct itanium *p)
 	return (uint16_t)(p->context * 2 + p->in_lambda);
 }
 
-/* Notes that one more place refers to a node that is in the tree already; returns it. */
+/* Notes another reference to a node that is already in the tree; returns it. */
 ux_inline uint16_t itanium_share(struct itanium *p, uint16_t node)
 {
 	p->nodes[node].flags |= ITANIUM_SHARED;
@@ -391,10 +391,10 @@ struct itanium_operator {
 
 extern const struct itanium_operator itanium_operators[];
 
-/* The number of an operator; -1: there is none. */
+/* Returns the number of an operator; -1: no such operator. */
 int itanium_operator_find(char first, char second);
 
-/* The same for the operator that is read. */
+/* The same for the operator at the current position. */
 int itanium_operator_read(struct itanium *p);
 
 /* The productions of the grammar, by the names that the ABI gives them. */

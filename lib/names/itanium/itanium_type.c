@@ -77,8 +77,8 @@ static uint16_t itanium_thrown_types(struct itanium *p)
 }
 
 /*
- * Reads the exception specification in front of a function type; *ret is 0 without one. False when
- * no function type follows.
+ * Reads the exception specification before a function type; *ret is 0 without one. False when no
+ * function type follows.
  */
 static bool itanium_exceptions(struct itanium *p, uint16_t *ret)
 {
@@ -213,7 +213,7 @@ uint16_t itanium_decltype(struct itanium *p)
 		       : 0;
 }
 
-/* Types that begin with D; the builtin ones are no candidates for substitution. */
+/* Types that begin with D; the builtin ones are not candidates for substitution. */
 static uint16_t itanium_d_type(struct itanium *p)
 {
 	static const struct {
@@ -275,7 +275,7 @@ uint16_t itanium_template_param(struct itanium *p)
 {
 	uint16_t number = 0;
 	const char *from = p->pos++;
-	/* The level of the template: the outermost one, or that of a generic lambda. */
+	/* The level of the template: the outermost one, or a generic lambda's. */
 	if (itanium_eat(p, 'L') && (!itanium_number(p, &number) || !itanium_eat(p, '_')))
 		return 0;
 	if (!itanium_sequence(p, 10, &number))
@@ -375,8 +375,7 @@ static uint16_t itanium_rebind(struct itanium *p, uint16_t node)
 }
 
 /*
- * in_prefix: in front of a constructor or destructor, the standard's abbreviations are written in
- * full.
+ * in_prefix: before a constructor or destructor, the standard's abbreviations are written in full.
  */
 uint16_t itanium_substitution(struct itanium *p, bool in_prefix)
 {
@@ -513,7 +512,7 @@ bool itanium_constraint(struct itanium *p, uint16_t *ret)
 	return *ret != 0;
 }
 
-/* Makes a new name for a template parameter of a lambda; 0: there are too many. */
+/* Makes a new name for a template parameter of a lambda; 0: too many. */
 static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
 {
 	uint16_t number = 0;
@@ -527,7 +526,7 @@ static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
 	return node;
 }
 
-/* Reads Tt: a template template parameter, whose own parameters get new names, up to E. */
+/* Reads Tt: a template template parameter. Its own parameters get new names, up to E. */
 static uint16_t itanium_template_head(struct itanium *p)
 {
 	uint16_t outer[ITANIUM_HEADS_MAX], heads = 0, constraint = 0;
@@ -542,7 +541,7 @@ static uint16_t itanium_template_head(struct itanium *p)
 	return name ? itanium_node(p, ITANIUM_HEAD, name, heads, 0) : 0;
 }
 
-/* Reads the declaration of a template parameter behind its T. */
+/* Reads the declaration of a template parameter after its T. */
 static uint16_t itanium_head(struct itanium *p)
 {
 	uint16_t of = 0, name = 0;
@@ -587,7 +586,7 @@ bool itanium_heads(struct itanium *p, uint16_t *ret)
 	return itanium_leave(p, ok);
 }
 
-/* The declaration of a template parameter in front of an ambiguous argument; no text. */
+/* Reads the declaration of a template parameter before an ambiguous argument; no text. */
 static bool itanium_skip_head(struct itanium *p)
 {
 	bool in_lambda = p->in_lambda;

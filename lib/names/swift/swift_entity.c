@@ -325,7 +325,10 @@ static uint16_t swift_take_label(struct swift *p, uint16_t element)
 	return swift_leaf(p, SWIFT_FIRST_ELEMENT);
 }
 
-/* How many parameters a function of that type has; *ret_tuple is the tuple of them or 0. */
+/*
+ * Returns the number of parameters of a function of that type; *ret_tuple is the tuple of them or
+ * 0.
+ */
 static unsigned swift_parameters_of(const struct swift *p, uint16_t type, uint16_t *ret_tuple)
 {
 	*ret_tuple = 0;
@@ -388,7 +391,7 @@ static const char *swift_take_letter(struct swift *p, const struct letter *lette
 	return NULL;
 }
 
-/* The parts of an intermediate function type, in the order that they have as text. */
+/* The parts of an intermediate function type, in the order of their text. */
 struct impl {
 	uint16_t kids[SWIFT_LIST_MAX];
 	size_t n;

@@ -221,7 +221,7 @@ static uint16_t swift_pop_any_conformance(struct swift *p)
 	return swift_pop_class(p, SWIFT_IS_CONFORMANCE);
 }
 
-/* An operator marks conformances whose module is that of the type or of the protocol. */
+/* An operator marks conformances in the module of the type or of the protocol. */
 static uint16_t swift_conformance_ref(struct swift *p)
 {
 	uint16_t ref = swift_pop(p, SWIFT_CONFORMANCE_REF_TYPE);

@@ -274,7 +274,7 @@ static uint16_t swift_module_swift(struct swift *p)
 	return swift_text(p, SWIFT_MODULE, "Swift", 5);
 }
 
-/* The suffix that the back end appended. */
+/* Reads the suffix that the back end appended. */
 static uint16_t swift_global_suffix(struct swift *p)
 {
 	p->pos--;

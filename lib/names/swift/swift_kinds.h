@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of nodes of a Swift name: X(name, classes, text that its children follow). */
+/* Kinds of nodes of a Swift name: X(name, classes, text before its children). */
 /* clang-format off */
 
-/* Parts that others are made of. */
+/* Parts of other nodes. */
 X(NONE, 0, "")
 X(GLOBAL, 0, "")
 X(SUFFIX, 0, "")
@@ -66,7 +66,7 @@ X(MACRO_BODY, SWIFT_IS_CONTEXT, "body macro @")
 X(MACRO_UNIQUE, SWIFT_IS_CONTEXT, "unique name #")
 X(MACRO_LOCATION, SWIFT_IS_CONTEXT, "")
 
-/* Accessors of a variable or a subscript; the text is what follows its name. */
+/* Accessors of a variable or a subscript; the text follows its name. */
 X(GETTER, SWIFT_IS_CONTEXT, "getter")
 X(GLOBAL_GETTER, SWIFT_IS_CONTEXT, "getter")
 X(SETTER, SWIFT_IS_CONTEXT, "setter")
@@ -107,8 +107,8 @@ X(BOUND_ALIAS, SWIFT_IS_TYPE, "")
 X(BOUND_OTHER, SWIFT_IS_TYPE, "")
 
 /* Other types. */
-X(BUILTIN, SWIFT_IS_TYPE, "")          /* of constant text */
-X(BUILTIN_TEXT, SWIFT_IS_TYPE, "")     /* of text that was put together */
+X(BUILTIN, SWIFT_IS_TYPE, "")          /* a constant text */
+X(BUILTIN_TEXT, SWIFT_IS_TYPE, "")     /* a text that was put together */
 X(BUILTIN_ARRAY, SWIFT_IS_TYPE, "")
 X(TUPLE, SWIFT_IS_TYPE, "")
 X(GENERIC_PARAM, SWIFT_IS_TYPE, "")
@@ -180,7 +180,7 @@ X(NONISOLATED_CALLER, 0, "nonisolated(nonsending) ")
 X(SENDING_RESULT, 0, "sending ")
 X(C_TYPE, 0, "")
 
-/* Functions as the intermediate language has them. */
+/* Functions of the intermediate language. */
 X(IMPL_FUNCTION, SWIFT_IS_TYPE, "")
 X(IMPL_ATTRIBUTE, 0, "")
 X(IMPL_CONVENTION, 0, "@convention(")
@@ -221,7 +221,7 @@ X(CONFORMANCE_REF_PROTOCOL, 0, "protocol conformance ref (protocol's module) ")
 X(CONFORMANCE_REF_OTHER, 0, "protocol conformance ref (retroactive) ")
 X(RETROACTIVE, 0, "retroactive @ ")
 
-/* What goes before a whole name. */
+/* Text before a whole name. */
 X(OBJC, SWIFT_IS_ATTRIBUTE, "@objc ")
 X(NONOBJC, SWIFT_IS_ATTRIBUTE, "@nonobjc ")
 X(DYNAMIC, SWIFT_IS_ATTRIBUTE, "dynamic ")
@@ -260,7 +260,7 @@ X(SPECIALIZED_SIGNATURE, SWIFT_IS_ATTRIBUTE, "function signature specialization"
 X(SPEC_SERIALIZED, 0, "serialized")
 X(SPEC_TYPE, 0, "")
 X(SPEC_PARTIAL, 0, "Signature = ")
-X(SPEC_ARGUMENT, 0, "")                /* kinds, with what they are of */
+X(SPEC_ARGUMENT, 0, "")                /* kinds, and the constants they apply to */
 X(SPEC_RETURN, 0, "")
 X(SPEC_FLAGS, 0, "")
 X(SPEC_PAYLOAD, 0, "")                 /* text */
@@ -276,7 +276,7 @@ X(SPEC_BOX_VALUE, 0, "Value Promoted from Box")
 X(SPEC_BOX_STACK, 0, "Stack Promoted from Box")
 X(SPEC_INOUT, 0, "InOut Converted to Out")
 
-/* What is made for a type. */
+/* Entities made for a type. */
 X(TYPE_MANGLING, 0, "")
 X(TYPE_METADATA, 0, "type metadata for ")
 X(FULL_METADATA, 0, "full type metadata for ")
@@ -327,7 +327,7 @@ X(UNIQUABLE, 0, "uniquable ")
 X(VALUE_WITNESS, 0, "")
 X(VALUE_WITNESS_TABLE, 0, "value witness table for ")
 
-/* What is made for a conformance. */
+/* Entities made for a conformance. */
 X(WITNESS_TABLE, 0, "protocol witness table for ")
 X(WITNESS_SELF_TABLE, 0, "protocol self-conformance witness table for ")
 X(WITNESS_PATTERN, 0, "protocol witness table pattern for ")
@@ -353,7 +353,7 @@ X(METHOD_DESCRIPTOR, 0, "method descriptor for ")
 X(CURRY_THUNK, SWIFT_IS_CONTEXT, "curry thunk of ")
 X(IDENTITY_THUNK, SWIFT_IS_CONTEXT, "identity thunk of ")
 
-/* The rest of what functions and data are made for. */
+/* Other entities made for functions and data. */
 X(ENUM_CASE, 0, "enum case for ")
 X(FIELD_OFFSET, 0, "field offset for ")
 X(ONCE_FUNCTION, 0, "one-time initialization function for ")

@@ -2,10 +2,10 @@
 /* Identifiers of Swift names, and substitutions. */
 #include "swift_tree.h"
 
-/* Records the words of a literal part, to which later identifiers may refer. */
+/* Records the words of a literal part; later identifiers may refer to them. */
 static void swift_record_words(struct swift *p, const char *s, size_t n)
 {
-	size_t start = n; /* n: outside of a word */
+	size_t start = n; /* n: not in a word */
 	for (size_t i = 0; i <= n && p->n_words < SWIFT_WORDS_MAX; i++) {
 		char c = i < n ? s[i] : '\0';
 		bool ends =
@@ -250,7 +250,7 @@ static const struct known known[] = {
 	{'\0', 0, NULL},
 };
 
-/* Known types of concurrency, behind "Sc". */
+/* Known types of concurrency, after "Sc". */
 static const struct known known_too[] = {
 	{'A', 'P', "Actor"},
 	{'C', 'S', "CheckedContinuation"},

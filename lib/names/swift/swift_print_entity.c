@@ -14,8 +14,8 @@ struct form {
 	enum typing typing;
 	bool named;          /* its second child is a name */
 	const char *instead; /* text that is written instead of a name, or NULL */
-	const char *extra;   /* behind the name, or before it if it has several words */
-	uint16_t macro;      /* named in extra, or 0 */
+	const char *extra;   /* after the name, or before it if it has several words */
+	uint16_t macro;      /* macro named in extra, or 0 */
 	bool numbered;
 	uint32_t number;
 };
@@ -108,7 +108,7 @@ static void swift_put_typed(struct swift_printer *w, const struct form *f, bool 
 	}
 }
 
-/* Writes the context behind a declaration that has several words. */
+/* Writes the context after a declaration of several words. */
 static void swift_put_later(struct swift_printer *w, enum swift_kind kind, uint16_t context)
 {
 	bool of = kind == SWIFT_DEFAULT_ARGUMENT || kind == SWIFT_INITIALIZER ||
@@ -126,7 +126,7 @@ static bool swift_is_local(const struct swift_printer *w, const struct form *f)
 	return f->named && swift_at(w, swift_print_kid(w, f->node, 1))->kind == SWIFT_LOCAL_NAME;
 }
 
-/* arguments: those of a bound generic function, or 0; prefix as in swift_put_prefix(). */
+/* arguments: of a bound generic function, or 0; prefix as in swift_put_prefix(). */
 static uint16_t swift_put_form(struct swift_printer *w, struct form f, uint16_t arguments,
 			       bool prefix)
 {
@@ -182,7 +182,7 @@ static uint16_t swift_put_storage(struct swift_printer *w, uint16_t node, const 
 	return swift_put_form(w, f, 0, prefix);
 }
 
-/* Macro expansions: the number is the fourth child of those that are attached to something. */
+/* Writes macro expansions: in attached expansions the number is the fourth child. */
 static uint16_t swift_put_macro(struct swift_printer *w, uint16_t node, bool prefix)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;
@@ -216,7 +216,7 @@ static bool swift_of_class(const struct swift_printer *w, uint16_t node)
 	return swift_at(w, swift_print_kid(w, node, 0))->kind == SWIFT_CLASS;
 }
 
-/* Declarations that have no name of their own. */
+/* Writes declarations without a name of their own. */
 static uint16_t swift_put_unnamed(struct swift_printer *w, uint16_t node, bool prefix)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;

@@ -2,7 +2,7 @@
 /* Writing entities that are derived from types, conformances and functions. */
 #include "swift_printer.h"
 
-/* Texts of kinds whose children are written in another order or with words between. */
+/* Texts of kinds with children that are written in another order or with words between. */
 struct phrase {
 	uint16_t kind;
 	const char *parts; /* a digit is replaced by the child with that number */

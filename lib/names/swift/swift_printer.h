@@ -22,9 +22,9 @@ struct swift_printer {
 void swift_put(struct swift_printer *w, uint16_t node);
 
 /*
- * Writes a context in front of the entity that is declared in it. When the context has a type or
- * several words, it must be written behind the declaration: nothing is written, and the node is
- * returned; else 0.
+ * Writes a context before the entity that is declared in it. When the context has a type or several
+ * words, it must be written after the declaration: nothing is written, and the node is returned;
+ * else 0.
  */
 uint16_t swift_put_prefix(struct swift_printer *w, uint16_t node);
 
@@ -44,7 +44,7 @@ void swift_put_tuple_element(struct swift_printer *w, uint16_t node);
 void swift_put_signature(struct swift_printer *w, uint16_t node);
 void swift_put_requirement(struct swift_printer *w, uint16_t node);
 
-/* True for a type that is written behind a name without a space. */
+/* True for a type that is written after a name without a space. */
 bool swift_is_function_type(const struct swift *p, uint16_t node);
 
 /* Specializations, with " of " at their end. */
@@ -75,7 +75,7 @@ ux_inline void swift_put_char(struct swift_printer *w, char c)
 
 #define SWIFT_PUT(w, literal) UX_NAME_TEXT_PUT(&(w)->text, literal)
 
-/* The text that a kind has. */
+/* Writes the text of a kind. */
 ux_inline void swift_put_word(struct swift_printer *w, enum swift_kind kind)
 {
 	swift_put_bytes(w, swift_kinds[kind].text, swift_kinds[kind].size);

@@ -346,7 +346,7 @@ static bool swift_dropped(struct swift *p)
 	return true;
 }
 
-/* What happened to an argument, as bits in the order that they have as text. */
+/* The change to an argument, as bits in the order of their text. */
 enum {
 	TO_GENERIC = 1,
 	DEAD = 2,

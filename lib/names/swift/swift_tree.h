@@ -20,7 +20,7 @@ enum {
 	SWIFT_IS_ANY_GENERIC = 4, /* a nominal type without its arguments */
 	SWIFT_IS_NOMINAL = SWIFT_IS_TYPE | SWIFT_IS_ANY_GENERIC,
 	SWIFT_IS_NAME = 8,
-	SWIFT_IS_ATTRIBUTE = 16, /* written in front of the name of a function */
+	SWIFT_IS_ATTRIBUTE = 16, /* written before the name of a function */
 	SWIFT_IS_REQUIREMENT = 32,
 	SWIFT_IS_CONFORMANCE = 64,
 	SWIFT_IS_ENTITY = SWIFT_IS_TYPE | SWIFT_IS_CONTEXT,
@@ -109,14 +109,14 @@ ux_inline bool swift_is(const struct swift *p, uint16_t node, unsigned classes)
 	return (swift_kinds[p->nodes[node].kind].classes & classes) != 0;
 }
 
-/* Returns the i-th child of a node; 0: it has fewer. */
+/* Returns the i-th child of a node; 0: the node has fewer children. */
 ux_inline uint16_t swift_kid(const struct swift *p, uint16_t node, unsigned i)
 {
 	const struct swift_node *n = &p->nodes[node];
 	return i < n->n ? p->kids[n->at + i] : 0;
 }
 
-/* Returns the first child of a kind; 0: there is none. */
+/* Returns the first child of a kind; 0: none. */
 uint16_t swift_find(const struct swift *p, uint16_t node, enum swift_kind kind);
 
 /* Makes a node without children. */
@@ -168,7 +168,7 @@ uint16_t swift_local_name(struct swift *p);
 uint16_t swift_substitutions(struct swift *p);
 uint16_t swift_known(struct swift *p);
 
-/* swift_type.c: types but those of functions. */
+/* swift_type.c: types except function types. */
 uint16_t swift_nominal(struct swift *p, enum swift_kind kind);
 uint16_t swift_builtin(struct swift *p);
 uint16_t swift_bound(struct swift *p);
@@ -221,23 +221,20 @@ uint16_t swift_thunk(struct swift *p);
 /* swift_thunk.c: specializations by arguments; the last letter of the operator. */
 uint16_t swift_specialization(struct swift *p, char c);
 
-/* swift_thunk.c: behind TJ and WJ. */
+/* swift_thunk.c: the productions after TJ and WJ. */
 uint16_t swift_autodiff(struct swift *p);
 uint16_t swift_autodiff_witness(struct swift *p);
 
-/* Reads a whole name behind its prefix and returns a GLOBAL node. */
+/* Reads a whole name after its prefix and returns a GLOBAL node. */
 uint16_t swift_global(struct swift *p);
 
 /*
- * Reads a mangled name inside of another one, as the constant of a specialization; 0: it is not a
+ * Reads a mangled name inside of another one, such as the constant of a specialization; 0: not a
  * mangled name.
  */
 uint16_t swift_nested_name(struct swift *p, const char *name, size_t n);
 
-/*
- * Returns the size of the prefix of a Swift name; 0: there is none. old: it is the prefix of Swift
- * 4.0.
- */
+/* Returns the size of the prefix of a Swift name; 0: none. old: it is the prefix of Swift 4.0. */
 size_t swift_mark(const char *name, size_t n, bool *ret_old);
 
 /* Writes node `root`; false when that exceeds the budget. */

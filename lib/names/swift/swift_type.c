@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Swift's types, but for those of functions. */
+/* Swift's types, except function types. */
 #include "swift_tree.h"
 
 uint16_t swift_nominal(struct swift *p, enum swift_kind kind)
