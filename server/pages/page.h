@@ -17,7 +17,7 @@
 enum ux_html_as {
 	UX_HTML_TEXT,  /* escaped */
 	UX_HTML_URL,   /* percent-encoded segment or parameter of a URL */
-	UX_HTML_PATH,  /* the same for several segments: '/' is kept */
+	UX_HTML_PATH,  /* like UX_HTML_URL for several segments: keeps '/' */
 	UX_HTML_INT,   /* plain digits */
 	UX_HTML_COUNT, /* 1,234,567 */
 	UX_HTML_SIZE,  /* bytes, as 1.2 MiB */

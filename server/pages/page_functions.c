@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /modules/{id}/functions: the functions of a module, all or those that contain a text. */
+/*
+ * GET /modules/{id}/functions: all functions of a module, or only the ones with a text in their
+ * name.
+ */
 #include "page.h"
 #include "pages.h"
 

@@ -29,7 +29,7 @@ static enum ux_code viewer_put_document(struct ux_request *req, struct ux_respon
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 
-/* Serves a file. The document's origin differs from that of its files, which are not secret. */
+/* Serves a file. The document and its files have different origins; the files are not secret. */
 static enum ux_code viewer_put_file(struct ux_request *req, struct ux_response *res,
 				    struct ux_bytes bytes, const char *tag, const char *type)
 {

@@ -266,7 +266,7 @@ ux_inline void *ux_frame_cache_item(const struct ux_frame_cache_list *l, size_t 
 
 /*
  * Return the items of numbers that ux_frame_cache_find() or ux_frame_cache_add() returned to this
- * thread, or that those items contain. The number must not be 0.
+ * thread, or that such an item contains. The number must not be 0.
  */
 ux_inline const struct ux_cached_frame *ux_cached_frame(const struct ux_frame_cache *m, uint32_t i)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request of a fetch to one upstream: sends it, stores what it received, records the answer. */
+/*
+ * One request of a fetch to one upstream: sends it, stores the received file, records the answer.
+ */
 #include "fetcher_internal.h"
 
 #include "clock.h"

@@ -175,7 +175,7 @@ enum {
 	UX_FETCHES_MAX = 1024,          /* fetches queued or running at most */
 	UX_FETCHERS = 16,               /* concurrent requests */
 	UX_FETCHERS_UPSTREAM = 6,       /* concurrent requests to one upstream */
-	/* ms that an upstream has before the next one is queried as well */
+	/* ms after which the next upstream is queried in parallel */
 	UX_FETCH_HEAD_START_MS = 800
 };
 
