@@ -555,7 +555,7 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 	return candidate_replace(db, c.parent, number, err);
 }
 
-/* Adds the IDs found in the file, except those of other modules. */
+/* Adds the IDs found in the file, except IDs of other modules. */
 static enum ux_code module_learn_ids(struct ux_db *db, const char *ns, const struct ux_module *m,
 				     const struct ux_settled *s, struct ux_error *err)
 {

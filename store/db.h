@@ -117,7 +117,7 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err);
 /* Copies the current state of the database to a new file, which is on the disk on return. */
 enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
 
-/* Runs the integrity check of the database. UX_EIO: the message says what is wrong. */
+/* Runs the integrity check of the database. UX_EIO: the message describes the damage. */
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err) ux_must;
 
 /* The schema files in the order of their numbers. The database stores how many have been run. */

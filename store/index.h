@@ -642,7 +642,7 @@ struct ux_index_blobs {
 	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,
 			     const char *reason, ux_time now, struct ux_blob_loss *ret,
 			     struct ux_error *err);
-	/* Runs the backend's own integrity check. UX_EIO: the message says what is wrong. */
+	/* Runs the backend's own integrity check. UX_EIO: the message describes the damage. */
 	enum ux_code (*verify)(struct ux_index *ix, struct ux_error *err);
 };
 

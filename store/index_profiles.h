@@ -91,8 +91,8 @@ struct ux_profile_usage {
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_profiles {
 	/*
-	 * Adds a profile; sets *ret to its number. Called only by ux_store_commit_profile().
-	 * Removes the n profiles of `replaced`, of which it is the sum, in the same transaction.
+	 * Adds a profile; sets *ret to its number. Called only by ux_store_commit_profile(). In the
+	 * same transaction removes the n profiles of `replaced`; the new profile is their sum.
 	 * UX_ECONFLICT: one of them is already gone; then nothing changes.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_kept_profile *p,

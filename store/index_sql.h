@@ -42,7 +42,7 @@ enum {
 	UX_CANDIDATE_PROVENANCE = 26, /* the first provenance column */
 	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
 	UX_READERS_MAX = 8, /* connections for reads */
-	UX_SCANS_MAX = 2,   /* at most so many of them for queries that may read every row */
+	UX_SCANS_MAX = 2,   /* of them, for queries that may read every row */
 };
 
 /* The purpose for which a connection is taken; it decides how long its statements may run. */

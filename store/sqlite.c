@@ -258,7 +258,7 @@ static enum ux_code sqlite_copy(struct ux_db *db, const char *path, struct ux_er
 	return code;
 }
 
-/* The first line of the result is "ok" or describes what is wrong. */
+/* The first line of the result is "ok" or describes the damage. */
 static enum ux_code sqlite_verify(struct ux_db *db, struct ux_error *err)
 {
 	int number = 0;
@@ -272,7 +272,7 @@ static enum ux_code sqlite_verify(struct ux_db *db, struct ux_error *err)
 /*
  * Called before each write outside a transaction, and before each transaction of writes. On a disk
  * that is nearly full, the log is copied into the database and truncated, which needs the least
- * room. That may free so many bytes that the reserve fits again.
+ * room. Truncating it may free enough for the reserve.
  */
 static void sqlite_make_room(struct ux_db *db)
 {

@@ -10,7 +10,7 @@ enum {
 	 * more
 	 */
 	LAST_PAGES = 256,
-	PASSES_MAX = 8, /* passes until no more than LAST_PAGES are left */
+	PASSES_MAX = 8, /* passes until at most LAST_PAGES are left */
 	/*
 	 * sizes of the log, as multiples of log_pages: from the first on background writers wait,
 	 * from the second on all writers
@@ -35,7 +35,7 @@ struct ux_checkpointer {
 /* The result of a checkpoint. */
 struct checkpoint {
 	int pages;  /* pages in the log */
-	int copied; /* copied pages, including those of earlier checkpoints */
+	int copied; /* copied pages, including the pages of earlier checkpoints */
 };
 
 /* Copies the pages that no reader of an earlier state needs. Commits continue meanwhile. */

@@ -143,7 +143,7 @@ struct ux_store {
 	struct ux_fleet *fleet; /* NULL: no other node shares the index */
 	bool has_replica;       /* the index has a replica */
 	struct ux_store_clock clock;
-	/* uses of modules; written by ux_store_tick(), like those of keys */
+	/* uses of modules; written by ux_store_tick(), like uses of keys */
 	struct ux_last_use last_use;
 	struct ux_last_use query_use;
 	struct ux_last_use key_use;
@@ -566,7 +566,7 @@ enum ux_check_problem {
 struct ux_check_one {
 	enum ux_check_problem problem;
 	const char *hash;  /* in hex; "" for UX_CHECK_INDEX and UX_CHECK_USAGE */
-	const char *words; /* what was found */
+	const char *words; /* description of the finding */
 	const char *id;    /* a module that uses the blob; "": none */
 	uint64_t modules;  /* number of modules that use it, at most 100 */
 	bool repaired;

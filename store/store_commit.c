@@ -115,10 +115,10 @@ enum {
 };
 
 /*
- * Removes a blob of which another node may write a row right now: claims the removal in the index.
- * A node that is stopped for minutes between the check of the clock and the removal could remove
- * bytes that were stored again since; only blob storage with conditional removals could prevent
- * that.
+ * Removes a blob, although another node may be writing a row for it right now: claims the removal
+ * in the index. A node that is stopped for minutes between the check of the clock and the removal
+ * could remove bytes that were stored again since; only blob storage with conditional removals
+ * could prevent that.
  */
 static enum ux_code commit_drop_claimed(struct ux_store *s, const struct ux_blob_hash *hash,
 					bool *ret, struct ux_error *err)
