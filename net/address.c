@@ -166,7 +166,7 @@ bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a
 
 struct range4 {
 	uint32_t first;
-	unsigned bits; /* of the prefix */
+	unsigned bits; /* prefix length */
 	enum ux_address_kind kind;
 };
 

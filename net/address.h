@@ -33,13 +33,16 @@ struct ux_networks {
 	bool local_sockets; /* "unix" is in the list: peers without an address match */
 };
 
-/* The address of a connection; not known for other families. */
+/* Returns the address of a connection; not known for other families. */
 struct ux_address ux_address_of(const struct sockaddr *sa);
 
-/* "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]:80". */
+/* Parses "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]:80". */
 bool ux_address_parse(struct ux_bytes text, struct ux_address *ret) ux_must;
 
-/* text has room for UX_ADDRESS_TEXT; "local" when it is not known. Returns text. */
+/*
+ * Formats an address; text has room for UX_ADDRESS_TEXT; "local" if the address is not known.
+ * Returns text.
+ */
 const char *ux_address_text(const struct ux_address *a, char *text);
 
 bool ux_address_is_loopback(const struct ux_address *a);
@@ -56,14 +59,14 @@ bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a
 enum ux_address_kind {
 	UX_ADDRESS_PUBLIC,
 	UX_ADDRESS_PRIVATE, /* of this machine, or of a private network */
-	/* link-local (clouds serve credentials there), multicast, or no address */
+	/* link-local (clouds serve credentials there), multicast, or not an address */
 	UX_ADDRESS_NEVER,
 };
 
 /*
  * Classifies an address by the IANA registries of special-purpose addresses (RFC 6890 and its
  * updates). An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4, Teredo) is classified
- * as that one if that is more restrictive. Other address families are UX_ADDRESS_NEVER.
+ * by the IPv4 address if that is more restrictive. Other address families are UX_ADDRESS_NEVER.
  */
 enum ux_address_kind ux_address_kind(const struct sockaddr *address, unsigned size);
 

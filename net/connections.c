@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connections of a server, and closing of slow ones. */
+/* The connections of a server; closes slow ones. */
 #include "http_server.h"
 
 #include "clock.h"
@@ -13,23 +13,24 @@
 #include <sys/socket.h>
 
 enum {
-	CROWDED_MS = 2000, /* a client with a request to send sends it faster than this */
+	CROWDED_MS = 2000, /* ms; a client with a request to send sends it faster than this */
 	CHECK_MS = 1000,
-	BURDEN_MS = 4000,       /* the window while connections or memory are short */
+	BURDEN_MS = 4000,       /* ms; the window while connections or memory are short */
 	CROWDED_RATE = 4 << 10, /* bytes a second while nearly all connections are in use */
-	SHORT_RATE = 32 << 10,  /* of those that hold memory while it is short */
-	SHORT_SHARE = 4,        /* memory is short when 1/4 of it is used */
+	/* bytes a second for connections that hold memory while it is short */
+	SHORT_RATE = 32 << 10,
+	SHORT_SHARE = 4, /* memory is short when 1/4 of it is used */
 	/*
-	 * bytes of an address that identify a host: the network prefix for IPv6, since one host
-	 * owns it all
+	 * bytes of an address that identify a host: for IPv6 the network prefix, because one host
+	 * has all of it
 	 */
 	KEY_SIZE = 8,
 };
 
-/* Bytes that moved since a time. */
+/* Bytes transferred since a time. */
 struct window {
 	int64_t start_ms;
-	uint64_t before; /* bytes that had moved at the start */
+	uint64_t before; /* bytes transferred before the start */
 };
 
 struct ux_connection {
@@ -45,8 +46,8 @@ struct ux_connection {
 	_Atomic int phase;
 	_Atomic int64_t since_ms;
 	_Atomic uint64_t moved;  /* bytes of the body received */
-	_Atomic size_t held;     /* of the memory for requests */
-	_Atomic int64_t busy_ms; /* since when a thread works on it; 0: none does */
+	_Atomic size_t held;     /* bytes of the memory for requests */
+	_Atomic int64_t busy_ms; /* when a thread began to work on it; 0: none does */
 	/* Used only by the timers' thread. */
 	bool cut;
 	int64_t checked_since_ms; /* since_ms at the last check */
@@ -57,7 +58,7 @@ struct ux_connections {
 	struct ux_http_limits limits;
 	const struct ux_http_memory *memory; /* NULL: not counted */
 	struct ux_timers *timers;
-	struct ux_timer timer; /* time of the next check of all connections */
+	struct ux_timer timer; /* for the next check of all connections */
 	/* guards the rest; also keeps sockets from being closed during a check */
 	pthread_mutex_t lock;
 	size_t n;
@@ -92,7 +93,7 @@ bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_m
 	       elapsed_ms >= BURDEN_MS && moved < (uint64_t)elapsed_ms * rate / 1000;
 }
 
-/* Bytes that the peer has acknowledged since it connected; false: it is not a TCP socket. */
+/* Gets the bytes that the peer has acknowledged since it connected; false: not a TCP socket. */
 static bool connection_acked(int fd, uint64_t *ret)
 {
 	struct tcp_info info = {0};
@@ -103,7 +104,10 @@ static bool connection_acked(int fd, uint64_t *ret)
 	return true;
 }
 
-/* Bytes in the queue of a socket: SIOCINQ what was received, SIOCOUTQ what the peer lacks. */
+/*
+ * Returns the bytes in the queue of a socket: SIOCINQ received bytes, SIOCOUTQ bytes that the peer
+ * has not acknowledged.
+ */
 static uint64_t connection_queue(int fd, unsigned long which)
 {
 	int n = 0;
@@ -111,10 +115,10 @@ static uint64_t connection_queue(int fd, unsigned long which)
 }
 
 /*
- * Bytes of the body or the answer that moved so far, by any counter that only grows. *ret_waits:
- * the server has not read what the client sent, or has nothing more to send; or the system does not
- * count what the peer receives, as for Unix sockets. Those are of a proxy on this machine, which
- * the library cuts when it takes nothing at all for idle_seconds.
+ * Returns the bytes of the body or the answer transferred so far, by any counter that only grows.
+ * *ret_waits: the server has not read everything that the client sent, or has nothing more to send;
+ * or the system does not count the bytes that the peer receives, as for Unix sockets. Their peer is
+ * a proxy on this machine, which the library closes if it takes nothing at all for idle_seconds.
  */
 static uint64_t connection_progress(struct ux_connection *one, enum ux_connection_phase phase,
 				    bool *ret_waits)
@@ -129,7 +133,7 @@ static uint64_t connection_progress(struct ux_connection *one, enum ux_connectio
 	return atomic_load_explicit(&one->moved, memory_order_relaxed);
 }
 
-/* Is the client too slow in this window? If not, and the window is over, the next one begins. */
+/* Updates a window: if the client is not too slow and the window has ended, starts the next one. */
 static bool window_is_slow(struct window *w, bool slow, int64_t length_ms, int64_t now,
 			   uint64_t moved)
 {
@@ -138,7 +142,9 @@ static bool window_is_slow(struct window *w, bool slow, int64_t length_ms, int64
 	return slow;
 }
 
-/* A client that waits for headers, or a body or an answer that does not move. */
+/*
+ * Tests for a client that does not send its headers, or a body or an answer that does not progress.
+ */
 static bool connection_is_slow(const struct ux_connections *c, struct ux_connection *one,
 			       int64_t now, bool crowded, bool is_short)
 {
@@ -173,7 +179,7 @@ static bool connections_memory_is_short(const struct ux_connections *c)
 			    atomic_load_explicit(&m->max, memory_order_relaxed) / SHORT_SHARE;
 }
 
-/* Called with the lock held. */
+/* Shuts down slow connections. Called with the lock held. */
 static void connections_cut_slow(struct ux_connections *c)
 {
 	int64_t now = ux_clock_coarse_ms();
@@ -226,7 +232,7 @@ void ux_connections_close(struct ux_connections *c)
 	free(c);
 }
 
-/* The key that distinguishes hosts: the IPv4 address, or the IPv6 network. */
+/* Makes the key of a host: the IPv4 address, or the IPv6 network. */
 static void connection_host(const struct ux_address *from, uint8_t key[KEY_SIZE])
 {
 	static const uint8_t v4[KEY_SIZE + 4] = {[10] = 0xff, [11] = 0xff};
@@ -304,7 +310,10 @@ void ux_connection_busy(struct ux_connection *one, bool busy)
 				      memory_order_relaxed);
 }
 
-/* If the lock is taken for long, checks fail to happen, which is noticed too. */
+/*
+ * Returns 0 while the lock is taken. If that lasts, the checks fail to happen, which is noticed
+ * too.
+ */
 int64_t ux_connections_busy_ms(struct ux_connections *c)
 {
 	int64_t now = ux_clock_coarse_ms(), longest = 0;

@@ -10,7 +10,7 @@
 
 enum {
 	QUEUE_SHARE = 4, /* at most 1/4 of the connections may wait in the queue */
-	/* of a rejected body without a length, before the answer is sent */
+	/* bytes of a rejected body without a length that are read before the answer is sent */
 	EARLY_BYTES = 256 << 10,
 	EARLY_FIELDS = 2048 /* bytes of that answer's headers */
 };
@@ -19,9 +19,9 @@ enum {
 struct conversation {
 	struct ux_http_server *server;
 	struct ux_connection *on; /* NULL: the connection is not checked */
-	int fd;                   /* of the connection; -1: not known */
+	int fd;                   /* the connection's socket; -1: unknown */
 	char *target;             /* malloc'ed */
-	const char *raw_target;   /* where the library has it; decoded in place meanwhile */
+	const char *raw_target;   /* in the library's memory; decoded in place later */
 	bool begun;               /* x is in use */
 	bool queued;
 	/* the answer was sent before the body was received; the connection ends */
@@ -30,13 +30,13 @@ struct conversation {
 	struct ux_timer timer; /* ends a wait */
 	struct ux_work_job job;
 	/* The fields below are guarded by the server's lock. */
-	/* list of suspended ones; back is NULL for one that is not suspended */
+	/* list of suspended conversations; back is NULL if this one is not suspended */
 	struct conversation *next, **back;
 	struct MHD_Connection *connection; /* set while it is suspended */
 	/* delayed before its body; false: parked by its handler */
 	bool in_queue;
 	bool woken; /* woken before it was suspended */
-	bool works; /* in the work queue, whose thread resumes it */
+	bool works; /* in the work queue; its thread resumes it */
 	struct ux_exchange x;
 };
 
@@ -72,7 +72,7 @@ struct ux_address ux_mhd_peer(struct MHD_Connection *connection)
 
 /* --- requests that wait ----------------------------------------------------------------------- */
 
-/* Called with the lock held. */
+/* Resumes a suspended conversation. Called with the lock held. */
 static void conversation_resume(struct conversation *cv)
 {
 	*cv->back = cv->next;
@@ -82,13 +82,13 @@ static void conversation_resume(struct conversation *cv)
 	if (cv->in_queue) {
 		cv->in_queue = false;
 		cv->server->n_queued--;
-		ux_connection_enter(cv->on, UX_CONNECTION_BODY); /* if it has a body */
+		ux_connection_enter(cv->on, UX_CONNECTION_BODY); /* for a body, if any */
 	}
 	MHD_resume_connection(cv->connection);
 }
 
 /*
- * The wait is over. The request may have been woken before, and even suspended again: ending a wait
+ * Ends a wait. The request may have been woken earlier, and even suspended again: ending a wait
  * early is harmless.
  */
 static void conversation_on_timer(struct ux_timer *timer)
@@ -120,9 +120,9 @@ static bool conversation_may_wait(void *ctx)
 }
 
 /*
- * Has the client closed the connection, or its own direction of it? A client that closes its
- * direction and still reads cannot be distinguished from one that is gone; RFC 9112, 9.6, lets
- * clients close only when they have read the answer.
+ * Tests whether the client has closed the connection, or its own direction. A client that closes
+ * its direction and still reads cannot be distinguished from one that is gone; RFC 9112, 9.6, lets
+ * clients close only after they have read the answer.
  */
 static bool conversation_left(void *ctx)
 {
@@ -136,7 +136,7 @@ static bool conversation_left(void *ctx)
 static struct ux_http_waits waits = {
 	.may = conversation_may_wait, .wake = conversation_wake, .left = conversation_left};
 
-/* Called with the lock held. No thread serves the request until it is resumed. */
+/* Suspends a request: no thread serves it until it is resumed. Called with the lock held. */
 static void conversation_suspend(struct conversation *cv, struct MHD_Connection *connection)
 {
 	struct ux_http_server *s = cv->server;
@@ -149,7 +149,7 @@ static void conversation_suspend(struct conversation *cv, struct MHD_Connection 
 	MHD_suspend_connection(connection);
 }
 
-/* The same until it is woken or the time is over. */
+/* Suspends a request until it is woken or the timeout expires. Called with the lock held. */
 static void conversation_suspend_for(struct conversation *cv, struct MHD_Connection *connection,
 				     unsigned ms)
 {
@@ -157,7 +157,7 @@ static void conversation_suspend_for(struct conversation *cv, struct MHD_Connect
 	ux_timer_start(cv->server->timers, &cv->timer, ms);
 }
 
-/* False: the request was already woken. */
+/* Parks a request. False: it was already woken. */
 static bool conversation_park(struct conversation *cv, struct MHD_Connection *connection)
 {
 	pthread_mutex_lock(&cv->server->lock);
@@ -183,8 +183,9 @@ void ux_conversations_resume(struct ux_http_server *s)
 /* --- the work queue --------------------------------------------------------------------------- */
 
 /*
- * The handler has run, on a thread of the work queue. If it waits, its connection stays suspended,
- * now for that. False: it was already woken, so that it has to run again.
+ * Called after the handler has run on a thread of the work queue. If the handler waits, its
+ * connection stays suspended until it is woken. False: it was already woken, so it has to run
+ * again.
  */
 static bool conversation_end_work(struct conversation *cv)
 {
@@ -198,7 +199,7 @@ static bool conversation_end_work(struct conversation *cv)
 		ux_timer_start(s->timers, &cv->timer, cv->x.req.park_ms);
 	if (!parked) {
 		cv->x.worked = true;
-		conversation_resume(cv); /* it may be freed from here on */
+		conversation_resume(cv); /* it may be freed from now on */
 	}
 	pthread_mutex_unlock(&s->lock);
 	return !again;
@@ -215,8 +216,8 @@ static void conversation_work(struct ux_work_job *job, bool canceled)
 }
 
 /*
- * Hands the request to the work queue, which resumes its connection when the handler has run.
- * False: the answer says that there is no room.
+ * Adds the request to the work queue, which resumes its connection after the handler has run.
+ * False: no room; the answer says so.
  */
 static bool conversation_start_work(struct conversation *cv, struct MHD_Connection *connection)
 {
@@ -226,7 +227,9 @@ static bool conversation_start_work(struct conversation *cv, struct MHD_Connecti
 	pthread_mutex_lock(&s->lock);
 	enum ux_work_added added = ux_work_queue_add(s->work, &cv->job);
 	if (added == UX_WORK_ADDED) {
-		/* A thread that has already begun the job waits for the lock before it ends it. */
+		/*
+		 * A thread that has already started the job waits for the lock before it ends it.
+		 */
 		cv->works = true;
 		conversation_suspend(cv, connection);
 	}
@@ -268,7 +271,7 @@ void ux_conversation_on_done(void *ctx, struct MHD_Connection *connection, void 
 		ux_exchange_deinit(
 			&cv->x,
 			cv->early || (cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
-	if (cv->connection) /* it was suspended before */
+	if (cv->connection) /* it was suspended earlier */
 		ux_timer_stop(s->timers, &cv->timer);
 	free(cv->target);
 	free(cv);
@@ -312,9 +315,9 @@ static bool conversation_add_fields(const struct ux_http_server *s, const struct
 }
 
 /*
- * A client that gets no answer at all retries, while one that gets any answer gives up for long.
- * Closing the socket would send a FIN, which counts as an answer. Disconnecting it makes Linux send
- * a reset.
+ * Resets the connection. A client that gets no answer retries, but any answer makes it give up for
+ * long. Closing the socket would send a FIN, which counts as an answer; disconnecting it makes
+ * Linux send a reset.
  */
 static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
 {
@@ -326,8 +329,8 @@ static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
 }
 
 /*
- * Delays the rest of the request: ux_conversation_on_request is called again later. When too many
- * are waiting, the connection is reset.
+ * Delays the rest of the request: ux_conversation_on_request is called again later. If too many are
+ * waiting, resets the connection.
  */
 static enum MHD_Result conversation_queue(struct conversation *cv,
 					  struct MHD_Connection *connection)
@@ -380,8 +383,8 @@ static enum MHD_Result conversation_answer(struct conversation *cv,
 }
 
 /*
- * The text of an answer that is sent without the library, which accepts no answer while a body is
- * being received.
+ * Writes the text of an answer that is sent without the library, which accepts no answer while a
+ * body is being received.
  */
 static size_t conversation_early_text(const struct conversation *cv, char *text, size_t size)
 {
@@ -403,7 +406,7 @@ static size_t conversation_early_text(const struct conversation *cv, char *text,
 }
 
 /*
- * A client that sends a body without a length gets the reason of the refusal at once: most clients
+ * Sends the reason for a refusal early to a client that sends a body without a length: most clients
  * read while they send, and the others find the answer when the connection ends. Not on TLS
  * connections, whose bytes only the library can write.
  */
@@ -436,7 +439,7 @@ bool ux_mhd_is_lenient(void)
 	return strncmp(MHD_get_version(), "0.", 2) == 0;
 }
 
-/* Only heads whose headers fit into the exchange; it has refused the others. */
+/* Checks a head, unless it has too many headers: the exchange has refused it then. */
 static enum ux_code conversation_check_head(struct conversation *cv,
 					    struct MHD_Connection *connection, const char *method,
 					    const char *version, struct ux_error *err)
@@ -464,9 +467,10 @@ static enum ux_code conversation_check_head(struct conversation *cv,
 }
 
 /*
- * A small rejected body is read and dropped, since closing a connection with unread bytes makes the
- * system reset it, and the client would never receive the reason. A large announced body is
- * answered at once, and so is a client that sent "Expect: 100-continue" and has not begun.
+ * Begins a request. A small rejected body is read and dropped, because closing a connection with
+ * unread bytes makes the system reset it, and the client would never receive the reason. A large
+ * announced body is answered immediately, and so is a client that sent "Expect: 100-continue" and
+ * has not begun to send.
  */
 static enum MHD_Result conversation_begin(struct conversation *cv,
 					  struct MHD_Connection *connection, const char *method,

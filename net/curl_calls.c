@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of libcurl that call those of the loaded library. */
+/* Functions of libcurl that call the functions of the loaded library. */
 #include "curl_calls.h"
 
 #include "library_calls.h"
 
 #include <stdarg.h>
 
-/* <curl/curl.h> has macros of these names, which check types where they are called. */
+/* <curl/curl.h> defines macros of these names that check types at the call */
 #undef curl_easy_getinfo
 #undef curl_easy_setopt
 
@@ -73,7 +73,7 @@ CURLcode curl_easy_getinfo(CURL *curl, CURLINFO info, ...)
 	return curl_library.curl_easy_getinfo(curl, info, ret);
 }
 
-/* An option's number tells the type of its value (curl_easy_setopt(3)). */
+/* An option's number determines the type of its value (curl_easy_setopt(3)). */
 CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...)
 {
 	CURLcode code;

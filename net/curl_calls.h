@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcurl, whether it is linked or loaded when it is needed.
+ * libcurl, linked or loaded on demand.
  *
- * Half of what the command takes to start was the loading of libcurl and of the 17 libraries that
- * it alone needs, and most verbs send nothing. With UX_CURL_SONAME, the file name of the library,
- * its functions have names of their own here, and are loaded by ux_curl_load(): what uses them is
- * written as if they were linked, and <curl/curl.h> checks the types of options as ever.
+ * Half of the command's startup time was the loading of libcurl and of the 17 libraries that only
+ * it needs, and most verbs send nothing. With UX_CURL_SONAME, the file name of the library, its
+ * functions have names of their own here, and are loaded by ux_curl_load(): callers are written as
+ * if the functions were linked, and <curl/curl.h> still checks the types of options.
  */
 #ifndef UX_CURL_CALLS_H
 #define UX_CURL_CALLS_H
 
 #include "error.h"
 
-/* Functions of libcurl that are used. */
+/* Functions of libcurl that we use. */
 #define UX_CURL_CALLS(X)       \
 	X(curl_easy_cleanup)   \
 	X(curl_easy_getinfo)   \
@@ -45,9 +45,9 @@
 #include <curl/curl.h>
 
 /*
- * Loads libcurl for the life of the process, once, where it is not linked. Before it has returned
- * UX_OK no other function of libcurl may be called. UX_EUNSUPPORTED: it is not installed, or lacks
- * a function. Any thread.
+ * Loads libcurl for the life of the process, once, if it is not linked. Call no other function of
+ * libcurl before it has returned UX_OK. UX_EUNSUPPORTED: it is not installed, or lacks a function.
+ * Any thread.
  */
 #ifdef UX_CURL_SONAME
 enum ux_code ux_curl_load(struct ux_error *err) ux_must;

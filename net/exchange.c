@@ -54,8 +54,9 @@ static enum ux_code exchange_cut_segment(struct ux_request *req, char letter, st
 }
 
 /*
- * Clients that cannot send headers put a token and a namespace in front of the path. They are
- * removed before anything can fail, so that logs contain only the rest of the path.
+ * Cuts the prefix off the path. Clients that cannot send headers put a token and a namespace before
+ * the path. They are removed before anything can fail, so that logs contain only the rest of the
+ * path.
  */
 static enum ux_code exchange_cut_prefix(struct ux_request *req)
 {
@@ -83,7 +84,7 @@ static enum ux_code exchange_parse_target(struct ux_request *req, struct ux_byte
 				    mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
 }
 
-/* From now on the answer does not change. */
+/* Completes the answer, which does not change from now on. */
 static void exchange_complete(struct ux_exchange *x)
 {
 	x->answered = true;
@@ -93,7 +94,10 @@ static void exchange_complete(struct ux_exchange *x)
 		x->app->complete(&x->req, &x->res);
 }
 
-/* The body, and what the handler has written so far, are no longer needed. */
+/*
+ * Answers with an error. Frees the body and the handler's output so far, which are no longer
+ * needed.
+ */
 static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 {
 	ux_out_deinit(&x->body);
@@ -146,7 +150,7 @@ void ux_exchange_peer(struct ux_exchange *x, struct ux_address peer)
 void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value)
 {
 	struct ux_request *req = &x->req;
-	/* Headers after an error in the request line are kept: the head is judged as a whole. */
+	/* Keep headers after an error in the request line: the head is judged as a whole. */
 	if (x->answered && (!req->headers || req->n_headers == UX_REQUEST_HEADERS_MAX))
 		return;
 	if (req->n_headers == UX_REQUEST_HEADERS_MAX) {
@@ -159,7 +163,7 @@ void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_b
 	req->headers[req->n_headers++] = (struct ux_http_field){name, value};
 }
 
-/* RFC 9110, 8.6: digits only. */
+/* Reads Content-Length. RFC 9110, 8.6: digits only. */
 static enum ux_code exchange_read_content_length(struct ux_request *req)
 {
 	struct ux_bytes text;
@@ -210,7 +214,10 @@ static enum ux_code exchange_find_route(struct ux_exchange *x)
 	return UX_OK;
 }
 
-/* RFC 9110, 9.3.7. The Fetch standard defines the headers in which a page announces its request. */
+/*
+ * Answers OPTIONS (RFC 9110, 9.3.7). The Fetch standard defines the headers in which a page
+ * announces its request.
+ */
 static enum ux_code exchange_answer_options(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
@@ -250,7 +257,10 @@ static enum ux_code exchange_refuse_large(struct ux_exchange *x)
 			    "the body exceeds the limit of %" PRIu64 " bytes", x->body_max);
 }
 
-/* Bodies are read as they are: packed ones could be endless, and few handlers unpack them. */
+/*
+ * Checks Content-Encoding. Bodies are read without decoding: compressed ones could be endless, and
+ * few handlers decode them.
+ */
 static enum ux_code exchange_check_coding(struct ux_request *req)
 {
 	struct ux_bytes v;
@@ -279,7 +289,7 @@ static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 	return req->route->begin ? req->route->begin(req, &x->res) : UX_OK;
 }
 
-/* Letters, digits and characters that join IDs, and nothing that may be an unhex token. */
+/* Tests for letters, digits and characters that join IDs, and that it cannot be an unhex token. */
 static bool request_name_is_sane(struct ux_bytes s)
 {
 	if (!s.data || s.size == 0 || s.size > UX_REQUEST_NAME_MAX)
@@ -290,7 +300,7 @@ static bool request_name_is_sane(struct ux_bytes s)
 	return !memmem(s.data, s.size, "ux_", 3);
 }
 
-/* A bijection, so that no two numbers get the same name (splitmix64). */
+/* A bijection, so that different numbers get different names (splitmix64). */
 static uint64_t request_name_mix(uint64_t v)
 {
 	v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -318,7 +328,7 @@ void ux_exchange_refuse(struct ux_exchange *x, const struct ux_error *err)
 {
 	exchange_set_name(x);
 	x->res = (struct ux_response){
-		.fd = -1, .status = 400, .close = true}; /* of an answer before */
+		.fd = -1, .status = 400, .close = true}; /* replaces an earlier answer */
 	x->req.err = *err;
 	exchange_answer_error(x, UX_EINVAL);
 	x->refused = true;
@@ -367,7 +377,7 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
 	if (code == UX_OK)
 		return;
 	exchange_answer_error(x, code);
-	/* The rest is dropped, and others may be waiting for what the sink holds. */
+	/* the rest is dropped, and others may be waiting for something that the sink holds */
 	exchange_close_sink(x);
 }
 
@@ -395,7 +405,9 @@ void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
 				       : "too many requests are waiting; retry later"));
 }
 
-/* A handler that had to end its work has failed for that reason, whatever it reports. */
+/*
+ * Answers a failure. If the handler had to stop its work, that is the reason, whatever it reports.
+ */
 static void exchange_answer_failure(struct ux_exchange *x, enum ux_code code)
 {
 	static const unsigned status[] = {[UX_REQUEST_LATE] = 503, [UX_REQUEST_LEFT] = 499};
@@ -408,14 +420,17 @@ static void exchange_answer_failure(struct ux_exchange *x, enum ux_code code)
 	exchange_answer_error(x, code);
 }
 
-/* A request that waited too long, or whose client has left, is not begun. */
+/* Runs the handler, unless the request has waited too long, or its client has left. */
 static enum ux_code exchange_handle(struct ux_exchange *x)
 {
 	UX_TRY(x->req.route->works && !x->req.quick ? ux_request_check(&x->req) : UX_OK);
 	return x->req.route->handler(&x->req, &x->res);
 }
 
-/* The handler will start from the beginning: drops what it made since `mark` and `kept`. */
+/*
+ * Prepares to run the handler from the start again: drops everything that it made since `mark` and
+ * `kept`.
+ */
 static void exchange_rewind(struct ux_exchange *x, struct ux_arena_mark mark,
 			    const struct ux_kept *kept)
 {
@@ -443,9 +458,7 @@ void ux_exchange_finish(struct ux_exchange *x)
 			exchange_rewind(x, mark, kept);
 			return;
 		}
-		/*
-		 * The body is no longer needed. While a slow client reads, only the answer is held.
-		 */
+		/* the body is no longer needed: while a slow client reads, hold only the answer */
 		ux_out_deinit(&x->body);
 		x->req.body = UX_BYTES_NONE;
 		if (code == UX_OK)
@@ -456,7 +469,8 @@ void ux_exchange_finish(struct ux_exchange *x)
 			exchange_complete(x);
 	}
 	/*
-	 * Before the answer is sent, since the client's next request may need what the sink holds.
+	 * before the answer is sent, because the client's next request may need something that the
+	 * sink holds
 	 */
 	exchange_close_sink(x);
 }

@@ -5,7 +5,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Cuts decimal digits off the front; false when there are none, or the number exceeds 64 bits. */
+/* Cuts decimal digits off the front; false if there are none, or the number exceeds 64 bits. */
 static bool range_digits_next(struct ux_bytes *s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -78,7 +78,10 @@ bool ux_answer_tagged(const struct ux_request *req, struct ux_response *res, str
 	return true;
 }
 
-/* With another tag, or a date, in If-Range the range does not apply and the whole file is sent. */
+/*
+ * Parses the requested range. If If-Range has another tag, or a date, the range does not apply and
+ * the whole file is sent.
+ */
 static enum ux_range range_requested(const struct ux_request *req, uint64_t size,
 				     struct ux_bytes tag, uint64_t *ret_off, uint64_t *ret_size)
 {

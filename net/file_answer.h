@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers made of files: the whole file, a range of it, or 304 Not Modified. */
+/* Answers from files: the whole file, a range of it, or 304 Not Modified. */
 #ifndef UX_FILE_ANSWER_H
 #define UX_FILE_ANSWER_H
 
@@ -24,8 +24,8 @@ enum ux_range ux_range_parse(struct ux_bytes line, uint64_t size, uint64_t *ret_
 			     uint64_t *ret_size);
 
 /*
- * Is the tag in a list of entity tags, or is the list "*"? Tags are compared weakly (RFC 9110,
- * 8.8.3.2).
+ * Tests whether the tag is in a list of entity tags, or the list is "*". Tags are compared weakly
+ * (RFC 9110, 8.8.3.2).
  */
 bool ux_etag_in(struct ux_bytes list, struct ux_bytes tag);
 
@@ -44,7 +44,7 @@ bool ux_answer_tagged(const struct ux_request *req, struct ux_response *res, str
 enum ux_code ux_answer_file(struct ux_request *req, struct ux_response *res, int fd, uint64_t size,
 			    struct ux_bytes tag, const char *type) ux_must;
 
-/* The same for bytes in memory, which must live like a body. */
+/* Answers like ux_answer_file() with bytes in memory, which must live like a body. */
 enum ux_code ux_answer_bytes(struct ux_request *req, struct ux_response *res, struct ux_bytes bytes,
 			     struct ux_bytes tag, const char *type) ux_must;
 

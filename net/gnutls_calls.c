@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GnuTLS, loaded when it is needed. */
+/* GnuTLS, loaded on demand. */
 #include "gnutls_calls.h"
 
 #include "library_calls.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GnuTLS, whether it is linked or loaded when it is needed.
+ * GnuTLS, linked or loaded on demand.
  *
- * With libmicrohttpd, which needs it, it was a third of what the command takes to start, and only
- * servers and what verifies the indexes of distributions use it. With UX_GNUTLS_SONAME, the file
- * name of the library, its functions are called through the pointers of ux_gnutls.
+ * Together with libmicrohttpd, which needs it, it took a third of the command's startup time, and
+ * only servers and the verification of distributions' indexes use it. With UX_GNUTLS_SONAME, the
+ * file name of the library, its functions are called through the pointers of ux_gnutls.
  */
 #ifndef UX_GNUTLS_CALLS_H
 #define UX_GNUTLS_CALLS_H
@@ -15,7 +15,7 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
-/* Functions of GnuTLS that are used. */
+/* Functions of GnuTLS that we use. */
 #define UX_GNUTLS_CALLS(X)                         \
 	X(gnutls_certificate_allocate_credentials) \
 	X(gnutls_certificate_free_credentials)     \
@@ -37,14 +37,14 @@
 	X(gnutls_x509_crt_list_import)
 
 /*
- * Loads GnuTLS for the life of the process, once, where it is not linked. Before it has returned
- * UX_OK no function of it may be called. UX_EUNSUPPORTED: it is not installed, or lacks a function.
- * Any thread.
+ * Loads GnuTLS for the life of the process, once, if it is not linked. Call no function of it
+ * before it has returned UX_OK. UX_EUNSUPPORTED: it is not installed, or lacks a function. Any
+ * thread.
  */
 enum ux_code ux_gnutls_load(struct ux_error *err) ux_must;
 
 #ifdef UX_GNUTLS_SONAME
-/* The functions of the loaded library; NULL before. */
+/* The functions of the loaded library; NULL before it is loaded. */
 struct ux_gnutls_calls {
 #define CALL(name) __typeof__(&(name)) name;
 	UX_GNUTLS_CALLS(CALL)

@@ -61,7 +61,7 @@ static atomic_size_t *memory_of_client(struct ux_http_memory *m, const struct ux
 	return &m->by_client[req->client % UX_HTTP_CLIENTS];
 }
 
-/* Adds to a sum unless it would exceed `most`. */
+/* Adds to a sum unless it would exceed `max`. */
 static bool memory_add(atomic_size_t *sum, size_t more, size_t max)
 {
 	size_t used = atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
@@ -71,7 +71,7 @@ static bool memory_add(atomic_size_t *sum, size_t more, size_t max)
 	return false;
 }
 
-/* `most` is the limit on all requests together. */
+/* Holds memory for a request. `max` is the limit on all requests together. */
 static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t max)
 {
 	struct ux_http_memory *m = req->memory;
@@ -117,8 +117,8 @@ enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes)
 }
 
 /*
- * What alone is more than a client may hold is too large at any time; what is too much beside other
- * requests may fit later.
+ * Takes room for the answer. An answer that exceeds a client's share alone can never be sent; one
+ * that does not fit beside other requests may fit later.
  */
 static enum ux_code answer_take_room(struct ux_request *req, size_t bytes)
 {
@@ -226,8 +226,8 @@ const char *ux_http_code_word(enum ux_code code)
 }
 
 /*
- * Messages of the operating system are only logged, since they may contain paths of the server. A
- * full disk is reported, so that an uploader can inform the operator.
+ * Hides messages of the operating system, which are only logged, because they may contain paths of
+ * the server. Reports a full disk, so that an uploader can inform the operator.
  */
 static void response_hide_system(struct ux_error *err, struct ux_response *res)
 {
@@ -245,7 +245,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 {
 	char text[512];
 	struct ux_error err = req->err;
-	/* A file of the server that is missing or unreadable is not a 404 or 403 to the client. */
+	/* A missing or unreadable file of the server is not a 404 or 403 to the client. */
 	if (err.os_errno != 0 && code != UX_ENOMEM)
 		code = UX_EIO;
 	if (err.code == UX_OK)
@@ -376,7 +376,10 @@ static struct ux_bytes forwarded_cut_last(struct ux_bytes *list)
 	return ux_trim(last);
 }
 
-/* The value of a parameter of one element such as "for=192.0.2.60;proto=http", without quotes. */
+/*
+ * Finds the value of a parameter of one element such as "for=192.0.2.60;proto=http", without
+ * quotes.
+ */
 static bool forwarded_parameter(struct ux_bytes element, const char *name, struct ux_bytes *ret)
 {
 	while (element.size > 0) {
@@ -398,7 +401,7 @@ static bool forwarded_parameter(struct ux_bytes element, const char *name, struc
 	return false;
 }
 
-/* Reads one header from the last hop on. False: there is no such header. */
+/* Reads one header from the last hop on. False: the header is absent. */
 static bool forwarded_client(const struct ux_request *req, const char *header,
 			     const struct ux_networks *trusted, struct ux_address *client)
 {

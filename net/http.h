@@ -21,10 +21,10 @@ enum ux_method {
 	UX_METHOD_COUNT
 };
 
-/* "GET", ...; never NULL. */
+/* Returns "GET", ...; never NULL. */
 const char *ux_method_name(enum ux_method method);
 
-/* False for an unknown method. Methods are case-sensitive (RFC 9110, 9.1). */
+/* Parses a method, which is case-sensitive (RFC 9110, 9.1). False: unknown. */
 bool ux_method_parse(struct ux_bytes text, enum ux_method *ret) ux_must;
 
 /* A header or a query parameter. */
@@ -44,18 +44,18 @@ enum {
 struct ux_route;
 struct ux_kept;
 
-/* Why a handler has to end its work early: see ux_request_check(). */
+/* Why a handler has to stop its work early: see ux_request_check(). */
 enum ux_request_over {
 	UX_REQUEST_GOES_ON,
 	UX_REQUEST_LATE, /* its deadline has passed: 503, "deadline" */
-	UX_REQUEST_LEFT, /* its client has disconnected: 499, "client_closed", for the log alone */
+	UX_REQUEST_LEFT, /* its client has disconnected: 499, "client_closed", only for the log */
 	UX_REQUEST_LONG, /* see ux_request_too_long() */
 };
 
 enum {
 	/*
-	 * A request that holds no more than this is not counted, so that small requests never wait
-	 * for room. Their number is bounded by that of connections.
+	 * bytes that a request can hold without being counted, so that small requests never wait
+	 * for room; their number is bounded by the number of connections
 	 */
 	UX_HTTP_SMALL = 64 << 10,
 	UX_HTTP_CLIENTS = 64, /* sums of struct ux_http_memory; clients share them by hash */
@@ -63,9 +63,9 @@ enum {
 
 /*
  * Memory that all requests of a server hold together: received bodies, and answers that slow
- * clients have not read yet. So many clients together cannot use more than the limit. One client
+ * clients have not read yet. It limits the memory that many clients can use together. One client
  * holds at most half of it, and bodies are received only while less than half of it is used, so
- * that there is always room for answers. Any thread.
+ * there is always room for answers. Any thread.
  */
 struct ux_http_memory {
 	atomic_size_t used; /* a sum, so no memory order is needed */
@@ -76,7 +76,7 @@ struct ux_http_memory {
 /* Receives the body of a streamed request. */
 struct ux_body_sink {
 	enum ux_code (*write)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
-	/* called exactly once, also when the client disconnects; NULL: nothing to do */
+	/* called exactly once, also if the client disconnects; NULL: nothing to do */
 	void (*close)(void *ctx);
 	void *ctx;
 };
@@ -85,21 +85,21 @@ struct ux_body_sink {
 struct ux_request {
 	uint64_t id; /* number within this process */
 	/*
-	 * The request's name in logs and in X-Request-Id: that of the client if it is well-formed,
+	 * The request's name in logs and in X-Request-Id: the client's if it is well-formed,
 	 * otherwise a generated one.
 	 */
 	char name[UX_REQUEST_NAME_MAX + 1];
 	enum ux_method method;
-	struct ux_address peer; /* of the connection */
+	struct ux_address peer; /* peer of the connection */
 	/*
-	 * Requests with the same number are of one client, for the fairness of the work queue. That
-	 * of the peer's address, until the program's gate sets another.
+	 * Requests with the same number belong to one client, for the fairness of the work queue.
+	 * Derived from the peer's address, until the program's gate sets another number.
 	 */
 	uint64_t client;
 	struct ux_bytes path;       /* as sent, without the prefix and the query */
 	struct ux_bytes prefix;     /* "/k/TOKEN/n/NAME", only one of them, or empty; as sent */
-	struct ux_bytes path_token; /* decoded; empty when the prefix has no token */
-	/* the namespace NAME, decoded; empty when the prefix has none */
+	struct ux_bytes path_token; /* decoded; "": the prefix has no token */
+	/* the namespace NAME, decoded; "": the prefix has none */
 	struct ux_bytes path_space;
 	struct ux_http_field *query; /* decoded */
 	size_t n_query;
@@ -116,18 +116,18 @@ struct ux_request {
 	struct ux_arena arena;
 	struct ux_out out; /* buffer for a body of unknown size */
 	/*
-	 * limit of `out` and of every other buffer from which the answer is made, which counts them
+	 * limit of `out` and of every other buffer that becomes part of the answer; it counts them
 	 * as held by the request while they grow; see ux_request_answer_max()
 	 */
 	struct ux_out_quota answer;
 	size_t answer_max;
 	struct ux_error err;           /* error of the handler, which becomes the answer */
 	struct ux_http_memory *memory; /* shared by all requests; NULL: memory is not counted */
-	size_t held;                   /* bytes of it held by this request: see ux_request_hold() */
-	void *app;                     /* the program's context: see struct ux_http_app */
-	struct ux_kept *kept;          /* see ux_request_keep() */
-	void *caller;                  /* set by the program's gate; allocated in the arena */
-	int64_t end_ms;                /* the deadline, by ux_clock_ms(); 0: there is none */
+	size_t held;          /* bytes of `memory` that this request holds: see ux_request_hold() */
+	void *app;            /* the program's context: see struct ux_http_app */
+	struct ux_kept *kept; /* see ux_request_keep() */
+	void *caller;         /* set by the program's gate; allocated in the arena */
+	int64_t end_ms;       /* deadline, by ux_clock_ms(); 0: none */
 	enum ux_request_over over;
 	bool quick; /* the handler is tried as struct ux_route describes */
 	/* set by the driver of the exchange; NULL: the request cannot be parked */
@@ -139,18 +139,18 @@ struct ux_request {
 	void *end_ctx;
 };
 
-/* How a server parks requests: see ux_request_park(). */
+/* Functions with which a server parks requests: see ux_request_park(). */
 struct ux_http_waits {
 	bool (*may)(void *ctx);  /* false: the server is stopping */
 	void (*wake)(void *ctx); /* makes the server run the handler again; any thread */
-	bool (*left)(void *ctx); /* has the client disconnected, or is the server ending? */
+	bool (*left)(void *ctx); /* the client has disconnected, or the server is stopping */
 };
 
 /*
  * Called by a handler that has to wait: it then returns UX_OK without setting the response, and no
- * thread is blocked meanwhile. The handler is called again from its beginning after
- * ux_request_wake(), after wait_ms, or spuriously; its allocations in the arena have been freed by
- * then. False: the handler must answer now.
+ * thread is blocked. The handler is called again from its beginning after ux_request_wake(), after
+ * wait_ms, or spuriously; its allocations in the arena have been freed by then. False: the handler
+ * must answer now.
  */
 bool ux_request_park(struct ux_request *req, unsigned wait_ms) ux_must;
 
@@ -161,45 +161,44 @@ bool ux_request_park(struct ux_request *req, unsigned wait_ms) ux_must;
 void ux_request_wake(struct ux_request *req);
 
 /*
- * Should the handler go on? Long work calls it at intervals of some milliseconds; it costs a system
- * call. UX_EUNAVAILABLE: the deadline has passed, or the client has disconnected.
+ * Tests whether the handler should continue. Long work calls it at intervals of some milliseconds;
+ * it costs a system call. UX_EUNAVAILABLE: the deadline has passed, or the client has disconnected.
  */
 enum ux_code ux_request_check(struct ux_request *req) ux_must;
 
 enum {
 	UX_QUICK_BODY = 4 << 10,     /* largest body of a request that is tried */
-	UX_QUICK_ANSWER = 256 << 10, /* more bytes of buffers for its answer are too long */
+	UX_QUICK_ANSWER = 256 << 10, /* bytes of buffers for its answer; more take too long */
 };
 
 /*
  * For a handler that is tried (req->quick) and needs more time than a thread that serves
- * connections may take, or would have to wait: it returns this code and is run on a thread of the
- * work queue, from its beginning. Its allocations in the arena and what it wrote have been freed by
- * then.
+ * connections may take, or would have to wait: it returns this code, and is run again from its
+ * beginning on a thread of the work queue. Its allocations in the arena and its output have been
+ * freed by then.
  */
 enum ux_code ux_request_too_long(struct ux_request *req) ux_must;
 
 /*
  * Sets a function that is called once when the request ends, for whatever reason, so that it can
- * cancel what might wake the request. One for each request.
+ * cancel anything that might wake the request. One for each request.
  */
 void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx);
 
 /*
- * Sets the number of bytes that the request holds, replacing the previous number. A handler whose
- * answer grows large calls it repeatedly. Nothing is counted up to UX_HTTP_SMALL, and for routes
- * that are probes. UX_EUNAVAILABLE: all requests together, or those of this client, would hold too
- * much.
+ * Sets the number of bytes that the request holds, replacing the previous number. A handler with a
+ * growing answer calls it repeatedly. Up to UX_HTTP_SMALL nothing is counted, nor for routes that
+ * are probes. UX_EUNAVAILABLE: all requests together, or this client's, would hold too much.
  */
 enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
 
-/* The same for a body that is being received. */
+/* Like ux_request_hold(), for a body that is being received. */
 enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes) ux_must;
 
 enum {
 	/*
-	 * Bytes of the buffers of one answer, unless a handler sets less. An answer with the names
-	 * of a hundred thousand addresses takes a fifth of it.
+	 * Bytes of the buffers of one answer, unless a handler sets a lower limit. An answer with
+	 * the names of a hundred thousand addresses takes a fifth of it.
 	 */
 	UX_ANSWER_MAX = 256 << 20
 };
@@ -212,7 +211,7 @@ void ux_request_answer_max(struct ux_request *req, size_t bytes);
 
 /*
  * Keeps a resource that the answer refers to until the answer was sent or the client disconnected:
- * then drop(ctx) is called. On failure it is called at once.
+ * then drop(ctx) is called. On failure it is called immediately.
  */
 enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), void *ctx) ux_must;
 
@@ -222,19 +221,20 @@ enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), vo
  */
 void ux_request_drop_kept(struct ux_request *req, const struct ux_kept *until);
 
-/* Finds the first header of that name, case-insensitively; false if there is none. */
+/* Finds the first header of that name, case-insensitively; false: absent. */
 bool ux_request_header(const struct ux_request *req, const char *name, struct ux_bytes *ret);
 
-/* Finds the first query parameter of that name; false if there is none. */
+/* Finds the first query parameter of that name; false: absent. */
 bool ux_request_query(const struct ux_request *req, const char *name, struct ux_bytes *ret);
 
 /*
- * What caches may do with an answer. A handler says what its answer is made of; the program's
- * complete() knows who may read it, and makes the headers: see struct ux_http_app.
+ * How caches may store an answer. A handler sets the kind of its answer; the program's complete()
+ * knows who may read it, and makes the headers: see struct ux_http_app.
  */
 enum ux_caching {
-	UX_CACHING_NONE,      /* no cache may store it; errors always are of this kind */
-	UX_CACHING_CONTENT,   /* bytes of the store that have an ETag: who may read them decides */
+	UX_CACHING_NONE, /* no cache may store it; always used for errors */
+	/* bytes of the store that have an ETag: cacheability depends on who may read them */
+	UX_CACHING_CONTENT,
 	UX_CACHING_STATIC,    /* a part of the program: the same for all, but may change */
 	UX_CACHING_IMMUTABLE, /* a part of the program whose URL changes with its contents */
 };
@@ -244,7 +244,7 @@ struct ux_response {
 	unsigned status; /* 0: 200, or the status of the handler's error code */
 	/* code in an error document; NULL: that of the handler's error code */
 	const char *word;
-	/* message of the error document that the body has; in the arena; NULL: none */
+	/* message of the error document in the body; in the arena; NULL: none */
 	const char *message;
 	const char *type; /* content type, a static string; NULL: none */
 	/* valid until the request ends: static, in the arena, or in req->out */
@@ -272,7 +272,7 @@ struct ux_response {
 typedef enum ux_code ux_handler_fn(struct ux_request *req, struct ux_response *res);
 
 /*
- * Adds a header. Adding more than UX_RESPONSE_FIELDS_MAX is a programming error that is silently
+ * Adds a header. Adding more than UX_RESPONSE_FIELDS_MAX is a programming error, and silently
  * ignored. value must live like body.
  */
 void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value);
@@ -281,47 +281,49 @@ void ux_response_field(struct ux_response *res, const char *name, struct ux_byte
 enum ux_code ux_response_out(struct ux_request *req, struct ux_response *res, const char *type)
 	ux_must;
 
-/* The HTTP status of an error code; 200 for UX_OK. */
+/* Returns the HTTP status of an error code; 200 for UX_OK. */
 unsigned ux_http_status(enum ux_code code);
 
-/* The code in an error document: "not_found", "corrupt", ...; never NULL. */
+/* Returns the code in an error document: "not_found", "corrupt", ...; never NULL. */
 const char *ux_http_code_word(enum ux_code code);
 
 /*
  * Turns req->err into {"error":{"code":...,"message":...}}, replacing the contents of res. An error
  * from the operating system (os_errno) is the server's fault: whatever its code, it becomes a 500
- * without details, except that a full disk is reported with a 507.
+ * without details; only a full disk is reported, with a 507.
  */
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code);
 
-/* Limits on what a client can make a server do. Zeroed fields take the default in brackets. */
+/* Limits on the resources that clients can use. Zeroed fields take the default in brackets. */
 struct ux_http_limits {
 	size_t header_bytes;   /* of a connection, for the request line and headers [32 KiB] */
 	size_t body_bytes;     /* body that is collected in memory; above: 413 [16 MiB] */
 	size_t coded_bytes;    /* the same on routes whose handlers decode the body [64 MiB] */
 	uint64_t upload_bytes; /* body that is streamed to a sink; above: 413 [4 GiB] */
 	/*
-	 * of a rejected body, which are read and dropped so that the client receives the answer;
-	 * above: the connection is closed [32 MiB]
+	 * bytes of a rejected body that are read and dropped so that the client receives the
+	 * answer; above: the connection is closed [32 MiB]
 	 */
 	size_t drain_bytes;
-	size_t arena_bytes;    /* memory of one request besides its body [64 MiB] */
+	size_t arena_bytes;    /* memory of one request in addition to its body [64 MiB] */
 	size_t memory_bytes;   /* bodies and answers of all requests together; above: 503 [1 GiB] */
-	unsigned idle_seconds; /* a connection that transfers nothing for so long is closed [30] */
+	unsigned idle_seconds; /* a connection without transfers for this long is closed [30] */
 	/*
 	 * minimum rate of a body and of an answer, in bytes a second, measured over each
 	 * idle_seconds; slower connections are closed [512]
 	 */
 	size_t rate_bytes;
-	unsigned connections; /* at a time; more wait in the listening socket's queue [1024] */
+	/* concurrent connections; more wait in the listening socket's queue [1024] */
+	unsigned connections;
 	unsigned address_connections; /* from one remote address; more are closed [256] */
 	/*
-	 * that serve connections, and as many that run the handlers of routes that work [2 for each
-	 * processor, at least 4]
+	 * threads that serve connections, and as many that run the handlers of routes that work [2
+	 * for each processor, at least 4]
 	 */
 	unsigned threads;
 	unsigned client_queue; /* requests of one client that wait for such a thread [256] */
-	unsigned request_ms;   /* for such a request, with its wait; above: 503 [30000] */
+	/* deadline for such a request, including its wait; above: 503 [30000] */
+	unsigned request_ms;
 	unsigned stop_seconds; /* time for requests in flight when the server stops [20] */
 };
 
@@ -340,16 +342,16 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits limits);
 /* The client of a request behind proxies. */
 struct ux_forwarded {
 	struct ux_address client; /* the peer, or the address reported by trusted proxies */
-	bool proxied;             /* a header says that the request came through a proxy */
-	bool https;               /* a trusted proxy says that it was received over https */
+	bool proxied;             /* a header shows that the request came through a proxy */
+	bool https;               /* a trusted proxy received it over https */
 };
 
 /*
  * Reads X-Forwarded-For, X-Forwarded-Proto and Forwarded (RFC 7239) of a request whose peer is
  * trusted. The lists are read from the right as long as the writers of the entries are trusted: the
  * first address that is not in the list is the client, and entries that the client may have written
- * are ignored. If both headers are present and name different clients, a proxy passed one of them
- * on unread; then the peer counts as the client.
+ * are ignored. If both headers are present and name different clients, a proxy has forwarded one of
+ * them unread; then the peer counts as the client.
  */
 struct ux_forwarded ux_forwarded_of(const struct ux_request *req,
 				    const struct ux_networks *trusted);

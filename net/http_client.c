@@ -16,8 +16,8 @@ enum {
 	CONNECT_MS = 10000,
 	CALL_MS = 30000,
 	ANSWER_BYTES = 16 << 20,
-	WORDS_BYTES = 64 << 10, /* bytes of an answer that is not passed to the sink */
-	EXPECT_MIN = 1 << 20,   /* bytes of a body that waits for "100 Continue" */
+	WORDS_BYTES = 64 << 10, /* bytes of an answer that are not passed to the sink */
+	EXPECT_MIN = 1 << 20,   /* least bytes of a body that waits for "100 Continue" */
 };
 
 struct ux_http_client {
@@ -48,25 +48,25 @@ struct transfer {
 	bool enough; /* an error document exceeds its limit */
 	bool cancelled;
 	bool refused; /* the address is not allowed */
-	bool own;     /* it is a private one of the URL's own host */
+	bool own;     /* it is a private address of the URL's own host */
 	int read_errno;
 	CURL *curl;
 	enum ux_code sink_code; /* result of the caller's function, if it ended the call */
 	struct ux_error sink_err;
-	curl_off_t progress; /* bytes received, and when that last changed */
+	curl_off_t progress; /* bytes received, and the time of the last change */
 	int64_t progress_ms;
 };
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 
 /*
- * Where trusted roots are, for a libcurl that was built for no distribution and therefore knows of
+ * Places of trusted roots, for a libcurl that was not built for a distribution and therefore knows
  * none. Both are NULL if libcurl knows, or if nothing was found. Set once, by client_start_curl().
  */
 static struct {
 	bool searched;
 	const char *file;
-	const char *folder; /* of files named by hash, as by c_rehash */
+	const char *folder; /* folder of files named by hash, as by c_rehash */
 } client_roots;
 
 static const char *client_readable_path(const char *path)
@@ -74,7 +74,9 @@ static const char *client_readable_path(const char *path)
 	return path && *path && access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* The variables are those of OpenSSL, and decide alone if one of them is set. */
+/*
+ * Searches for trusted roots. The variables are OpenSSL's; if one of them is set, only they count.
+ */
 static void client_find_roots(void)
 {
 	static const char *const usual[] = {
@@ -112,14 +114,17 @@ static void client_set_roots(const struct ux_http_client *c)
 		curl_easy_setopt(c->curl, CURLOPT_CAPATH, client_roots.folder);
 }
 
-/* Did a call fail because there is no file of trusted roots? */
+/* Tests whether a call failed because there is no file of trusted roots. */
 static bool client_lacks_roots(const struct ux_http_client *c, CURLcode code)
 {
 	return code == CURLE_PEER_FAILED_VERIFICATION && client_roots.searched && !c->cafile &&
 	       !client_roots.file && !client_roots.folder;
 }
 
-/* A byte below 0x20, or 0x7f, could end the header or begin another one. */
+/*
+ * Tests that no byte is below 0x20 or equal to 0x7f: such a byte could end the header or begin
+ * another one.
+ */
 static bool client_fits_header(const char *s)
 {
 	for (; *s; s++)
@@ -128,7 +133,7 @@ static bool client_fits_header(const char *s)
 	return true;
 }
 
-/* Checks HOST or HOST:PORT at the start of text, where a path may follow. */
+/* Checks HOST or HOST:PORT at the start of text, before an optional path. */
 static bool client_is_authority(const char *text)
 {
 	size_t n = strcspn(text, "/");
@@ -251,8 +256,8 @@ void ux_http_answer_deinit(struct ux_http_answer *answer)
 }
 
 /*
- * The client asks for no coding, and unpacks none. An answer that has one is refused at its first
- * byte: it is not the file that was requested, and could be endless.
+ * Tests for an encoded answer. The client requests no encoding, and decodes none. An encoded answer
+ * is refused at its first byte: it is not the requested file, and could be endless.
  */
 static bool client_is_encoded(CURL *curl)
 {
@@ -261,7 +266,7 @@ static bool client_is_encoded(CURL *curl)
 	       strcasecmp(h->value, "identity") != 0;
 }
 
-/* A value is used whole or not at all. */
+/* Reads a header. A value is used whole or not at all. */
 static void client_read_value(CURL *curl, const char *name, char *ret, size_t size)
 {
 	struct curl_header *h = NULL;
@@ -330,7 +335,7 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 	return t->answer->body.failed ? 0 : bytes;
 }
 
-/* Called about once a second: ends the call when nothing was received for too long. */
+/* Called about once a second: ends the call if nothing was received for too long. */
 static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 			      curl_off_t up)
 {
@@ -354,7 +359,10 @@ static size_t client_origin_size(const char *url)
 	return (size_t)(host - url) + strcspn(host, "/?#");
 }
 
-/* Is curl about to connect to the URL's own server rather than to one that it was redirected to? */
+/*
+ * Tests whether curl is about to connect to the URL's own server rather than to the target of a
+ * redirect.
+ */
 static bool client_is_own_origin(const struct ux_http_client *c, CURL *curl)
 {
 	char *url = NULL;
@@ -369,7 +377,7 @@ struct guard {
 	struct transfer *transfer;
 };
 
-/* Called after the name was resolved: the address decides, whatever the name. */
+/* Called after the name was resolved, to check the address, whatever the name is. */
 static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct guard *g = ctx;
@@ -385,7 +393,10 @@ static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct cu
 	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* A proxy is disabled, since it would connect to any address on behalf of the client. */
+/*
+ * Installs the address check. Disables proxies, because a proxy would connect to any address for
+ * the client.
+ */
 static void client_set_guard(CURL *curl, const char *url, struct guard *g)
 {
 	if (g->client->reach == UX_HTTP_ANYWHERE) {
@@ -452,8 +463,8 @@ static bool client_add_lines(struct ux_http_client *c, const struct ux_http_call
 	snprintf(type, sizeof(type), "Content-Type: %s", call->type ? call->type : "");
 	bool ok = client_add_line(c, type) && (!c->auth || client_add_line(c, c->auth));
 	/*
-	 * To wait for "100 Continue" is worth a round trip where a refusal saves the sending of
-	 * much; libcurl does so with each PUT.
+	 * Waiting for "100 Continue" is worth a round trip if a refusal saves sending much; libcurl
+	 * waits with each PUT.
 	 */
 	if (client_body_size(call) < EXPECT_MIN)
 		ok = ok && client_add_line(c, "Expect:");
@@ -537,7 +548,9 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 	client_set_body(curl, t);
 }
 
-/* Why there is no connection. libcurl repeats host and port, which the URL has. */
+/*
+ * Returns the reason for a failed connection. libcurl repeats host and port, which are in the URL.
+ */
 static const char *client_reason(const struct ux_http_client *c, CURLcode code, const char *words,
 				 char *text, size_t size)
 {
@@ -593,7 +606,9 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 			    client_reason(c, code, words, system, sizeof(system)));
 }
 
-/* A server may offer several ways to authenticate, each in a header of its own. */
+/*
+ * Reads a challenge. A server may offer several ways to authenticate, each in a header of its own.
+ */
 static void client_read_challenge(CURL *curl, struct ux_http_answer *answer)
 {
 	struct curl_header *h = NULL;

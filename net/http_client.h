@@ -8,14 +8,14 @@
 struct ux_http_client;
 
 /*
- * Which addresses a client may connect to, given that names and redirects may be untrusted. Checked
+ * The addresses that a client may connect to, because names and redirects may be untrusted. Checked
  * for each connection, after the name was resolved.
  */
 enum ux_http_reach {
 	UX_HTTP_ANYWHERE,
 	/* public addresses only (address.h); no proxy, and no redirect from https to http */
 	UX_HTTP_PUBLIC,
-	UX_HTTP_OWN, /* the same, but also private addresses for the URL's own host and port */
+	UX_HTTP_OWN, /* like PUBLIC, and private addresses for the URL's own host and port */
 };
 
 struct ux_http_client_options {
@@ -25,17 +25,19 @@ struct ux_http_client_options {
 	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
 	unsigned connect_ms; /* 0: 10 s */
 	enum ux_http_reach reach;
-	/* with UX_HTTP_PUBLIC: ends the error about a private address of the URL's own host, which
-	 * UX_HTTP_OWN would allow; a literal, or NULL */
+	/*
+	 * with UX_HTTP_PUBLIC: the end of the error about a private address of the URL's own host,
+	 * which UX_HTTP_OWN would allow; a literal, or NULL
+	 */
 	const char *private_advice;
-	uint64_t rate;         /* bytes a second that a body is sent with; 0: no limit */
+	uint64_t rate;         /* bytes a second for sending a body; 0: no limit */
 	uint64_t receive_rate; /* the same for answers */
-	const char *proxy; /* URL of a proxy, with reach ANYWHERE; NULL: that of the environment */
+	const char *proxy;     /* URL of a proxy, with reach ANYWHERE; NULL: the environment's */
 };
 
 /*
- * Checks that a URL is that of a server: http or https, a host, perhaps a port and a path, and
- * neither a query nor a control character. UX_EINVAL if not.
+ * Checks that a URL names a server: http or https, a host, an optional port and path, no query and
+ * no control character. UX_EINVAL if not.
  */
 enum ux_code ux_http_url_check(const char *url, struct ux_error *err) ux_must;
 
@@ -48,38 +50,36 @@ enum ux_code ux_http_client_create(struct ux_http_client **ret,
 				   struct ux_error *err) ux_must;
 void ux_http_client_destroy(struct ux_http_client *c);
 
-/*
- * Receives a piece of the body of an answer with status 200. Another code than UX_OK ends the call.
- */
+/* Receives a piece of the body of an answer with status 200. Any code but UX_OK ends the call. */
 typedef enum ux_code ux_http_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 
 struct ux_http_answer;
 
-/* Sees what the body of an answer will be. Another code than UX_OK ends the call. */
+/* Inspects an answer before its body. Any code but UX_OK ends the call. */
 typedef enum ux_code ux_http_begins_fn(void *ctx, const struct ux_http_answer *answer,
 				       struct ux_error *err);
 
 /* A request. Defaults of zeroed fields: GET, no body, 30 s, at most 16 MiB of answer. */
 struct ux_http_call {
 	enum ux_method method;
-	const char *path;     /* appended to the URL as it is: "/v1/query?x=1" */
+	const char *path;     /* appended to the URL without changes: "/v1/query?x=1" */
 	const char *type;     /* content type of the body */
 	struct ux_bytes body; /* a body in memory, or */
 	bool from_file;       /* body_size bytes of body_fd, from body_off on */
 	int body_fd;
 	uint64_t body_off;
 	uint64_t body_size;
-	/* further headers, "Name: value"; NULL-terminated; may be NULL */
+	/* additional headers, "Name: value"; NULL-terminated; may be NULL */
 	const char *const *headers;
 	int64_t timeout_ms; /* for the whole call; 0: 30 s */
-	/* longest time without a byte from the server; 0: only timeout_ms applies */
+	/* longest ms without a byte from the server; 0: only timeout_ms applies */
 	int64_t silence_ms;
 	uint64_t slow_bytes_s; /* ends the call after slow_s below this rate; 0: never */
 	unsigned slow_s;
-	/* Polled about once a second; true ends the call with UX_EUNAVAILABLE. NULL: never. */
+	/* polled about once a second; true ends the call with UX_EUNAVAILABLE. NULL: never */
 	bool (*cancelled)(void *ctx);
 	void *cancelled_ctx;
-	size_t answer_max; /* size limit of the answer, above: UX_ELIMIT; 0: 16 MiB */
+	size_t answer_max; /* size limit of the answer; above: UX_ELIMIT; 0: 16 MiB */
 	/* number of redirects to follow, to any http or https server; 0: none */
 	unsigned redirects;
 	/* receives the body of an answer with status 200; NULL: it is stored in the answer */
@@ -87,7 +87,7 @@ struct ux_http_call {
 	void *sink_ctx;
 	/*
 	 * Called before the sink gets the first byte, with the status, the validators and part_off
-	 * of the answer. With it the sink receives the body of a 206 too. NULL: there is no need.
+	 * of the answer. With it the sink also receives the body of a 206. NULL: not called.
 	 */
 	ux_http_begins_fn *begins;
 };
@@ -95,17 +95,18 @@ struct ux_http_call {
 /* The answer with any status: a 404 is an answer, not a failure. */
 struct ux_http_answer {
 	unsigned status;
-	bool untrusted; /* no answer: the certificate of the server was not accepted, nor will be */
+	/* no answer: the server's certificate was not accepted, and a retry will not help */
+	bool untrusted;
 	/* released by ux_http_answer_deinit(); with a sink, at most the first 64 KiB */
 	struct ux_out body;
-	uint64_t length;        /* Content-Length; UINT64_MAX: there is none */
-	unsigned retry_after_s; /* 0: there is no Retry-After */
+	uint64_t length;        /* Content-Length; UINT64_MAX: absent */
+	unsigned retry_after_s; /* 0: no Retry-After */
 	char location[256];     /* of a redirect that was not followed; otherwise "" */
-	char etag[128];         /* "": none, or a longer one */
+	char etag[128];         /* "": none, or too long */
 	char modified[64];      /* Last-Modified; "": none */
 	char software[64];      /* of an error, the Server header; "": none */
-	uint64_t part_off;      /* of a 206: where in the file its body begins; else UINT64_MAX */
-	/* of a 401: the WWW-Authenticate header, that of Bearer if there are several; "": none */
+	uint64_t part_off; /* of a 206: where in the file its body begins; otherwise UINT64_MAX */
+	/* of a 401: the WWW-Authenticate header, Bearer's if there are several; "": none */
 	char authenticate[1024];
 };
 
@@ -113,7 +114,7 @@ void ux_http_answer_deinit(struct ux_http_answer *answer);
 
 /*
  * UX_EUNAVAILABLE: no connection, no answer within timeout_ms, a broken connection, or a TLS error;
- * the message says which and names the server, never the token. UX_EDENIED: the address is not
+ * the message tells which and names the server, never the token. UX_EDENIED: the address is not
  * allowed. UX_ELIMIT: the answer is too large. UX_EUNSUPPORTED: it has a Content-Encoding.
  */
 enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,

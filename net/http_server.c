@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP server: its start and its end, its threads and connections. */
+/* HTTP server: start and stop, threads and connections. */
 #include "conversation.h"
 
 #include "clock.h"
@@ -15,7 +15,7 @@
 enum {
 	/* connections that the system queues while all of the server's are in use */
 	BACKLOG = 1024,
-	WORK_SHARE = 2, /* one client has at most 1/2 of the threads that work */
+	WORK_SHARE = 2, /* one client has at most 1/2 of the threads of the work queue */
 };
 
 static enum MHD_Result server_on_accept(void *ctx, const struct sockaddr *from, socklen_t size)
@@ -28,7 +28,7 @@ static enum MHD_Result server_on_accept(void *ctx, const struct sockaddr *from, 
 	return ux_connections_allow(s->connections, &peer) ? MHD_YES : MHD_NO;
 }
 
-/* Called before the socket is closed. */
+/* Called when a connection opens, and before its socket is closed. */
 static void server_on_connection(void *ctx, struct MHD_Connection *connection, void **state,
 				 enum MHD_ConnectionNotificationCode what)
 {
@@ -63,7 +63,7 @@ static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, str
 		{MHD_OPTION_CONNECTION_LIMIT, ux_max(l->connections, l->threads), NULL},
 		{MHD_OPTION_CONNECTION_TIMEOUT, l->idle_seconds, NULL},
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
-		/* version 0.9 only looks for Host, and sends the head of its error twice */
+		/* version 0.9 only checks Host, and sends the head of its error twice */
 		{MHD_OPTION_STRICT_FOR_CLIENT, ux_mhd_is_lenient() ? 0 : 1, NULL},
 		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)ux_conversation_on_target, s},
 		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)ux_conversation_on_done, s},

@@ -26,26 +26,28 @@ struct ux_http_endpoint {
 
 /*
  * Serves app, which must outlive the server, on its own threads. UX_EINVAL: the address is
- * malformed; UX_EUNAVAILABLE: the address is in use or is not of this machine.
+ * malformed; UX_EUNAVAILABLE: the address is in use, or does not belong to this machine.
  */
 enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
 				    const struct ux_http_endpoint *endpoint,
 				    const struct ux_http_app *app, struct ux_error *err) ux_must;
 
-/* The same at an address, without TLS. */
+/* Serves at an address, without TLS. */
 enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
 				 const struct ux_http_app *app, struct ux_error *err) ux_must;
 
-/* The requests whose handlers run on the work queue, or wait for it. Any thread. */
+/*
+ * Returns the counts of requests whose handlers run on the work queue, or wait for it. Any thread.
+ */
 struct ux_work_counts ux_http_server_work(const struct ux_http_server *s);
 
-/* The address that it listens on, such as "127.0.0.1:8420". Valid as long as the server. */
+/* Returns the address that it listens on, such as "127.0.0.1:8420". Valid as long as the server. */
 const char *ux_http_server_address(const struct ux_http_server *s);
 
 /* Reports the UX_EINVAL errors of ux_http_server_open() without opening anything. */
 enum ux_code ux_http_listen_check(const char *listen, struct ux_error *err) ux_must;
 
-/* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
+/* Tests whether "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_http_is_loopback(const char *listen);
 
 /*
@@ -55,12 +57,15 @@ bool ux_http_is_loopback(const char *listen);
 void ux_http_server_quiesce(struct ux_http_server *s);
 
 /*
- * How long one of its threads has been busy with one thing, in milliseconds: the longest of all. It
- * is short unless that thread is stuck. *ret_what names what, as a static text. Any thread.
+ * Returns how long one of its threads has been busy with one thing, in milliseconds: the longest of
+ * all. It is short unless that thread is stuck. *ret_what names the thing, as a static text. Any
+ * thread.
  */
 int64_t ux_http_server_busy_ms(struct ux_http_server *s, const char **ret_what);
 
-/* Waits until no request is in flight, at most ms; returns the number that still are. */
+/*
+ * Waits until no request is in flight, at most ms; returns the number of requests still in flight.
+ */
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms);
 
 /*
@@ -74,7 +79,7 @@ void ux_http_server_cut(struct ux_http_server *s);
 
 /* --- listening sockets ------------------------------------------------------------------------ */
 
-/* Room for "[IPv6%zone]:65535" and for "unix:" with a path. */
+/* room for "[IPv6%zone]:65535" and for "unix:" with a path */
 enum {
 	UX_LISTEN_TEXT = 128
 };
@@ -83,10 +88,10 @@ enum {
 enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, char *address,
 			    size_t size, struct ux_error *err) ux_must;
 
-/* UX_EINVAL when "HOST:PORT" is malformed or does not resolve. Opens nothing. */
+/* Checks an address, and opens nothing. UX_EINVAL: "HOST:PORT" is malformed or does not resolve. */
 enum ux_code ux_listen_check(const char *text, struct ux_error *err) ux_must;
 
-/* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
+/* Tests whether "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_listen_is_loopback(const char *text);
 
 /*
@@ -104,13 +109,13 @@ enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error
  *
  * A client that sends a byte now and then is never idle, so the totals are checked. The headers of
  * a request must be complete idle_seconds after the previous request. Bodies and answers must move
- * at rate_bytes a second in each window of idle_seconds: what was fast before does not count. Time
- * in which the server itself does not read or write is not held against the client.
+ * at rate_bytes a second in each window of idle_seconds: earlier speed does not count. Time in
+ * which the server itself does not read or write is not held against the client.
  *
- * While nearly all connections are in use, those without a request are closed after two seconds,
- * and bodies and answers must move at 4 KiB a second, measured over some seconds.
- * While a quarter of the memory for requests is used, those that hold some of it must move at
- * 32 KiB a second, measured over some seconds.
+ * While nearly all connections are in use, connections without a request are closed after two
+ * seconds, and bodies and answers must move at 4 KiB a second, measured over some seconds. While a
+ * quarter of the memory for requests is used, connections that hold some of it must move at 32 KiB
+ * a second, measured over some seconds.
  */
 struct ux_connections;
 struct ux_connection;
@@ -131,14 +136,14 @@ enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_ht
 void ux_connections_close(struct ux_connections *c);
 
 /*
- * May another connection from this host be accepted? False when it already has address_connections.
- * Connections from this machine are always accepted.
+ * Tests whether another connection from this host may be accepted. False if it already has
+ * address_connections. Connections from this machine are always accepted.
  */
 bool ux_connections_allow(struct ux_connections *c, const struct ux_address *from);
 
 /*
- * Adds a connection. NULL when memory is short: then it is never cut. The socket must stay open
- * until it is removed.
+ * Adds a connection. NULL when memory is short: then the connection is never shut down for
+ * slowness. The socket must stay open until it is removed.
  */
 struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
 					 const struct ux_address *from);
@@ -152,31 +157,34 @@ void ux_connection_enter(struct ux_connection *one, enum ux_connection_phase pha
 /* Counts received bytes of the body. */
 void ux_connection_moved(struct ux_connection *one, size_t bytes);
 
-/* A thread begins to work on the connection, or ends it. */
+/* Notes that a thread begins or ends work on the connection. */
 void ux_connection_busy(struct ux_connection *one, bool busy);
 
-/* How long the thread that has been busy longest with one connection is, in milliseconds. */
+/*
+ * Returns the milliseconds for which a thread has been busy with one connection: the longest of
+ * all.
+ */
 int64_t ux_connections_busy_ms(struct ux_connections *c);
 
-/* Milliseconds since the last check of all connections, which should be a second. */
+/* Returns the milliseconds since the last check of all connections; usually at most a second. */
 int64_t ux_connections_unchecked_ms(const struct ux_connections *c);
 
 /* Sets the bytes of memory that the request holds: see ux_request_hold(). */
 void ux_connection_holds(struct ux_connection *one, size_t bytes);
 
-/* Number of connections that were shut down so far. */
+/* Returns the number of connections that were shut down so far. */
 uint64_t ux_connections_cut(const struct ux_connections *c);
 
 /*
- * The rules as pure functions: is the client too slow? For bodies and answers, elapsed_ms and moved
- * are of the current window. crowded: nearly all connections are in use.
+ * The rules as pure functions: tests whether the client is too slow. For bodies and answers,
+ * elapsed_ms and moved are of the current window. crowded: nearly all connections are in use.
  */
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
 			   int64_t elapsed_ms, uint64_t moved, bool crowded);
 
 /*
- * The rule while something is short: rate is the bytes a second that a body or an answer then has
- * to move; 0: nothing is short.
+ * The rule while something is short. rate: bytes a second at which a body or an answer then has to
+ * move; 0: nothing is short.
  */
 bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved,
 			       unsigned rate);

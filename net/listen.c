@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening of listening sockets. */
+/* Opens listening sockets. */
 #include "http_server.h"
 
 #include "base.h"

@@ -11,7 +11,7 @@
 /* Writes HELP and TYPE of a metric ("counter", "gauge", "histogram"). */
 void ux_metric_head(struct ux_out *out, const char *name, const char *type, const char *help);
 
-/* The same, and one value without labels. */
+/* Writes HELP and TYPE, and one value without labels. */
 void ux_metric_one(struct ux_out *out, const char *name, const char *type, const char *help,
 		   uint64_t value);
 

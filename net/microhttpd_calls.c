@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmicrohttpd, loaded when it is needed. */
+/* libmicrohttpd, loaded on demand. */
 #include "microhttpd_calls.h"
 
 #include "library_calls.h"

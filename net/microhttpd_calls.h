@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libmicrohttpd, whether it is linked or loaded by what listens (gnutls_calls.h). With
- * UX_MICROHTTPD_SONAME, the file name of the library, its functions are called through the pointers
- * of ux_microhttpd.
+ * libmicrohttpd, linked or loaded on demand (gnutls_calls.h). With UX_MICROHTTPD_SONAME, the file
+ * name of the library, its functions are called through the pointers of ux_microhttpd.
  */
 #ifndef UX_MICROHTTPD_CALLS_H
 #define UX_MICROHTTPD_CALLS_H
@@ -11,7 +10,7 @@
 
 #include <microhttpd.h>
 
-/* Functions of libmicrohttpd that are used. */
+/* Functions of libmicrohttpd that we use. */
 #define UX_MICROHTTPD_CALLS(X)                     \
 	X(MHD_add_response_header)                 \
 	X(MHD_create_response_from_buffer)         \
@@ -29,14 +28,14 @@
 	X(MHD_suspend_connection)
 
 /*
- * Loads libmicrohttpd for the life of the process, once, where it is not linked. Before it has
- * returned UX_OK no function of it may be called. UX_EUNSUPPORTED: it is not installed, or lacks a
- * function. Any thread.
+ * Loads libmicrohttpd for the life of the process, once, if it is not linked. Call no function of
+ * it before it has returned UX_OK. UX_EUNSUPPORTED: it is not installed, or lacks a function. Any
+ * thread.
  */
 enum ux_code ux_microhttpd_load(struct ux_error *err) ux_must;
 
 #ifdef UX_MICROHTTPD_SONAME
-/* The functions of the loaded library; NULL before. */
+/* The functions of the loaded library; NULL before it is loaded. */
 struct ux_microhttpd_calls {
 #define CALL(name) __typeof__(&(name)) name;
 	UX_MICROHTTPD_CALLS(CALL)

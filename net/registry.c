@@ -15,7 +15,7 @@
 
 enum {
 	CALL_MS = 60000,
-	SILENCE_MS = 60000, /* of a download */
+	SILENCE_MS = 60000, /* ms, for a download */
 	REDIRECTS_MAX = 5,
 	TOKEN_MAX = 16 << 10,
 	CONFIG_MAX = 1 << 20, /* bytes of config.json */
@@ -24,7 +24,7 @@ enum {
 };
 
 #define DOCKER_HOST "registry-1.docker.io"
-/* the name under which "docker login" keeps the key of DOCKER_HOST */
+/* the name under which "docker login" stores the key of DOCKER_HOST */
 #define DOCKER_AUTH "https://index.docker.io/v1/"
 
 bool ux_digest_is(const char *text)
@@ -67,7 +67,7 @@ enum ux_code ux_image_reference_parse(const char *text, struct ux_image_referenc
 		host = docker ? ux_bytes_cstr(DOCKER_HOST) : host;
 		rest = ux_bytes_cstr(slash + 1);
 	}
-	const char *at = strchr((const char *)rest.data, '@'); /* behind the host */
+	const char *at = strchr((const char *)rest.data, '@'); /* after the host */
 	if (at) {
 		tag = ux_bytes_cstr(at + 1);
 		rest.size = (size_t)((const uint8_t *)at - rest.data);
@@ -130,7 +130,9 @@ struct ux_registry {
 	char line[LINE_BYTES_MAX]; /* the Authorization header; "": none */
 };
 
-/* May a key be sent there? A host of the loopback network needs no encryption. */
+/*
+ * Tests whether a key may be sent there without encryption: only to a host of the loopback network.
+ */
 static bool registry_host_is_loopback(const char *host)
 {
 	size_t n = strcspn(host, ":");
@@ -152,7 +154,7 @@ static json_t *registry_read_config(void)
 	return json_loadb((const char *)file.bytes.data, file.bytes.size, 0, NULL);
 }
 
-/* Credentials of "docker login"; none is not an error. */
+/* Reads the credentials of "docker login"; none is not an error. */
 static void registry_read_login(struct ux_registry *r)
 {
 	const char *name =
@@ -205,7 +207,7 @@ void ux_registry_close(struct ux_registry *r)
 	free(r);
 }
 
-/* The URL of the service that gives tokens: its origin, and its path with the request. */
+/* Makes the URL of the service that issues tokens: its origin, and its path with the request. */
 static enum ux_code registry_token_url(const struct ux_registry *r, const char *challenge,
 				       char *origin, char *path, struct ux_error *err)
 {
@@ -272,7 +274,7 @@ static enum ux_code registry_get_token(struct ux_registry *r, const char *challe
 	return registry_take_token(r, &answer.body, err);
 }
 
-/* Does what a 401 demands. */
+/* Authenticates as a 401 demands. */
 static enum ux_code registry_authenticate(struct ux_registry *r, const char *challenge,
 					  struct ux_error *err)
 {
@@ -328,7 +330,7 @@ enum ux_code ux_registry_blob_url(const struct ux_image_reference *reference, co
 		       : ux_error_set(err, UX_ELIMIT, "the URL of a blob is too long");
 }
 
-/* What is fetched: a blob's bytes go to a file and a hash, those of a manifest stay in memory. */
+/* A fetch: a blob's bytes go to a file and a hash; a manifest stays in memory. */
 struct fetch {
 	int fd; /* -1: manifest */
 	uint64_t max;
@@ -392,7 +394,7 @@ static enum ux_code registry_try(struct ux_registry *r, const char *path, struct
 	return ux_http_client_call(r->http, &call, answer, err);
 }
 
-/* Fetches a path, with a token where one is demanded, and again when the registry is busy. */
+/* Fetches a path, with a token if one is demanded, and again if the registry is busy. */
 static enum ux_code registry_fetch(struct ux_registry *r, const char *path, struct fetch *f,
 				   struct ux_http_answer *ret, struct ux_error *err)
 {

@@ -11,37 +11,37 @@
 
 enum {
 	UX_DIGEST_TEXT = 72,              /* "sha256:", 64 digits, NUL */
-	UX_MANIFEST_BYTES_MAX = 16 << 20, /* the specification has 4 MiB */
+	UX_MANIFEST_BYTES_MAX = 16 << 20, /* bytes; the specification requires 4 MiB */
 };
 
 /* A reference: [HOST[:PORT]/]NAME[:TAG][@sha256:HEX]. Fields are NUL-terminated. */
 struct ux_image_reference {
-	char host[256]; /* "registry-1.docker.io" when the reference has none */
+	char host[256]; /* "registry-1.docker.io" if the reference has no host */
 	char name[256];
-	char tag[160]; /* tag or digest; "latest" when there is neither */
+	char tag[160]; /* tag or digest; "latest" if it has neither */
 };
 
-/* UX_EINVAL: it is not a reference. */
+/* Parses a reference. UX_EINVAL: not a reference. */
 enum ux_code ux_image_reference_parse(const char *text, struct ux_image_reference *ret,
 				      struct ux_error *err) ux_must;
 
-/* True for "sha256:" and 64 lowercase hexadecimal digits. */
+/* Tests for "sha256:" and 64 lowercase hexadecimal digits. */
 bool ux_digest_is(const char *text);
 
-/* UX_ECORRUPT: the bytes have another digest. */
+/* Checks the digest of bytes. UX_ECORRUPT: it differs. */
 enum ux_code ux_digest_check(struct ux_bytes bytes, const char *want, struct ux_error *err) ux_must;
 
-/* A parameter of a challenge (WWW-Authenticate): "" when there is none. */
+/* Reads a parameter of a challenge (WWW-Authenticate); "" if absent. */
 bool ux_challenge_parameter(const char *challenge, const char *name, char *ret, size_t size)
 	ux_must;
 
 struct ux_registry;
 
 /*
- * Connects to the reference's registry, by https except on loopback. Credentials are those of
+ * Connects to the reference's registry, by https except on loopback. Uses the credentials of
  * "docker login": auths in $DOCKER_CONFIG/config.json or ~/.docker/config.json. cacert: PEM file of
- * trusted roots, or NULL; proxy: URL, or NULL for that of the environment. tries: attempts
- * of each call; deadline_ms: of CLOCK_MONOTONIC, for all calls together. One thread at a time.
+ * trusted roots, or NULL; proxy: URL, or NULL for the environment's. tries: attempts of each call;
+ * deadline_ms: of CLOCK_MONOTONIC, for all calls together. One thread at a time.
  */
 enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_reference *reference,
 			      const char *cacert, const char *proxy, unsigned tries,
@@ -49,15 +49,16 @@ enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_re
 void ux_registry_close(struct ux_registry *r);
 
 /*
- * Does what a 401 demands, given its WWW-Authenticate: fetches a token, or takes the credentials.
- * *ret is the Authorization header, valid until the next call. UX_EDENIED, UX_EUNAVAILABLE.
+ * Authenticates as a 401 demands, given its WWW-Authenticate: fetches a token, or takes the
+ * credentials. *ret is the Authorization header, valid until the next call. UX_EDENIED,
+ * UX_EUNAVAILABLE.
  */
 enum ux_code ux_registry_authorize(struct ux_registry *r, const char *challenge, const char **ret,
 				   struct ux_error *err) ux_must;
 
 /*
- * Is it the URL of a blob of a registry, SCHEME://HOST/v2/NAME/blobs/DIGEST? Sets host and name of
- * *ret, and the digest as the tag.
+ * Tests for the URL of a blob of a registry, SCHEME://HOST/v2/NAME/blobs/DIGEST. Sets host and name
+ * of *ret, and the digest as the tag.
  */
 bool ux_registry_is_blob_url(const char *url, struct ux_image_reference *ret) ux_must;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strict reading of a request's head: whatever two programs could read differently is refused. */
+/*
+ * Strict reading of a request's head: refuses everything that two programs could read differently.
+ */
 #include "exchange.h"
 
 #include "text.h"
@@ -11,7 +13,7 @@ enum {
 	LENGTH_DIGITS_MAX = 18, /* so that a Content-Length fits into 63 bits */
 };
 
-/* RFC 9110, 5.6.2 */
+/* A token: RFC 9110, 5.6.2. */
 static bool head_is_token(struct ux_bytes s)
 {
 	for (size_t i = 0; i < s.size; i++)
@@ -25,7 +27,7 @@ static bool head_is_control(uint8_t c)
 	return c < 0x20 || c == 0x7f;
 }
 
-/* RFC 9110, 5.5: a tab is the only control character in a value. */
+/* A header's value: RFC 9110, 5.5; a tab is the only control character. */
 static bool head_is_value(struct ux_bytes s)
 {
 	for (size_t i = 0; i < s.size; i++)
@@ -55,7 +57,7 @@ static bool head_words_equal(struct ux_bytes a, struct ux_bytes b)
 	       strncasecmp((const char *)a.data, (const char *)b.data, a.size) == 0;
 }
 
-/* Finds the only header of a name. UX_EINVAL: there are two. */
+/* Finds the only header of a name. UX_EINVAL: it occurs twice. */
 static enum ux_code head_find_one(const struct ux_request_head *head, const char *name,
 				  const struct ux_http_field **ret, struct ux_error *err)
 {
@@ -88,7 +90,10 @@ struct ux_bytes ux_target_authority(struct ux_bytes target, struct ux_bytes *pat
 	return UX_BYTES_NONE;
 }
 
-/* RFC 9112, 3.2. An absolute target whose host is not that of the Host header is refused. */
+/*
+ * Checks the target (RFC 9112, 3.2). Refuses an absolute target with another host than the Host
+ * header.
+ */
 static enum ux_code head_check_target(const struct ux_request_head *head, struct ux_bytes host,
 				      struct ux_error *err)
 {
@@ -158,7 +163,7 @@ static enum ux_code head_check_length(struct ux_bytes text, struct ux_error *err
 	return UX_OK;
 }
 
-/* RFC 9112, 6: where the body ends. */
+/* Determines where the body ends (RFC 9112, 6). */
 static enum ux_code head_check_framing(const struct ux_request_head *head, bool *ret_chunked,
 				       struct ux_error *err)
 {
@@ -190,7 +195,10 @@ enum ux_code ux_request_head_check(const struct ux_request_head *head, bool *ret
 	return head_check_framing(head, ret_chunked, err);
 }
 
-/* Skips one part of a parsed head and the NULs that replaced `end`; false: something is between. */
+/*
+ * Skips one part of a parsed head and the NULs that replaced `end`; false: there are other bytes in
+ * between.
+ */
 static bool head_skip(const uint8_t **at, const uint8_t *stop, struct ux_bytes part, size_t nuls)
 {
 	if (part.data != *at || (size_t)(stop - *at) < part.size + nuls)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting of attempts, and pauses between them. */
+/* Counts attempts, and pauses between them. */
 #include "retry.h"
 
 #include "clock.h"
@@ -7,8 +7,8 @@
 #include <errno.h>
 
 enum {
-	PAUSE_MS = 250,       /* before the second attempt; doubles each time */
-	PAUSE_MAX_MS = 10000, /* longest pause without a Retry-After */
+	PAUSE_MS = 250,       /* ms before the second attempt; doubles each time */
+	PAUSE_MAX_MS = 10000, /* longest ms of a pause without a Retry-After */
 	DOUBLINGS_MAX = 16,
 };
 

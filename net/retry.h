@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often a call that failed is made again, and how long to wait before. */
+/* How often a failed call is repeated, and the pauses in between. */
 #ifndef UX_RETRY_H
 #define UX_RETRY_H
 
 #include "base.h"
 
-/* The attempts at one thing. Set the first two members; the others are zero before the first. */
+/* The attempts at one operation. Set the first two members, and zero the others. */
 struct ux_retry {
 	unsigned max;        /* attempts that may fail in succession */
 	int64_t deadline_ms; /* of CLOCK_MONOTONIC; no attempt begins after it */
@@ -15,22 +15,22 @@ struct ux_retry {
 
 /*
  * Call it after a failed attempt. Waits a quarter of a second, double each time and at most 10 s,
- * but never less than retry_after_s, and returns true: try again. False, at once: the attempts are
- * used up, or the deadline would pass first. busy: the server only wants to be called later, so
- * that the attempt does not count.
+ * but never less than retry_after_s, and returns true: try again. False, without waiting: the
+ * attempts are used up, or the deadline would pass first. busy: the server only asked to be called
+ * later, so the attempt does not count.
  */
 bool ux_retry_again(struct ux_retry *r, bool busy, unsigned retry_after_s) ux_must;
 
 #define UX_RETRY_NONE INT64_C(-1)
 
 /*
- * The two halves of ux_retry_again(), for a caller that does something between them: the ms to wait
- * before the next attempt, or UX_RETRY_NONE; and the wait.
+ * The two halves of ux_retry_again(), for a caller that does something between them: returns the ms
+ * to wait before the next attempt, or UX_RETRY_NONE; and waits.
  */
 int64_t ux_retry_next(struct ux_retry *r, bool busy, unsigned retry_after_s) ux_must;
 void ux_retry_wait(int64_t ms);
 
-/* An attempt made progress: counting begins anew. */
+/* Notes that an attempt made progress: counting starts again. */
 void ux_retry_reset(struct ux_retry *r);
 
 #endif

@@ -6,10 +6,11 @@
 #include "http.h"
 
 enum {
-	UX_BODY_UNUSED = 4 << 10,  /* of routes that read no body: dropped up to this, then 413 */
+	/* for routes that read no body: dropped up to this size, then 413 */
+	UX_BODY_UNUSED = 4 << 10,
 	UX_BODY_FORM = 4 << 10,    /* a form of short fields */
 	UX_BODY_SMALL = 64 << 10,  /* a JSON object about one thing */
-	UX_BODY_LARGE = INT32_MAX, /* whatever the limit of the server is */
+	UX_BODY_LARGE = INT32_MAX, /* the server's limit */
 };
 
 /*
@@ -26,7 +27,7 @@ struct ux_route {
 	unsigned scope;   /* scope that the caller needs, checked by the program's gate */
 	const char *what; /* one-line description */
 	bool page;        /* an HTML page: errors are shown as a page */
-	bool waits;       /* clients over their rate are delayed rather than refused */
+	bool waits;       /* clients that exceed their rate are delayed rather than refused */
 	/*
 	 * the handler may take long: it runs on a thread of the work queue (work_queue.h), never on
 	 * one that serves connections
@@ -34,9 +35,9 @@ struct ux_route {
 	bool works;
 	/*
 	 * with `works`: the handler is first tried on the thread that serves the connection, with
-	 * req->quick set. It answers there only what takes it some 100 us at most, without waiting
+	 * req->quick set. It answers there only if that takes at most some 100 us, without waiting
 	 * for a lock that is held for longer, and otherwise returns ux_request_too_long(). So a
-	 * small request is spared the way to another thread and back.
+	 * small request is not moved to another thread and back.
 	 */
 	bool quick;
 	/* for monitoring: answered however much memory other requests hold */
@@ -44,14 +45,14 @@ struct ux_route {
 	uint32_t body; /* largest body in bytes, without begin(); 0: it reads none */
 	bool coded;    /* the body may have a Content-Encoding, which the handler decodes */
 	/*
-	 * replaces the document of an error, whoever refused the request, by one of the route's
-	 * protocol; NULL: the program's form
+	 * replaces the document of any error by one in the form of the route's protocol; NULL: the
+	 * program's form
 	 */
 	void (*error)(struct ux_request *req, struct ux_response *res);
 };
 
 /*
- * Does path (as sent) match the pattern? If so, params receives the raw segments of the
+ * Tests whether path (as sent) matches the pattern. If so, params receives the raw segments of the
  * placeholders.
  */
 bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *params,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls at given times. */
+/* Calls functions at given times. */
 #include "timer.h"
 
 #include "clock.h"
@@ -12,8 +12,8 @@ struct ux_timers {
 	pthread_cond_t changed;
 	pthread_cond_t fired;
 	/*
-	 * ordered by time; new timers mostly fire last, so the insertion point is searched from the
-	 * end
+	 * ordered by time; new timers usually fire last, so the insertion point is searched from
+	 * the end
 	 */
 	struct ux_timer *first;
 	struct ux_timer *last;
@@ -41,7 +41,7 @@ static void timer_link(struct ux_timers *ts, struct ux_timer *t)
 	t->is_pending = true;
 }
 
-/* Called with the lock held; releases it while the timer fires. */
+/* Fires a timer. Called with the lock held; releases it while the timer fires. */
 static void timer_fire(struct ux_timers *ts, struct ux_timer *t)
 {
 	timer_unlink(ts, t);

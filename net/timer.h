@@ -18,7 +18,7 @@ struct ux_timers;
 struct ux_timer {
 	/*
 	 * Runs on the timers' thread, at most once for each start. No lock is held, so it may start
-	 * and stop timers, including itself. It must be short, since it delays other timers.
+	 * and stop timers, including itself. It must be short, because it delays other timers.
 	 */
 	void (*fire)(struct ux_timer *timer);
 	struct ux_timer *earlier;
@@ -34,8 +34,8 @@ enum ux_code ux_timers_open(struct ux_timers **ret, struct ux_error *err) ux_mus
 void ux_timers_close(struct ux_timers *timers);
 
 /*
- * Fires in that many milliseconds; a pending timer is rescheduled. Any thread. Does not allocate;
- * the worst case is linear in the number of timers that fire later.
+ * Starts a timer that fires in that many milliseconds; reschedules a pending timer. Any thread.
+ * Does not allocate; the worst case is linear in the number of timers that fire later.
  */
 void ux_timer_start(struct ux_timers *timers, struct ux_timer *timer, int64_t ms);
 

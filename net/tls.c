@@ -30,7 +30,7 @@ struct chain {
 /* The current chain: published with release, read by handshakes with acquire. */
 static _Atomic(struct chain *) shown;
 
-/* The end of a path is more informative than its start. */
+/* Returns the end of a path, which is more informative than its start. */
 static const char *tls_path_tail(const char *path)
 {
 	size_t n = strlen(path);
@@ -95,7 +95,7 @@ static gnutls_datum_t tls_datum(struct ux_bytes b)
 	return (gnutls_datum_t){(unsigned char *)(uintptr_t)b.data, (unsigned)b.size};
 }
 
-/* The certificates in the order of the file, which must be that of the chain. */
+/* Reads the certificates in the order of the file, which must be the order of the chain. */
 static enum ux_code tls_read_certificates(struct chain *c, const char *path, struct ux_error *err)
 {
 	gnutls_x509_crt_t certs[UX_TLS_CHAIN_MAX];

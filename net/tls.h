@@ -19,15 +19,18 @@ enum {
  */
 enum ux_code ux_tls_load(const char *certificate, const char *key, struct ux_error *err) ux_must;
 
-/* Expiry of the loaded certificate in seconds since 1970; 0: none is loaded. Any thread. */
+/*
+ * Returns the expiry of the loaded certificate in seconds since 1970; 0: none is loaded. Any
+ * thread.
+ */
 int64_t ux_tls_expires(void);
 
-/* Called after the last connection has ended. */
+/* Unloads the certificate. Called after the last connection has ended. */
 void ux_tls_unload(void);
 
 /*
- * A gnutls_certificate_retrieve_function2 that returns the certificate loaded last, as an opaque
- * pointer.
+ * Returns a gnutls_certificate_retrieve_function2, as an opaque pointer, that returns the
+ * certificate loaded last.
  */
 void *ux_tls_certificate_callback(void);
 

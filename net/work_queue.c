@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 
 /*
- * A client with jobs. In the ring if it may start one: jobs of it wait, and fewer than its share
- * run.
+ * A client with jobs. It is in the ring if it may start one: some of its jobs wait, and fewer than
+ * its share run.
  */
 struct ux_work_client {
 	uint64_t number;
@@ -41,7 +41,10 @@ struct ux_work_queue {
 
 /* --- clients, with the lock held -------------------------------------------------------------- */
 
-/* A search among the clients that have jobs now, which are at most as many as connections. */
+/*
+ * Finds a client by a search among the clients that have jobs now; there are at most as many as
+ * connections.
+ */
 static struct ux_work_client *work_client_find(struct ux_work_queue *q, uint64_t number)
 {
 	struct ux_work_client *c = q->clients;
@@ -87,7 +90,7 @@ static void work_client_line_up(struct ux_work_queue *q, struct ux_work_client *
 	pthread_cond_signal(&q->changed);
 }
 
-/* Takes the next job of the client whose turn it is; there must be one. */
+/* Takes the next job of the next client; there must be one. */
 static struct ux_work_job *work_queue_take(struct ux_work_queue *q, struct ux_work_client **ret)
 {
 	struct ux_work_client *c = q->turn;

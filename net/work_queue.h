@@ -10,17 +10,17 @@
 #include <stdint.h>
 
 /*
- * Clients take turns: each time a thread is free, the next client in the ring that has a job waits
- * no longer. A client has at most `share` jobs running, so that it never holds all threads, and at
- * most `waiting` jobs in the queue.
+ * Clients take turns: each time a thread is free, it takes a job of the next client in the ring. A
+ * client has at most `share` jobs running, so that it never holds all threads, and at most
+ * `waiting` jobs in the queue.
  */
 struct ux_work_queue;
 
 struct ux_work_limits {
 	unsigned threads; /* at least 1 */
-	unsigned share;   /* threads that jobs of one client may hold at a time, at least 1 */
-	unsigned waiting; /* jobs of one client that wait */
-	unsigned all;     /* jobs of all clients that wait */
+	unsigned share; /* threads that jobs of one client may hold at the same time, at least 1 */
+	unsigned waiting; /* waiting jobs of one client */
+	unsigned all;     /* waiting jobs of all clients */
 };
 
 struct ux_work_client;
@@ -32,8 +32,8 @@ struct ux_work_client;
 struct ux_work_job {
 	uint64_t client; /* jobs with the same number belong to one client */
 	/*
-	 * Called once, on a thread of the queue, or on that of ux_work_queue_stop() with `canceled`
-	 * set. The job's memory may be freed, or the job added again, before it returns.
+	 * Called once, on a thread of the queue, or on the thread of ux_work_queue_stop() with
+	 * `canceled` set. The job's memory may be freed, or the job added again, before it returns.
 	 */
 	void (*run)(struct ux_work_job *job, bool canceled);
 	struct ux_work_job *next;
@@ -42,7 +42,8 @@ struct ux_work_job {
 enum ux_work_added {
 	UX_WORK_ADDED,
 	UX_WORK_CLIENT_FULL, /* this client has too many waiting jobs */
-	UX_WORK_FULL,        /* all clients together have, or memory is short, or it is stopping */
+	/* all clients together have too many, or memory is short, or it is stopping */
+	UX_WORK_FULL,
 };
 
 enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work_limits *limits,
@@ -51,7 +52,7 @@ enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work
 /* Adds a job; on failure nothing is kept. Any thread. */
 enum ux_work_added ux_work_queue_add(struct ux_work_queue *q, struct ux_work_job *job) ux_must;
 
-/* Jobs that wait, and jobs that run. Any thread. */
+/* Waiting and running jobs. Any thread. */
 struct ux_work_counts {
 	unsigned waiting;
 	unsigned running;
@@ -59,15 +60,18 @@ struct ux_work_counts {
 struct ux_work_counts ux_work_queue_count(struct ux_work_queue *q);
 
 /*
- * Accepts no more jobs, cancels those that wait, and returns when those that run have ended. NULL
- * is allowed, and so is calling it twice.
+ * Accepts no more jobs, cancels the waiting ones, and returns when the running ones have ended.
+ * NULL is allowed, and so is calling it twice.
  */
 void ux_work_queue_stop(struct ux_work_queue *q);
 
 /* Stops and frees the queue. NULL is allowed. */
 void ux_work_queue_close(struct ux_work_queue *q);
 
-/* How long the job that has run longest has run, in milliseconds; 0: none runs. Any thread. */
+/*
+ * Returns the milliseconds for which a job has been running: the longest of all; 0: none runs. Any
+ * thread.
+ */
 int64_t ux_work_queue_busy_ms(const struct ux_work_queue *q);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XML by expat, as a stream of elements. This is the only file that uses expat. */
+/* Reads XML by expat, as a stream of elements. This is the only file that uses expat. */
 #include "xml.h"
 
 #include <expat.h>
 
 enum {
-	PIECE = 64 << 10,  /* bytes given to the parser at once */
-	TAG_MAX = 8 << 20, /* bytes of one tag, which the parser keeps */
+	PIECE = 64 << 10,  /* bytes given to the parser in one call */
+	TAG_MAX = 8 << 20, /* bytes of one tag, which the parser keeps in memory */
 };
 
 void ux_xml_stop(struct ux_xml *x, enum ux_code code)
@@ -17,10 +17,11 @@ void ux_xml_stop(struct ux_xml *x, enum ux_code code)
 	}
 }
 
-/* How many bytes of the document are in front of what is parsed. */
+/* Returns the byte offset of the parser in the document. */
 static uint64_t xml_position(const struct ux_xml *x)
 {
-#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9 /* the other one is deprecated since */
+/* the other function is deprecated since then */
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
 	const int64_t off = XML_GetCurrentByteIndex64(x->parser);
 #else
 	const XML_Index off = XML_GetCurrentByteIndex(x->parser);
@@ -86,7 +87,7 @@ static void xml_on_doctype(void *ctx, const char *name, const char *system, cons
 	ux_xml_bad(ctx, "document type declarations are not allowed");
 }
 
-/* A document in memory, as what is read. */
+/* A document in memory, as a source. */
 struct xml_memory {
 	struct ux_bytes left;
 };
@@ -103,7 +104,7 @@ static enum ux_code xml_read_memory(void *ctx, void *to, size_t n, size_t *ret,
 	return UX_OK;
 }
 
-/* Gives the parser the next piece. *ret_more false: it was the last one, or there is a failure. */
+/* Gives the parser the next piece. *ret_more false: it was the last one, or an error occurred. */
 static void xml_parse_piece(struct ux_xml *x, ux_xml_read_fn *read, void *from, bool *ret_more)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread by which a node takes part in a fleet. */
+/* The thread with which a node takes part in a fleet. */
 #include "fleet.h"
 #include "store.h"
 
@@ -15,16 +15,20 @@
 #include <unistd.h>
 
 enum {
-	MAINTENANCE_S = 10,        /* for which a node that does the maintenance does so */
-	REPLICA_POLL_MS = 250,     /* the same, of a replica, which does not notify */
-	POLL_MS = 1000,            /* between two polls for changes, without notifications */
-	HEARTBEAT_MS = 3000,       /* between two heartbeat; several in UX_NODE_DEAD_S */
-	GAP_MS = 2 * HEARTBEAT_MS, /* a longer gap between them means that the database was away */
+	MAINTENANCE_S = 10,    /* seconds for which a node claims the maintenance */
+	REPLICA_POLL_MS = 250, /* ms between two polls of a replica, which sends no notifications */
+	POLL_MS = 1000,        /* ms between two polls for changes, without notifications */
+	HEARTBEAT_MS = 3000,   /* ms between two heartbeats; several fit into UX_NODE_DEAD_S */
+	/* ms; a longer gap between heartbeats means that the database was unavailable */
+	GAP_MS = 2 * HEARTBEAT_MS,
 	MISSED_CHANGES_MS =
-		300 * 1000, /* without a poll for so long, changes may be forgotten: half of */
-	CHANGES_BUDGET = 4 << 20, /* UX_CHANGES_KEPT_S */
-	FRAMES_STEP = 11,         /* of the schema: programs that know it read blobs in frames */
-	HOST_MAX = 40,            /* bytes of a machine's name in that of a node */
+		/*
+		 * ms without a poll after which changes may be forgotten: half of UX_CHANGES_KEPT_S
+		 */
+		300 * 1000,
+	CHANGES_BUDGET = 4 << 20, /* bytes for changes */
+	FRAMES_STEP = 11, /* step of the schema: programs that know it can read blobs in frames */
+	HOST_MAX = 40,    /* bytes of the machine's name in a node's name */
 	NAME_FILE_MODE = 0600,
 };
 
@@ -50,8 +54,8 @@ struct ux_fleet {
 	int stop_fd;          /* an eventfd */
 	atomic_bool stopping; /* no memory order is needed: stop_fd wakes the thread */
 	/*
-	 * For people and monitoring, so that no memory order is needed. Time is that of the
-	 * monotonic clock; 0: never.
+	 * For people and monitoring, so no memory order is needed. Times are of the monotonic
+	 * clock; 0: never.
 	 */
 	_Atomic int64_t duplicate_ms;
 	_Atomic int64_t lag_ms;
@@ -60,18 +64,20 @@ struct ux_fleet {
 	_Atomic uint64_t alive;
 	_Atomic uint64_t leases;
 	_Atomic uint64_t counts[FLEET_COUNTS];
-	/* until when this node does the maintenance, in ms of the monotonic clock; a hint: two may
-	 * do it */
+	/*
+	 * until when this node does the maintenance, in ms of the monotonic clock; a hint: two
+	 * nodes may do it
+	 */
 	_Atomic int64_t maintenance_ms;
-	/* of the thread, in milliseconds of the monotonic clock */
+	/* used by the thread; times in ms of the monotonic clock */
 	struct ux_changes changes;
-	int64_t polled_ms;    /* the last poll that succeeded */
-	int64_t heartbeat_ms; /* the last heartbeat */
+	int64_t polled_ms;    /* last successful poll */
+	int64_t heartbeat_ms; /* last heartbeat */
 };
 
 /* --- the name --------------------------------------------------------------------------------- */
 
-/* The name of the machine, as far as it may be part of a node's. */
+/* Returns the machine's name, as far as its characters are allowed in a node's name. */
 static void node_host_name(char *text, size_t size)
 {
 	char host[HOST_MAX + 1] = "";
@@ -149,7 +155,7 @@ static struct ux_node fleet_node(const struct ux_fleet *f, ux_time now)
 				.seen = now};
 }
 
-/* Claims the work that one node does, for a little longer than until the next heartbeat. */
+/* Claims the maintenance, for a little longer than until the next heartbeat. */
 static enum ux_code fleet_claim_maintenance(struct ux_fleet *f, ux_time now, struct ux_error *err)
 {
 	static const struct ux_job maintenance = {
@@ -170,14 +176,14 @@ static void fleet_note_others(struct ux_fleet *f, const struct ux_node_others *o
 	atomic_store_explicit(&f->outdated, others->outdated, memory_order_relaxed);
 	atomic_store_explicit(&f->alive, others->alive, memory_order_relaxed);
 	atomic_store_explicit(&f->leases, others->leases, memory_order_relaxed);
-	/* Nodes of before this step may be some that cannot read blobs in frames. */
+	/* Nodes that do not know this step may be unable to read blobs in frames. */
 	if (f->store->blobs->set_frames)
 		f->store->blobs->set_frames(f->store->blobs, others->steps >= FRAMES_STEP);
 }
 
 /*
- * The leases of other nodes are not ended after a gap, since they could not say that they are alive
- * either.
+ * Sends a heartbeat. After a gap it does not end the leases of other nodes, because they could not
+ * send heartbeats either.
  */
 static enum ux_code fleet_heartbeat(struct ux_fleet *f, struct ux_error *err)
 {
@@ -212,7 +218,10 @@ static void fleet_count_poll(struct ux_fleet *f, const struct ux_change_batch *b
 	atomic_store_explicit(&f->answered_ms, f->polled_ms, memory_order_relaxed);
 }
 
-/* Right after a notification, jobs that are due are likely those of the node that notified. */
+/*
+ * Polls for changes. Right after a notification, due jobs probably belong to the node that
+ * notified, so leaves them.
+ */
 static enum ux_code fleet_poll(struct ux_fleet *f, bool notified, struct ux_error *err)
 {
 	struct ux_index *ix = f->store->index;
@@ -235,8 +244,8 @@ static enum ux_code fleet_poll(struct ux_fleet *f, bool notified, struct ux_erro
 }
 
 /*
- * While the database is away there are no changes that others could have made. The thread goes on
- * to try, once in POLL_MS.
+ * Polls until it is stopped. While the database is unavailable others cannot change anything. Then
+ * the thread tries again once in POLL_MS.
  */
 static void *fleet_run(void *ctx)
 {
@@ -268,7 +277,7 @@ static enum ux_code fleet_begin(struct ux_fleet *f, struct ux_error *err)
 	UX_TRY(fleet_poll(f, /* notified= */ false, err));
 	UX_TRY(fleet_heartbeat(f, err));
 	atomic_store_explicit(&f->duplicate_ms, 0,
-			      memory_order_relaxed); /* it was killed a moment ago */
+			      memory_order_relaxed); /* that process was killed a moment ago */
 	int r = pthread_create(&f->thread, NULL, fleet_run, f);
 	if (r != 0)
 		return ux_error_os(err, r, "cannot start the thread that watches other nodes");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uses of modules or keys that have not been written to the index yet. */
+/* Collects uses of modules or keys that have not been written to the index yet. */
 #include "store.h"
 
 #include "map.h"
@@ -43,7 +43,7 @@ void ux_last_use_deinit(struct ux_last_use *u)
 	*u = (struct ux_last_use){0};
 }
 
-/* Called with the lock held. */
+/* Keeps the latest use. Called with the lock held. */
 static bool last_use_put(struct ux_last_use *u, int64_t number, ux_time time)
 {
 	bool fresh = false;

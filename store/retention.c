@@ -92,7 +92,7 @@ static enum ux_code module_pins(struct ux_index *ix, int64_t module, struct ux_a
 	return ret->pins ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* Reads rows until their sizes add up to `most` bytes. */
+/* Reads rows until their sizes add up to `max` bytes. */
 static enum ux_code idle_read(struct ux_stmt *st, uint64_t max, struct ux_arena *arena,
 			      struct ux_idle_list *ret, struct ux_error *err)
 {
@@ -353,7 +353,7 @@ static enum ux_code retention_run_modules(struct retention_run *r, struct ux_err
 	return UX_OK;
 }
 
-/* c: a row of modules.caches, in which `module` is a candidate's number. */
+/* Evicts a candidate. c: a row of modules.caches; its `module` is a candidate's number. */
 static enum ux_code retention_evict(struct retention_run *r, const struct ux_idle *c,
 				    struct ux_error *err)
 {
@@ -404,7 +404,7 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 	return retention_bound_caches(&r, err);
 }
 
-/* Makes room for `more` bytes among the `most` that a namespace, or "" all of them, may have. */
+/* Makes room for `more` bytes within the limit `max` of a namespace, or of all of them (""). */
 static enum ux_code retention_make_room(struct retention_run *r, const char *ns, uint64_t max,
 					uint64_t more, struct ux_error *err)
 {

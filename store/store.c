@@ -29,11 +29,14 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 	return n >= 0 ? UX_OK : ux_error_nomem(err);
 }
 
-/* mkdir -p with access for the owner only, since the index holds hashes of keys. */
+/*
+ * Creates folders like mkdir -p, with access only for the owner, because the index holds hashes of
+ * keys.
+ */
 static enum ux_code store_make_folders(const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
-	if (asprintf(&path, "%s/", dir) < 0) { /* the last one ends with a slash, too */
+	if (asprintf(&path, "%s/", dir) < 0) { /* the last component ends with a slash as well */
 		path = NULL;
 		return ux_error_nomem(err);
 	}
@@ -41,8 +44,8 @@ static enum ux_code store_make_folders(const char *dir, struct ux_error *err)
 }
 
 /*
- * SQLite would create the file with the permissions that the umask allows. Its log gets the same
- * mode as the file.
+ * Creates the index with mode 0600. SQLite would use the permissions that the umask allows. Its log
+ * gets the same mode as the file.
  */
 static enum ux_code store_make_index(const char *path, struct ux_error *err)
 {
@@ -109,7 +112,7 @@ static enum ux_code store_check_finished(const struct ux_store_place *place, str
 				 dir);
 }
 
-/* Opens the index. Writes to that of the folder may use the reserve of a full disk. */
+/* Opens the index. Writes to an index in the folder may use the reserve of a full disk. */
 static enum ux_code store_open_limited(struct ux_store *s, const struct ux_store_place *place,
 				       struct ux_error *err)
 {
@@ -123,7 +126,7 @@ static enum ux_code store_open_limited(struct ux_store *s, const struct ux_store
 	return UX_OK;
 }
 
-/* The bucket need not answer now: what is in the cache is served meanwhile. */
+/* Opens the bucket. It need not be reachable now: copies in the cache are served until it is. */
 static enum ux_code store_open_bucket(struct ux_store *s, const struct ux_store_place *place,
 				      struct ux_error *err)
 {
@@ -145,8 +148,8 @@ static enum ux_code store_open_bucket(struct ux_store *s, const struct ux_store_
 }
 
 /*
- * Number by which an index remembers where its blobs are; 0: in the folder. An index that is opened
- * with another place would count all its blobs as lost.
+ * Returns the number by which an index remembers the place of its blobs; 0: in the folder. An index
+ * opened with another place would count all its blobs as lost.
  */
 static int64_t store_blobs_number(const char *place)
 {
@@ -210,7 +213,10 @@ enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *
 /* Names of the stored numbers. */
 static const char clock_name[] = "clock", latest_name[] = "clock-latest";
 
-/* New commits queue behind a removal that waits, or it would never have its turn. */
+/*
+ * Initializes the lock. New commits queue after a waiting removal; otherwise it would never get its
+ * turn.
+ */
 static void store_init_commit_lock(struct ux_store *s)
 {
 	pthread_rwlockattr_t attr;
@@ -411,7 +417,7 @@ enum ux_code ux_store_key_now_of(struct ux_index *ix, ux_time *ret, struct ux_er
 	return UX_OK;
 }
 
-/* True: the marks of retention have gone, and nothing is left to be noted. */
+/* Removes the marks of retention. True: done, and nothing is left to be noted. */
 static bool store_unmark(struct ux_store *s, const int64_t *modules, size_t n, ux_time now)
 {
 	ux_cleanup(ux_free_ptr) struct ux_touch *touches = calloc(n, sizeof(*touches));

@@ -12,9 +12,9 @@
 #include <pthread.h>
 
 enum {
-	/* most seconds by which a restart moves the clock forward */
+	/* longest seconds by which a restart moves the clock forward */
 	UX_CLOCK_RESUME_MAX = 24 * 60 * 60,
-	/* difference in seconds to the machine's clock that is tolerated */
+	/* tolerated difference in seconds to the machine's clock */
 	UX_CLOCK_AGREES = 60 * 60
 };
 
@@ -30,17 +30,17 @@ struct ux_store_clock {
 	ux_time at;           /* the time that it showed... */
 	int64_t mono;         /* ...at this second of the monotonic clock */
 	ux_time shown;        /* the last time that it showed */
-	ux_time latest;       /* the latest time that the machine's clock ever had... */
+	ux_time latest;       /* the latest time that the machine's clock ever showed... */
 	int64_t latest_mono;  /* ...at this second of the monotonic clock */
 	ux_time written;      /* `latest` as it was last written to the index */
-	/* time of the database, whose clock all nodes follow; 0: the machine's clock is followed */
+	/* time of the database, whose clock all nodes follow; 0: follow the machine's clock */
 	int64_t server_ms;
 	int64_t server_mono_ms; /* ...at this time of the monotonic clock */
 };
 
 /*
- * The times that were last written to the index; 0: never. server_ms: time of a database that is
- * followed, see ux_store_clock_follow(); 0: the machine's clock is.
+ * Initializes the clock with the times that were last written to the index; 0: never. server_ms:
+ * time of a database to follow, see ux_store_clock_follow(); 0: follow the machine's clock.
  */
 void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest,
 			 int64_t server_ms);
@@ -49,27 +49,27 @@ void ux_store_clock_deinit(struct ux_store_clock *c);
 ux_time ux_store_clock_now(struct ux_store_clock *c);
 
 /*
- * From now on the clock follows that of a database, which has just shown time_ms, in place of the
- * machine's. So the clocks of all nodes agree.
+ * Lets the clock follow the clock of a database from now on, which has just shown time_ms, instead
+ * of the machine's. So the clocks of all nodes agree.
  */
 void ux_store_clock_follow(struct ux_store_clock *c, int64_t time_ms);
 
 /*
- * The machine's time, which follows every leap forward but never goes back: while the machine's
- * clock shows an earlier time than it has shown before, this one advances from the latest. So a key
- * that has expired stays so.
+ * Returns the machine's time, which follows every leap forward but never goes back: while the
+ * machine's clock shows an earlier time than ever before, this one advances from the latest. So an
+ * expired key stays expired.
  */
 ux_time ux_store_clock_latest(struct ux_store_clock *c);
 
 /*
- * Has the latest time leapt since it was last written? Then it has to be written soon, because
- * after a crash it would go back to the written one.
+ * Tests whether the latest time has leapt since it was last written. Then it has to be written
+ * soon, because after a crash it would go back to the written one.
  */
 bool ux_store_clock_urgent(struct ux_store_clock *c);
 
 /*
- * False while it differs from the machine's clock by more than UX_CLOCK_AGREES. Then the ages of
- * files are meaningless.
+ * Tests whether the clock agrees with the machine's. False while they differ by more than
+ * UX_CLOCK_AGREES: then the ages of files are meaningless.
  */
 bool ux_store_clock_agrees(struct ux_store_clock *c);
 
@@ -80,8 +80,8 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s);
 enum ux_used {
 	UX_USED_MODULE, /* by its number */
 	/*
-	 * the same, without a look at its row: what was used less than UX_STORE_QUERY_S before
-	 * stays as it is
+	 * the same, without reading its row: a use within UX_STORE_QUERY_S of the recorded one is
+	 * not written
 	 */
 	UX_QUERIED_MODULE,
 	UX_USED_KEY, /* by its ID: 12 hex digits as a number */
@@ -92,7 +92,7 @@ struct ux_last_use {
 	enum ux_used what;
 	pthread_mutex_t lock; /* guards the rest */
 	struct ux_last_use_table *table;
-	/* a noted use is of a module that was nearly idle, and has to be written soon */
+	/* a noted use is of a module that was nearly idle, so it has to be written soon */
 	bool urgent;
 	bool dropped; /* a use was lost because memory was short; never reset */
 };
@@ -102,10 +102,10 @@ void ux_last_use_deinit(struct ux_last_use *u);
 
 /* Notes a use. No disk access. urgent: according to the index, the previous use was long ago. */
 void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool urgent);
-/* The same for n of them, none of which is urgent. */
+/* Notes uses of n modules or keys; none of them is urgent. */
 void ux_last_use_note_all(struct ux_last_use *u, const int64_t *numbers, size_t n, ux_time now);
 
-/* Has an urgent use been noted since the last flush? */
+/* Tests whether an urgent use has been noted since the last flush. */
 bool ux_last_use_urgent(struct ux_last_use *u);
 
 /*
@@ -117,11 +117,11 @@ enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool 
 
 struct ux_store;
 
-/* ux_last_use_flush() of all uses of modules. */
+/* Runs ux_last_use_flush() for all uses of modules. */
 enum ux_code ux_store_write_uses(struct ux_store *s, bool *ret_complete, struct ux_error *err)
 	ux_must;
 
-/* What other nodes, or this one, changed in the index. */
+/* Called with changes of the index by any node. */
 typedef void ux_store_changes_fn(void *ctx, const struct ux_change_batch *batch);
 
 struct ux_store {
@@ -129,8 +129,8 @@ struct ux_store {
 	struct ux_blobs *blobs;
 	/*
 	 * Used only by store_commit.c. Commits share it, each from the rename of its blob until its
-	 * row is in the index. What removes blobs holds it alone, from the check for a row until
-	 * the removal. So no blob is removed whose row is about to be written.
+	 * row is in the index. Removals of blobs hold it exclusively, from the check for a row
+	 * until the removal. So no blob is removed if its row is about to be written.
 	 */
 	pthread_rwlock_t commit_lock;
 	pthread_mutex_t work_lock; /* guards the next four fields */
@@ -138,18 +138,18 @@ struct ux_store {
 	void *work_ctx;
 	ux_store_changes_fn *changes; /* ux_store_on_changes() */
 	void *changes_ctx;
-	/* owner of the leases of this process; "" when it only inspects the store */
+	/* owner of the leases of this process; "" if it only inspects the store */
 	char node[UX_NODE_NAME];
 	struct ux_fleet *fleet; /* NULL: no other node shares the index */
-	bool has_replica;       /* of the index */
+	bool has_replica;       /* the index has a replica */
 	struct ux_store_clock clock;
-	/* uses of modules; written by ux_store_tick(), like those of keys */
+	/* uses of modules; written by ux_store_tick(), like uses of keys */
 	struct ux_last_use last_use;
 	struct ux_last_use query_use;
 	struct ux_last_use key_use;
 	struct ux_room room; /* on the disk */
 	struct ux_stage_times stages;
-	/* of ux_store_collect(): the garbage up to this number... */
+	/* for ux_store_collect(): garbage up to this number... */
 	int64_t collect_upto;
 	int64_t collect_s; /* ...is removed at this second of the monotonic clock */
 	int lock_fd;       /* lock of the only server of this folder; -1: not locked */
@@ -168,23 +168,23 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err) ux_must;
 enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct ux_error *err)
 	ux_must;
 
-/* Where a store is. */
+/* The place of a store. */
 struct ux_store_place {
-	/* the folder: blobs and the index where they have no place of their own, else copies */
+	/* the folder: for blobs and the index, unless they are elsewhere; then for copies */
 	const char *dir;
 	const char *index; /* URL of a PostgreSQL database (db.h); NULL: a file in the folder */
 	const char *node;  /* name of this node; NULL: the one in the folder */
 	const char *blobs; /* "s3://BUCKET/PREFIX"; NULL: in the folder */
-	/* how the bucket is used: as of struct ux_s3_options */
+	/* as in struct ux_s3_options */
 	const char *s3_endpoint;
 	const char *s3_public_endpoint;
 	const char *s3_region;
 	const char *s3_keys;
 	const char *s3_cafile;
 	bool s3_host_style;
-	uint64_t blob_parts; /* as of ux_blobs_s3_set_parts() */
+	uint64_t blob_parts; /* as for ux_blobs_s3_set_parts() */
 	uint64_t blob_cache; /* bytes of copies of the bucket's blobs in the folder; 0: no limit */
-	const char *replica; /* URL of a replica of that database; NULL: there is none */
+	const char *replica; /* URL of a replica of that database; NULL: none */
 };
 
 /*
@@ -196,7 +196,7 @@ struct ux_store_place {
 enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *place,
 			      struct ux_error *err) ux_must;
 
-/* The same for a folder with its own index. */
+/* Opens a store in a folder with its own index. */
 static inline ux_must enum ux_code ux_store_open(struct ux_store *s, const char *dir,
 						 struct ux_error *err)
 {
@@ -204,7 +204,7 @@ static inline ux_must enum ux_code ux_store_open(struct ux_store *s, const char 
 }
 
 /*
- * Opens an existing store for inspection; a server may hold it at the same time. UX_ENOTFOUND: the
+ * Opens an existing store for inspection; a server may use it at the same time. UX_ENOTFOUND: the
  * folder has no index of its own, and none was named.
  */
 enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_place *place,
@@ -212,34 +212,35 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_plac
 void ux_store_close(struct ux_store *s);
 
 /*
- * Called when opening. UX_EUNSUPPORTED: a backend was built for another version of its interface.
+ * Checks the versions of the backends when opening. UX_EUNSUPPORTED: a backend was built for
+ * another version of its interface.
  */
 enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *err) ux_must;
 
-/* The time of the store's clock. All times in the index are of this clock, but those of keys. */
+/*
+ * Returns the time of the store's clock. All times in the index are by this clock, except the times
+ * of keys.
+ */
 ux_time ux_store_now(struct ux_store *s);
 
-/* The time by which keys expire: ux_store_clock_latest(). */
+/* Returns the time by which keys expire: ux_store_clock_latest(). */
 ux_time ux_store_key_now(struct ux_store *s);
 
 /*
- * The same for a process that has only the index open: the machine's time, or a later one that the
- * server of the folder has written.
+ * Gets that time for a process that has only the index open: the machine's time, or a later one
+ * that the server of the folder has written.
  */
 enum ux_code ux_store_key_now_of(struct ux_index *ix, ux_time *ret, struct ux_error *err) ux_must;
 
 enum {
 	UX_STORE_USE_S = 600, /* seconds between two notes of repeated uses of an open module */
 	UX_STORE_URGENT_S =
-		/*
-		 * a use that comes this many seconds after the previous one is written within a
-		 * second
-		 */
+		/* a use this many seconds after the previous one is written within a second */
 		3600,
 	UX_STORE_QUERY_S =
 		/*
-		 * seconds between two notes in the index of uses by queries, each of which is some
-		 * pages of it; the slack of retention covers them
+		 * seconds between two notes in the index of uses by queries, because each touches
+		 * some pages; the slack of retention covers them
 		 */
 		3600,
 };
@@ -252,9 +253,9 @@ enum {
 void ux_store_used(struct ux_store *s, const struct ux_module *m);
 
 /*
- * The same for modules that a query found, all of them marked or none. When they were used before
- * is not known; uses of those without a mark are written within a minute, unless the index has one
- * of the last UX_STORE_QUERY_S seconds then.
+ * Notes uses of modules that a query found; either all of them are marked or none. Their previous
+ * use is unknown; uses of unmarked modules are written within a minute, unless the index then has
+ * one from the last UX_STORE_QUERY_S seconds.
  */
 void ux_store_queried(struct ux_store *s, const int64_t *modules, size_t n, bool marked);
 
@@ -276,7 +277,7 @@ enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err) ux_must;
  * before and after the call; NULL means that the blob is already stored, which is checked:
  * otherwise UX_ENOTFOUND. If the row is refused (UX_ECONFLICT, UX_ELIMIT, UX_ADD_POORER), the blob
  * is removed unless another row names it. After any other failure the blob is garbage, which the
- * sweep removes. Any thread. Codes: those of the named index function, and of blobs->part_commit().
+ * sweep removes. Any thread. The codes of the named index function and of blobs->part_commit().
  */
 
 /*
@@ -313,8 +314,8 @@ enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *par
 				    const struct ux_fetched *answer, struct ux_error *err) ux_must;
 
 /*
- * profiles.add: stores the bytes of a profile and its row, in place of the n profiles of
- * `replaced`. The blob and size of `row` are set here. *ret: its number.
+ * profiles.add: stores the bytes of a profile and its row, which replaces the n profiles of
+ * `replaced`. Sets the blob and size of `row`. *ret: its number.
  */
 enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
 				     const struct ux_kept_profile *row, const int64_t *replaced,
@@ -332,26 +333,25 @@ enum ux_code ux_store_drop_blob(struct ux_store *s, const struct ux_blob_hash *h
 				bool *ret_dropped, struct ux_error *err) ux_must;
 
 enum {
-	/* seconds for which a blob without a row stays, for requests that have read the row before
-	 */
+	/* seconds for which a blob without a row stays, for requests that read the row earlier */
 	UX_STORE_COLLECT_S = 10
 };
 
 /*
- * Removes a module. The files of blobs that no other module has follow in UX_STORE_COLLECT_S, but
- * at once while the disk is full. Codes: those of modules.remove.
+ * Removes a module. The files of blobs that no other module has are removed after
+ * UX_STORE_COLLECT_S, or immediately while the disk is full. The codes of modules.remove.
  */
 enum ux_code ux_store_remove_module(struct ux_store *s, const char *ns, const char *id,
 				    const struct ux_who *who, struct ux_error *err) ux_must;
 
 /*
- * Removes the files of blobs that lost their last row (blobs.garbage) UX_STORE_COLLECT_S ago, by
- * the calls of this function, or at any time if the disk is full. Called once a second, by one
- * thread. *ret: how many. May run concurrently with other work.
+ * Removes the files of blobs that lost their last row (blobs.garbage) UX_STORE_COLLECT_S ago,
+ * measured by the calls of this function, or at any time if the disk is full. Called once a second,
+ * by one thread. *ret: their number. May run concurrently with other work.
  */
 enum ux_code ux_store_collect(struct ux_store *s, uint64_t *ret, struct ux_error *err) ux_must;
 
-/* Removes all these files now. */
+/* Removes all these files immediately. */
 enum ux_code ux_store_collect_all(struct ux_store *s, uint64_t *ret, struct ux_error *err) ux_must;
 
 /* Removes a damaged blob and every row that names it (blobs.lose). */
@@ -374,16 +374,16 @@ void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx);
  */
 void ux_store_on_changes(struct ux_store *s, ux_store_changes_fn *changes, void *ctx);
 
-/* Does this process do what is done once for all that share the store? */
+/* Tests whether this process does the work that only one server of a shared store does. */
 static inline bool ux_store_does_maintenance(const struct ux_store *s)
 {
 	return !s->fleet || ux_fleet_does_maintenance(s->fleet);
 }
 
-/* Passes batch on, and wakes the extractor if jobs are due. */
+/* Passes a batch of changes on, and wakes the extractor if jobs are due. */
 void ux_store_take_changes(struct ux_store *s, const struct ux_change_batch *batch);
 
-/* Numbers of what a sweep removed. */
+/* Numbers of removed items of a sweep. */
 struct ux_sweep {
 	uint64_t blobs;
 	uint64_t parts;
@@ -410,14 +410,15 @@ enum {
 static_assert(UX_STORE_QUERY_S <= UX_RETENTION_SLACK / 2, "uses that are not written, and delays");
 
 struct ux_retention {
-	int64_t default_s;    /* for namespaces without a setting; 0: unlimited */
-	int64_t grace_s;      /* between the marking of a module and its removal */
-	uint64_t cache_bytes; /* size limit of extracted and fetched candidates; 0: no limit */
-	bool dry_run;         /* report only */
+	int64_t default_s; /* for namespaces without a setting; 0: unlimited */
+	int64_t grace_s;   /* between the marking of a module and its removal */
+	/* size limit in bytes of extracted and fetched candidates; 0: no limit */
+	uint64_t cache_bytes;
+	bool dry_run; /* report only */
 };
 
 enum ux_retained {
-	UX_RETAINED_IDLE,    /* marked, and its grace period is not over */
+	UX_RETAINED_IDLE,    /* marked, but its grace period has not ended */
 	UX_RETAINED_MARKED,  /* was marked by this run */
 	UX_RETAINED_SWEPT,   /* the module was removed */
 	UX_RETAINED_EVICTED, /* a candidate that can be made again was removed */
@@ -459,9 +460,9 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 			     struct ux_error *err) ux_must;
 
 /*
- * Makes room for a file of `more` bytes that an upstream sent: of what upstreams sent, and what was
- * extracted from it, at most `most` bytes are kept (0: no limit), and in a namespace that has a
- * quota at most that many. The least recently used is evicted and reported. UX_ELIMIT: the file
+ * Makes room for a file of `more` bytes that an upstream sent: at most `max` bytes of files from
+ * upstreams, and of candidates extracted from them, are kept (0: no limit), and in a namespace with
+ * a quota at most that many. Evicts and reports the least recently used ones. UX_ELIMIT: the file
  * alone is larger.
  */
 enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t max, uint64_t more,
@@ -470,9 +471,9 @@ enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t max
 /* "idle", "marked", "swept", "evicted". */
 const char *ux_retained_name(enum ux_retained what);
 
-/* How a store is copied. */
+/* Options for copying a store. */
 struct ux_backup_how {
-	bool copy;   /* copy the files of blobs even where links to them would do */
+	bool copy;   /* copy the files of blobs even if links would do */
 	bool fresh;  /* the folder must not have a store yet */
 	ux_time now; /* for the audit log of the copy */
 	/* called for each blob that is lost or damaged; may be NULL */
@@ -481,27 +482,29 @@ struct ux_backup_how {
 };
 
 struct ux_backup_sum {
-	uint64_t blobs; /* that the copy has, with those that it had before */
+	uint64_t blobs; /* blobs of the copy, including ones from earlier copies */
 	uint64_t bytes;
 	uint64_t linked; /* by this run */
 	uint64_t copied; /* by this run */
 	uint64_t copied_bytes;
-	uint64_t deleted;  /* from the store while the copy was made; the copy does not have them */
-	uint64_t pruned;   /* blobs that only an earlier copy in the folder had */
-	uint64_t problems; /* lost and damaged blobs, which the copy does not have */
+	uint64_t deleted;  /* blobs deleted from the store during the copy; the copy lacks them */
+	uint64_t pruned;   /* removed blobs that only an earlier copy in the folder had */
+	uint64_t problems; /* lost and damaged blobs, which the copy lacks */
 };
 
-/* The name of the stored number that says where the blobs of an index are. */
+/* The name of the stored number that tells the place of an index's blobs. */
 #define UX_STORE_BLOBS_PLACE "blobs-place"
 
-/* The name of an index that is not complete yet. A folder that has only that is no store. */
+/*
+ * The name of an index that is not complete yet. A folder with only such an index is not a store.
+ */
 #define UX_STORE_UNFINISHED "index.sqlite.new"
 
 /*
- * Copies a store to another folder, for a backup or from one: the index as of now, then every blob
- * that it names, each compared with its hash. The store may be in use by a server. If the folder
- * has an earlier copy, only new blobs are copied, and it stays valid until the new one is complete;
- * the process may be killed at any time. UX_ECONFLICT: a server or another copy uses the folder, or
+ * Copies a store to another folder, to make or restore a backup: the current index, then every blob
+ * that it names, each compared with its hash. A server may be using the store. If the folder has an
+ * earlier copy, only new blobs are copied, and it stays valid until the new one is complete; the
+ * process may be killed at any time. UX_ECONFLICT: a server or another copy uses the folder, or
  * `fresh` is set and it has a store. UX_EINVAL: it is the store's own folder.
  */
 enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const char *dir,
@@ -510,16 +513,16 @@ enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const ch
 
 /*
  * Opens and locks the folder that a store is copied to, without an index. fresh: UX_ECONFLICT if it
- * has one.
+ * has an index.
  */
 enum ux_code ux_store_open_target(struct ux_store *s, const char *dir, bool fresh,
 				  struct ux_error *err) ux_must;
 
-/* In `numbers` while a migration to the store is not finished. */
+/* In `numbers` until a migration to the store is finished. */
 #define UX_STORE_MIGRATION "migration"
 
 struct ux_migrate_how {
-	ux_time now; /* for what the audit says about lost blobs */
+	ux_time now; /* for entries in the audit log about lost blobs */
 	/* Called from time to time; what: "blobs", or a table. NULL: not called. */
 	void (*progress)(void *ctx, const char *what, uint64_t n);
 	/* Called for each blob that the old place has lost. NULL: not called. */
@@ -528,31 +531,31 @@ struct ux_migrate_how {
 };
 
 struct ux_migrate_sum {
-	uint64_t tables, rows; /* of the index; 0 when an earlier run had copied it */
-	uint64_t blobs, bytes; /* that the new place has now */
+	uint64_t tables, rows; /* of the index; 0 if an earlier run had copied it */
+	uint64_t blobs, bytes; /* in the new place now */
 	uint64_t copied, copied_bytes;
-	uint64_t deleted;  /* blobs that were deleted while the migration ran */
+	uint64_t deleted;  /* blobs that were deleted during the migration */
 	uint64_t problems; /* blobs that the old place has lost; the new index does not name them */
 };
 
 /*
- * Copies a store to a place that has none, whatever the databases and the places of blobs of both
- * are. The old one may be in use; the new one has what it had when the rows were read. Until it is
- * complete no server opens the new one, and after a crash the next call goes on. What arrives is
- * compared: blobs with their hashes, rows with those that were read. UX_ECONFLICT: there is a store
- * already. UX_EIO: the rows that arrived are others.
+ * Copies a store to a place that has none, for any databases and any places of blobs. The old store
+ * may be in use; the new one gets the state in which the rows were read. No server opens the new
+ * one until it is complete, and after a crash the next call continues. Copied data is compared:
+ * blobs with their hashes, rows with the source rows. UX_ECONFLICT: the place already has a store.
+ * UX_EIO: the copied rows differ.
  */
 enum ux_code ux_store_migrate(struct ux_store *from, const struct ux_store_place *to,
 			      const struct ux_migrate_how *how, struct ux_migrate_sum *ret,
 			      struct ux_error *err) ux_must;
 
-/* Opens and locks the new place of a migration, and makes it where there is none. */
+/* Opens and locks the new place of a migration, and creates it if it does not exist. */
 enum ux_code ux_store_open_migrated(struct ux_store *s, const struct ux_store_place *place,
 				    struct ux_error *err) ux_must;
 
 enum ux_check_problem {
 	UX_CHECK_MISSING, /* a blob that the index refers to does not exist */
-	UX_CHECK_SIZE,    /* the size of the file differs from that in the index */
+	UX_CHECK_SIZE,    /* the size of the file differs from the index */
 	UX_CHECK_DAMAGED, /* the hash of the file differs from its name */
 	UX_CHECK_UNREAD,  /* the file cannot be read */
 	UX_CHECK_INDEX,   /* the index itself is damaged */
@@ -563,20 +566,20 @@ enum ux_check_problem {
 struct ux_check_one {
 	enum ux_check_problem problem;
 	const char *hash;  /* in hex; "" for UX_CHECK_INDEX and UX_CHECK_USAGE */
-	const char *words; /* what was found */
-	const char *id;    /* of a module that uses the blob; "" when there is none */
+	const char *words; /* description of the finding */
+	const char *id;    /* a module that uses the blob; "": none */
 	uint64_t modules;  /* number of modules that use it, at most 100 */
 	bool repaired;
 };
 typedef void ux_check_fn(void *ctx, const struct ux_check_one *one);
 
 struct ux_check_sum {
-	uint64_t blobs; /* that the index refers to */
+	uint64_t blobs; /* blobs that the index refers to */
 	uint64_t bytes;
 	uint64_t problems;
 	uint64_t repaired;
 	uint64_t garbage;  /* blobs without a row, which the sweep removes */
-	uint64_t requeued; /* uploads whose extraction had been lost */
+	uint64_t requeued; /* uploads whose extraction job was missing */
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Backup and restore: one store is copied into the folder of another.
+ * Backup and restore: copies one store into the folder of another.
  *
  * The index is copied as "index.sqlite.new", then every blob that it names, and then it is renamed.
  * So at any time the folder has the earlier copy with all its blobs, or the new one; or, before the
@@ -52,7 +52,7 @@ static enum ux_code backup_path(const struct backup *b, const char *name, char p
 		       : ux_error_set(err, UX_EINVAL, "the path of the folder is too long");
 }
 
-/* A link to a damaged file would be no backup of it, so the bytes are compared first. */
+/* Links a blob after comparing its bytes: a link to a damaged file would not be a backup. */
 static enum ux_code backup_link_blob(struct backup *b, int fd, const struct ux_blob_hash *hash,
 				     struct ux_error *err)
 {
@@ -63,8 +63,9 @@ static enum ux_code backup_link_blob(struct backup *b, int fd, const struct ux_b
 }
 
 /*
- * True for a file of another user, who stays the owner of a link: root copies a backup of its own
- * as the user of a server, who could not open the link. Root can open all files.
+ * Tests for a file of another user, who remains the owner of a link: if root restored its own
+ * backup by links for the user of a server, the server could not open them. Root can open all
+ * files.
  */
 static bool backup_is_foreign(int fd)
 {
@@ -72,7 +73,10 @@ static bool backup_is_foreign(int fd)
 	return geteuid() != 0 && fstat(fd, &st) == 0 && st.st_uid != geteuid();
 }
 
-/* UX_EUNSUPPORTED of a link: the folders are on different file systems, so it is copied. */
+/*
+ * Links or copies a blob. UX_EUNSUPPORTED of a link: the folders are on different file systems, so
+ * copies it.
+ */
 static enum ux_code backup_transfer(struct backup *b, int fd, const struct ux_blob_row *row,
 				    struct ux_error *err)
 {
@@ -120,8 +124,9 @@ static enum ux_code backup_put_blob(struct backup *b, const struct ux_blob_row *
 }
 
 /*
- * A blob that is missing was deleted after the index was copied, or is lost in the original, too;
- * one with other bytes is damaged there. In each case the copy must not name it.
+ * Removes a blob from the copy's index. A missing blob was deleted after the index was copied, or
+ * is lost in the original too; a blob with other bytes is damaged there. In each case the copy must
+ * not name it.
  */
 static enum ux_code backup_lose(struct backup *b, const struct ux_blob_row *row,
 				const struct ux_error *why, struct ux_error *err)
@@ -179,7 +184,7 @@ static enum ux_code backup_rows(struct backup *b, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The log of the earlier copy must not be read together with the new one. */
+/* Closes the earlier copy, because its log must not be read together with the new index. */
 static enum ux_code backup_close_earlier(const struct backup *b, struct ux_error *err)
 {
 	char path[PATH_BYTES];
@@ -197,7 +202,7 @@ static enum ux_code backup_close_earlier(const struct backup *b, struct ux_error
 				      b->dir);
 }
 
-/* The new index takes the place of the earlier one. */
+/* Replaces the earlier index by the new one. */
 static enum ux_code backup_publish(struct backup *b, struct ux_error *err)
 {
 	char from[PATH_BYTES], to[PATH_BYTES];
@@ -227,7 +232,7 @@ static enum ux_code backup_prune_blob(void *ctx, const char *name, int64_t age_s
 	return used ? UX_OK : b->to.blobs->remove(b->to.blobs, &hash, err);
 }
 
-/* Of a copy that was interrupted. */
+/* Removes a part of an interrupted copy. */
 static enum ux_code backup_prune_part(void *ctx, const char *name, int64_t age_s,
 				      struct ux_error *err)
 {
@@ -238,7 +243,7 @@ static enum ux_code backup_prune_part(void *ctx, const char *name, int64_t age_s
 		       : UX_OK;
 }
 
-/* Removes what only earlier copies had. */
+/* Removes blobs that only earlier copies had. */
 static enum ux_code backup_prune(struct backup *b, struct ux_error *err)
 {
 	struct ux_blobs *to = b->to.blobs;
@@ -253,7 +258,7 @@ static enum ux_code backup_run(struct backup *b, struct ux_error *err)
 	UX_TRY(backup_path(b, UX_STORE_UNFINISHED, path, err));
 	UX_TRY(b->from_index->copy(b->from_index, path, err));
 	UX_TRY(ux_index_open(&b->copy, path, err));
-	/* The blobs of the copy are in its folder, wherever the store's are. */
+	/* the blobs of the copy are in its folder, wherever the store's are */
 	UX_TRY(b->copy->number_put(b->copy, UX_STORE_BLOBS_PLACE, 0, err));
 	UX_TRY(backup_rows(b, err));
 	UX_TRY(backup_publish(b, err));

@@ -49,7 +49,7 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 	uint64_t size = 0;
 	int fd = -1;
 	if (b->forget)
-		b->forget(b, &row->hash); /* the blob itself is checked, not this node's copy */
+		b->forget(b, &row->hash); /* check the blob itself, not this node's copy */
 	enum ux_code code = b->open(b, &row->hash, &fd, &size, why);
 	if (code != UX_OK) {
 		*ret = code == UX_ENOTFOUND ? UX_CHECK_MISSING : UX_CHECK_UNREAD;
@@ -75,7 +75,7 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 	return false;
 }
 
-/* It is no problem when the blob was removed after its row was read. */
+/* Reports a problem, unless the blob was removed after its row was read. */
 static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row *row,
 				      enum ux_check_problem problem, const char *words,
 				      struct ux_error *err)
@@ -111,7 +111,7 @@ static enum ux_code check_row(struct check *c, const struct ux_blob_row *row, st
 	c->sum->bytes += row->size;
 	if (check_blob(c, row, &problem, &why))
 		return UX_OK;
-	/* Of a store that is away no blob can be said to be lost. */
+	/* If the storage is unavailable, no blob can be called lost. */
 	return why.code == UX_ENOMEM || why.code == UX_EUNAVAILABLE
 		       ? ux_error_set(err, why.code, "%s", why.text)
 		       : check_report_blob(c, row, problem, why.text, err);
@@ -164,11 +164,11 @@ static enum ux_code check_index(struct check *c, struct ux_error *err)
 	const struct ux_check_one one = {
 		.problem = UX_CHECK_INDEX, .hash = "", .words = why.text, .id = ""};
 	check_report(c, &one);
-	c->repair = false; /* nothing may be removed because of a damaged index */
+	c->repair = false; /* a damaged index must not cause removals */
 	return UX_OK;
 }
 
-/* Runs after rows of lost blobs have been removed. */
+/* Checks the usage, after rows of lost blobs have been removed. */
 static enum ux_code check_usage(struct check *c, struct ux_error *err)
 {
 	UX_ARENA(arena, PAGE_BUDGET);

@@ -7,8 +7,9 @@
 #include <time.h>
 
 enum {
-	LEAP_S = 120, /* that is not written yet; written once a minute, it lags by less */
-	REBASE_S = 60 /* a forward jump is tracked from the time at which it happened */
+	/* seconds of an unwritten leap; the clock is written once a minute, so it lags by less */
+	LEAP_S = 120,
+	REBASE_S = 60 /* seconds; a forward jump is tracked from the time at which it happened */
 };
 
 ux_time ux_store_clock_resume(ux_time stored, ux_time wall)
@@ -24,7 +25,7 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)
 	return ux_max(slow, ux_min(wall, fast));
 }
 
-/* The time that is followed. Called with the lock held, or before other threads have the clock. */
+/* Returns the time to follow. Called with the lock held, or before other threads have the clock. */
 static ux_time store_clock_wall(const struct ux_store_clock *c)
 {
 	if (c->server_ms == 0)
@@ -97,7 +98,9 @@ static bool store_clock_is_near(ux_time now, ux_time wall)
 	return now - wall <= UX_CLOCK_AGREES && wall - now <= UX_CLOCK_AGREES;
 }
 
-/* Files have times of the machine's clock, also where a database's is followed. */
+/*
+ * Compares with the machine's clock even if a database's is followed, because files have its times.
+ */
 bool ux_store_clock_agrees(struct ux_store_clock *c)
 {
 	ux_time now = ux_store_clock_now(c);

@@ -12,11 +12,11 @@
 struct commit {
 	struct ux_store *store;
 	const struct ux_blob_hash *hash;
-	struct ux_blob_part *own; /* a part written by this file, not by a client */
+	struct ux_blob_part *own; /* a part made by this file, not by a client */
 	char uid[UX_UPLOAD_UID_SIZE];
 	bool locked;
 	bool durable;                /* the blob has been committed */
-	struct ux_stage_clock clock; /* of uploads */
+	struct ux_stage_clock clock; /* durations of the stages of uploads */
 };
 
 static void commit_end(struct commit *c)
@@ -32,8 +32,8 @@ static void commit_end(struct commit *c)
 }
 
 /*
- * Checked under the lock: nothing removes the blob until the row is written. It may have been
- * removed since the caller saw it, when the last module that had it was deleted.
+ * Checks under the lock that the blob exists: nothing removes it then until the row is written. It
+ * may have been removed since the caller saw it, when the last module with it was deleted.
  */
 static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 {
@@ -44,7 +44,7 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 	enum ux_code code = b->open(b, c->hash, &fd, &size, &why);
 	if (code == UX_OK) {
 		close(fd);
-		if (b->confirm) /* this node may have a copy of a blob that is gone */
+		if (b->confirm) /* this node may have a copy of a removed blob */
 			code = b->confirm(b, c->hash, &why);
 	}
 	if (code == UX_ENOTFOUND)
@@ -55,8 +55,8 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 }
 
 /*
- * Holds off removals until commit_end(). part NULL: a blob is not committed. Other commits go on
- * meanwhile, so that the waits of several for the disk become one.
+ * Prevents removals until commit_end(). part NULL: no blob is committed. Other commits may run at
+ * the same time, so that several waits for the disk are combined.
  */
 static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
 {
@@ -72,7 +72,7 @@ static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, st
 	return UX_OK;
 }
 
-/* The same for a row of a blob. part NULL: it is already stored. */
+/* Like commit_begin(), for a row of a blob. part NULL: it is already stored. */
 static enum ux_code commit_begin_row(struct commit *c, struct ux_blob_part *part,
 				     struct ux_error *err)
 {
@@ -80,7 +80,7 @@ static enum ux_code commit_begin_row(struct commit *c, struct ux_blob_part *part
 	return part ? UX_OK : commit_check_stored(c, err);
 }
 
-/* The same for bytes in memory, which are written before the lock is taken. */
+/* Like commit_begin(), for bytes in memory, which are written before the lock is taken. */
 static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 				       struct ux_error *err)
 {
@@ -94,7 +94,7 @@ static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 
 /*
  * Called after the row was written, and before the caller is told: another node may have removed
- * the blob just before the row was there. From now on none does.
+ * the blob just before the row existed. From now on no node removes it.
  */
 static enum ux_code commit_confirm(const struct commit *c, enum ux_code code, struct ux_error *err)
 {
@@ -102,7 +102,7 @@ static enum ux_code commit_confirm(const struct commit *c, enum ux_code code, st
 	return code == UX_OK && c->store->fleet && b->confirm ? b->confirm(b, c->hash, err) : code;
 }
 
-/* Holds off commits until commit_end(). */
+/* Prevents commits until commit_end(). */
 static void commit_begin_removal(struct commit *c)
 {
 	pthread_rwlock_wrlock(&c->store->commit_lock);
@@ -110,15 +110,15 @@ static void commit_begin_removal(struct commit *c)
 }
 
 enum {
-	/* a removal that was held up for longer is left to a later one, which claims it anew */
+	/* ms after which a delayed removal is abandoned; a later one claims it again */
 	REMOVAL_MAX_MS = 60 * 1000
 };
 
 /*
- * The same for a blob of which another node may write a row at this moment: the removal is claimed
- * in the index. A node that is stopped between the look at the clock and the removal, for minutes,
- * could remove bytes that came again meanwhile; nothing but a store of blobs with conditional
- * removals could exclude that.
+ * Removes a blob, although another node may be writing a row for it right now: claims the removal
+ * in the index. A node that is stopped for minutes between the check of the clock and the removal
+ * could remove bytes that were stored again since; only blob storage with conditional removals
+ * could prevent that.
  */
 static enum ux_code commit_drop_claimed(struct ux_store *s, const struct ux_blob_hash *hash,
 					bool *ret, struct ux_error *err)
@@ -141,7 +141,7 @@ static enum ux_code commit_drop_claimed(struct ux_store *s, const struct ux_blob
 }
 
 /*
- * Called while commits are held off. A row may have been removed by a transaction that a power cut
+ * Called while commits are excluded. A row may have been removed by a transaction that a power cut
  * could still undo, so the index is synced before the file is removed.
  */
 static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_hash *hash,
@@ -160,7 +160,7 @@ static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_
 	return UX_OK;
 }
 
-/* A refused blob is garbage. It is removed now if no row names it, otherwise the sweep decides. */
+/* Removes a refused blob if no row names it; otherwise the sweep decides. */
 static void commit_drop_refused(struct ux_store *s, const struct ux_blob_hash *hash,
 				enum ux_code code, const struct ux_add_result *r)
 {
@@ -316,7 +316,8 @@ static enum ux_code collect_page(struct ux_store *s, int64_t upto, bool *ret_mor
 					  err));
 		*ret += dropped;
 	}
-	*ret_more = page.more && *ret > before; /* what others are removing stays in the list */
+	/* blobs that others are removing stay in the list */
+	*ret_more = page.more && *ret > before;
 	return page.n > 0 ? s->index->blobs.collected(s->index, page.rows, page.n, err) : UX_OK;
 }
 
@@ -355,7 +356,7 @@ enum ux_code ux_store_collect(struct ux_store *s, uint64_t *ret, struct ux_error
 	return s->index->blobs.garbage_last(s->index, &s->collect_upto, err);
 }
 
-/* If the files cannot be removed now, the next collection removes them. */
+/* Removes a module. If its files cannot be removed now, the next collection removes them. */
 enum ux_code ux_store_remove_module(struct ux_store *s, const char *ns, const char *id,
 				    const struct ux_who *who, struct ux_error *err)
 {

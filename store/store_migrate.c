@@ -2,11 +2,11 @@
 /*
  * Moves a store to another place: another database for its index, another place for its blobs.
  *
- * Blobs go first, since they take long, may go while the store is used, and need not go twice. Then
- * all rows, as of one moment and in one transaction; with them a mark that keeps servers away. Then
- * the blobs that have come meanwhile, and when every blob that the new index names is there, the
- * mark goes. So a process that is killed leaves an empty index, or a marked one; the next run goes
- * on behind what is there.
+ * Blobs are copied first, because that takes long, works while the store is used, and is not
+ * repeated. Then all rows, as of one moment and in one transaction, together with a mark that keeps
+ * servers away. Then the blobs that arrived since; when every blob that the new index names is
+ * there, the mark is removed. So a killed process leaves an empty index, or a marked one; the next
+ * run continues from there.
  */
 #include "store.h"
 
@@ -36,8 +36,10 @@ struct migration {
 	struct ux_store to;
 	const struct ux_migrate_how *how;
 	struct ux_migrate_sum *sum;
-	/* Blobs of the new place, about 50 bytes each: a bucket lists a thousand by a request, and
-	 * a request for each would take days. */
+	/*
+	 * blobs of the new place, about 50 bytes each: a bucket lists a thousand in one request,
+	 * and a request for each would take days
+	 */
 	struct held held;
 };
 
@@ -61,7 +63,7 @@ static enum ux_code migrate_hold_named(void *ctx, const char *name, int64_t age_
 							      : UX_OK;
 }
 
-/* UX_ENOTFOUND, UX_ECORRUPT: the old place does not have these bytes. */
+/* Copies a blob. UX_ENOTFOUND, UX_ECORRUPT: the old place does not have these bytes. */
 static enum ux_code migrate_blob(struct migration *m, const struct ux_blob_row *row,
 				 struct ux_error *err)
 {
@@ -81,7 +83,7 @@ static enum ux_code migrate_blob(struct migration *m, const struct ux_blob_row *
 	return UX_OK;
 }
 
-/* What to do with a blob that the old place does not have. */
+/* Handles a blob that the old place does not have. */
 typedef enum ux_code migrate_lost_fn(struct migration *m, const struct ux_blob_row *row,
 				     const struct ux_error *why, struct ux_error *err);
 
@@ -113,7 +115,7 @@ static enum ux_code migrate_each_blob(struct migration *m, struct ux_index *ix,
 	return UX_OK;
 }
 
-/* The rows that are copied later may not name it any more. */
+/* Skips a lost blob: the rows that are copied later may no longer name it. */
 static enum ux_code migrate_pass_over(struct migration *m, const struct ux_blob_row *row,
 				      const struct ux_error *why, struct ux_error *err)
 {
@@ -121,7 +123,10 @@ static enum ux_code migrate_pass_over(struct migration *m, const struct ux_blob_
 	return UX_OK;
 }
 
-/* It was deleted since the rows were copied, or is lost in the old place too. */
+/*
+ * Removes a blob from the new index: it was deleted after the rows were copied, or is lost in the
+ * old place too.
+ */
 static enum ux_code migrate_lose(struct migration *m, const struct ux_blob_row *row,
 				 const struct ux_error *why, struct ux_error *err)
 {
@@ -156,7 +161,7 @@ static enum ux_code migrate_check_empty(struct ux_db *to, struct ux_error *err)
 		       : ux_error_set(err, UX_ECONFLICT, "the new place already has a store");
 }
 
-/* The old place may have one, of the migration that it came by. */
+/* The old index may have such a mark from its own migration. */
 UX_SQL(sql_migrate_mark, "INSERT INTO numbers (name, value) VALUES (:name, :value) "
 			 "ON CONFLICT (name) DO UPDATE SET value = :value");
 
@@ -169,7 +174,10 @@ static enum ux_code migrate_put_number(struct ux_db *to, const char *name, int64
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* place: where the blobs of the new index are, which the old one's numbers say otherwise. */
+/*
+ * Copies all rows. place: the place of the blobs of the new index, which the old index's numbers
+ * contradict.
+ */
 static enum ux_code migrate_rows_to(struct migration *m, struct ux_db *from, struct ux_db *to,
 				    int64_t place, struct ux_error *err)
 {
@@ -186,7 +194,7 @@ static enum ux_code migrate_rows_to(struct migration *m, struct ux_db *from, str
 	return UX_OK;
 }
 
-/* With connections of its own, which have the statements of this copy and nothing else. */
+/* Copies the rows through connections of its own, which have only the statements of this copy. */
 static enum ux_code migrate_rows(struct migration *m, struct ux_error *err)
 {
 	ux_cleanup(ux_db_close) struct ux_db from = {0};

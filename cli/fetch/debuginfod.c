@@ -18,9 +18,9 @@ enum {
 	SERVERS_MAX = 16,
 	HEADERS_MAX = 16, /* lines of headers */
 	HEADERS_BYTES = 16 << 10,
-	SILENCE_MS = 4000, /* together with the time in which curl notices it, less than 5 s */
+	SILENCE_MS = 4000, /* ms; together with the time in which curl notices it, less than 5 s */
 	MAX_MS = 600000,
-	AVOID_MS = 60000, /* for this time a server that did not answer is not queried */
+	AVOID_MS = 60000, /* ms for which a server that did not answer is not queried */
 	MISS_S = 600,
 	REDIRECTS_MAX = 5,
 };
@@ -34,7 +34,7 @@ struct server {
 
 struct ux_debuginfod {
 	char *cache;
-	bool in_tmp; /* the cache is in /tmp, where anybody may have made it */
+	bool in_tmp; /* the cache is in /tmp, where another user may have created it */
 	uint64_t size_max;
 	int64_t silence_ms, most_ms;
 	char *lines; /* the text of the header file, with NULs instead of newlines */
@@ -51,8 +51,10 @@ static const char *debuginfod_variable(const char *name)
 	return v && *v ? v : NULL;
 }
 
-/* Returns the number in an environment variable times `unit`, at most `most`; 0 if the variable
- * is not set or not a number. */
+/*
+ * Returns the number in an environment variable times `unit`, at most `max`; 0 if the variable is
+ * not set or not a number.
+ */
 static uint64_t debuginfod_variable_number(const char *name, uint64_t unit, uint64_t max)
 {
 	const char *text = debuginfod_variable(name);
@@ -76,7 +78,7 @@ struct ux_debuginfod_options ux_debuginfod_environment(void)
 	};
 }
 
-/* The cache that elfutils' client has. Without a home it is a folder in /tmp. */
+/* Returns the cache of elfutils' client. Without a home directory it is a folder in /tmp. */
 static char *debuginfod_default_cache(bool *ret_in_tmp)
 {
 	const char *xdg = debuginfod_variable("XDG_CACHE_HOME"),
@@ -89,8 +91,10 @@ static char *debuginfod_default_cache(bool *ret_in_tmp)
 	return n < 0 ? NULL : path;
 }
 
-/* Adds the server that a word of the list of URLs names. Words that begin with "ima:" are
- * settings of other clients and are ignored. */
+/*
+ * Adds the server that a word of the list of URLs names. Ignores words that begin with "ima:",
+ * which are settings of other clients.
+ */
 static enum ux_code debuginfod_add_server(struct ux_debuginfod *d, const char *word, size_t n,
 					  struct ux_error *err)
 {
@@ -187,8 +191,8 @@ void ux_debuginfod_destroy(struct ux_debuginfod *d)
 /* --- the cache -------------------------------------------------------------------------------- */
 
 /*
- * Makes sure that no other user can write to a cache in /tmp: the debug file of somebody else gives
- * wrong names, and the parsers read it.
+ * Checks that no other user can write to a cache in /tmp: a debug file of another user could give
+ * wrong names, and the parsers would read it.
  */
 static enum ux_code debuginfod_check_cache(const struct ux_debuginfod *d, struct ux_error *err)
 {

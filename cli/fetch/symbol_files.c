@@ -56,8 +56,9 @@ enum ux_code ux_symbol_files_supplement(struct ux_symbol_files *files,
 	ux_cleanup(ux_free_ptr) char *fetched = NULL;
 	struct ux_supplementary_link link;
 	struct ux_error why = UX_ERROR_INIT;
-	/* A stripped file still has the link, but no DWARF that refers to the supplementary
-	 * file. */
+	/*
+	 * A stripped file still has the link, but no DWARF that refers to the supplementary file.
+	 */
 	if (!ux_elf_is(debug) || ux_elf_open(&elf, debug, NULL) != UX_OK ||
 	    !ux_elf_has_dwarf(&elf) || ux_supplementary_link(&elf, &link, &why) != UX_OK ||
 	    link.path[0] == '\0')

@@ -10,10 +10,10 @@
 
 /*
  * The servers that are queried, and where their files are cached. Zeroed fields have defaults. The
- * names and the meaning of the environment variables and the layout of the cache are those of
- * libdebuginfod (elfutils), so that gdb and unhex share the files that they have fetched:
- * CACHE/HEX/debuginfo and CACHE/HEX/executable. An empty file records that no server had the file;
- * it is valid for as many seconds as the file CACHE/cache_miss_s contains (600 by default).
+ * environment variables and the layout of the cache are the same as in libdebuginfod (elfutils), so
+ * that gdb and unhex share fetched files: CACHE/HEX/debuginfo and CACHE/HEX/executable. An empty
+ * file records that no server had the file; it is valid for as many seconds as the file
+ * CACHE/cache_miss_s contains (600 by default).
  */
 struct ux_debuginfod_options {
 	const char *urls;    /* URLs, separated by blanks; NULL or "": no server is queried */
@@ -29,7 +29,7 @@ struct ux_debuginfod_options {
  * seconds). The strings point into the environment. */
 struct ux_debuginfod_options ux_debuginfod_environment(void);
 
-/* What can be requested. */
+/* Kinds of files that can be requested. */
 enum ux_debuginfod_kind {
 	UX_DEBUGINFOD_DEBUGINFO,
 	UX_DEBUGINFOD_EXECUTABLE,
@@ -60,7 +60,7 @@ enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
 				enum ux_debuginfod_kind kind, char **ret_path, struct ux_error *err)
 	ux_must;
 
-/* Where files are searched. Zeroed: in /usr/lib/debug, and on no servers. */
+/* The places where files are searched. Zeroed: in /usr/lib/debug, and on no servers. */
 struct ux_finder {
 	struct ux_debug_search search;
 	struct ux_debuginfod *server; /* NULL: none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of file names, which clients send. */
+/* Patterns of file names, as clients send them. */
 #include "name_glob.h"
 
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Reads one character of UTF-8 and advances *p. Each byte of malformed text is a character of its
- * own, so that the end of the text is never passed.
+ * Reads one character of UTF-8 and advances *p. Each byte of malformed text counts as a character,
+ * so that the end of the text is never passed.
  */
 static uint32_t glob_next(const char **p)
 {
@@ -32,7 +32,7 @@ static enum ux_code glob_too_much(struct ux_error *err, int max, const char *wha
 	return ux_error_set(err, UX_EINVAL, "pattern has more than %d %s", max, what);
 }
 
-/* Parses the set after its '['. A ']' that comes first is a member of the set. */
+/* Parses the set after its '['. A ']' at the start is a member of the set. */
 static enum ux_code glob_parse_set(const char *pattern, const char **p, struct ux_glob *g,
 				   struct ux_glob_part *part, struct ux_error *err)
 {
@@ -111,7 +111,7 @@ static bool glob_part_matches(const struct ux_glob *g, const struct ux_glob_part
 	return in != part->negated;
 }
 
-/* The next place where the part after a '*' may match: the end of the text if there is none. */
+/* Returns the next place where the part after a '*' may match: the end of the text if it cannot. */
 static const char *glob_resume(const struct ux_glob *g, size_t star, const char *text)
 {
 	const struct ux_glob_part *part = star < g->n_parts ? &g->parts[star] : NULL;
@@ -122,8 +122,8 @@ static const char *glob_resume(const struct ux_glob *g, size_t star, const char 
 }
 
 /*
- * After a mismatch only the last '*' is extended: what an earlier one matched need never be
- * changed, since the text between the two was found at its first place.
+ * Matches a text. After a mismatch only the last '*' is extended: the match of an earlier one never
+ * needs to change, because the text between the two was found at its first place.
  */
 bool ux_glob_matches(const struct ux_glob *g, const char *text)
 {
@@ -153,7 +153,7 @@ bool ux_glob_matches(const struct ux_glob *g, const char *text)
 	return at == g->n_parts;
 }
 
-/* A code point, so that no character has a meaning of its own. */
+/* Writes a character as a code point, so that none has a special meaning. */
 static void glob_put_character(struct ux_out *out, uint32_t c)
 {
 	char text[16];
@@ -161,7 +161,7 @@ static void glob_put_character(struct ux_out *out, uint32_t c)
 	ux_out_cstr(out, text);
 }
 
-/* Ranges whose end comes before their beginning have no members. */
+/* Writes a set. Ranges that end before they begin have no members. */
 static void glob_put_set(const struct ux_glob *g, const struct ux_glob_part *part,
 			 struct ux_out *out)
 {

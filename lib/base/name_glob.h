@@ -45,8 +45,8 @@ struct ux_glob {
 enum ux_code ux_glob_parse(const char *pattern, struct ux_glob *ret, struct ux_error *err) ux_must;
 
 /*
- * Whether the pattern matches the whole text. The number of steps is at most the number of parts
- * times the length of the text.
+ * Tests whether the pattern matches the whole text. The number of steps is at most the number of
+ * parts times the length of the text.
  */
 bool ux_glob_matches(const struct ux_glob *g, const char *text);
 

@@ -69,8 +69,8 @@ struct ux_symbol_input {
 			  them, the symbols are empty without a reason */
 	bool no_dwarf; /* as in struct ux_extract_options */
 	bool mapped;   /* `file` was mapped by ux_file_map(), as debug files always are */
-	/* The mapping of `file`, if the cache of GSYM files is used (symbol_cache.h): the GSYM that
-	 * earlier commands have left there replaces an extraction, even with `only`, and after
+	/* The mapping of `file`, if the cache of GSYM files is used (extract_cache.h): the GSYM
+	 * that earlier commands have left there replaces an extraction, even with `only`, and after
 	 * enough partial extractions the whole GSYM is left there. NULL: the cache is not used. */
 	const struct ux_mapping *cacheable;
 };

@@ -7,7 +7,7 @@
 
 enum {
 	OPTS_MIN = sizeof(
-		struct ux_client_opts), /* size of the options in the first version of the API */
+		struct ux_client_opts), /* bytes of the options in the first version of the API */
 	CALL_MS = 60000,
 	REPLY_MAX = 256 << 20, /* bytes; servers never send more */
 };
@@ -74,8 +74,10 @@ static enum ux_code client_code(unsigned status)
 	}
 }
 
-/* Returns the message of an error document up to its first escape sequence; empty when the body
- * is not an error document. */
+/*
+ * Returns the message of an error document up to its first escape sequence; empty: the body is not
+ * an error document.
+ */
 static struct ux_bytes client_message(struct ux_bytes body)
 {
 	static const char key[] = "\"message\":\"";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reader of S3's XML. Elements that it does not know are skipped, whatever is in them. */
+/* Reads S3's XML. Skips unknown elements with all their content. */
 #include "s3_answer.h"
 
 #include "text.h"
@@ -75,7 +75,7 @@ static bool s3_time_parse(struct ux_bytes text, int64_t *ret)
 	return true;
 }
 
-/* Keeps a text that must fit as a whole, since it names something. */
+/* Stores a text that must fit as a whole, because it names something. */
 static void s3_keep(struct s3_reading *r, char *to, size_t size)
 {
 	struct ux_bytes text = ux_xml_text(&r->xml);

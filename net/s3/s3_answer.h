@@ -10,33 +10,33 @@ enum {
 	UX_S3_KEY_MAX = 1024, /* bytes of a key, by S3's reference */
 };
 
-/* An object of a listing, or an upload in parts that was not completed. */
+/* An object of a listing, or an unfinished multipart upload. */
 struct ux_s3_object {
 	const char *key;
 	const char *upload; /* ID of the upload; "" for an object */
 	uint64_t size;      /* of an object */
-	int64_t time;       /* of the last change, or of the upload's begin; seconds since 1970 */
+	int64_t time;       /* of the last change, or of the upload's start; seconds since 1970 */
 };
 
 /* Called for each object of a listing; the strings live until it returns. */
 typedef enum ux_code ux_s3_each_fn(void *ctx, const struct ux_s3_object *object,
 				   struct ux_error *err);
 
-/* What an answer says apart from its objects; "" and false where it does not say it. */
+/* The fields of an answer besides its objects; "" and false if absent. */
 struct ux_s3_answer {
 	char code[64];     /* of an error: "NoSuchKey" */
 	char message[256]; /* of an error */
 	char request[128]; /* ID of the request, in an error */
 	char upload[UX_S3_KEY_MAX + 1];
-	char etag[128];               /* of what was copied */
-	bool truncated;               /* the listing goes on... */
+	char etag[128];               /* of the copied object */
+	bool truncated;               /* the listing continues... */
 	char next[UX_S3_KEY_MAX + 1]; /* ...with this continuation token or key marker */
 	char next_upload[UX_S3_KEY_MAX + 1];
 };
 
 /*
- * Reads an answer and calls fn for its objects; fn may be NULL. UX_ECORRUPT: it is no XML of this
- * kind. Large: struct ux_s3_answer is not for a small stack. Any thread.
+ * Reads an answer and calls fn for its objects; fn may be NULL. UX_ECORRUPT: not XML of this kind.
+ * struct ux_s3_answer is too large for a small stack. Any thread.
  */
 enum ux_code ux_s3_answer_read(struct ux_bytes xml, struct ux_s3_answer *ret, ux_s3_each_fn *fn,
 			       void *ctx, struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to a bucket: signing, sending, repeating, and what failures mean. */
+/* Requests to a bucket: signs, sends and repeats them, and maps failures to codes. */
 #include "s3_client.h"
 
 #include "clock.h"
@@ -18,16 +18,17 @@ enum {
 	ATTEMPTS_MAX = 6,
 	SILENCE_MS = 10000,
 	CONNECT_MS = 5000,
-	SLOWEST_BYTES_S = 256 << 10, /* rate that the time limit of a body is computed with */
-	ANSWER_MAX = 8 << 20,        /* bytes of XML: a page of a listing has a tenth of this */
-	IDLE_MAX = 32,               /* connections that are kept open */
-	PAUSE_MS = 1000,             /* without requests, after all attempts at one have failed */
+	/* bytes a second, from which the time limit of a body is computed */
+	SLOWEST_BYTES_S = 256 << 10,
+	ANSWER_MAX = 8 << 20, /* bytes of XML: a page of a listing has a tenth of this */
+	IDLE_MAX = 32,        /* connections that are kept open */
+	PAUSE_MS = 1000,      /* ms without requests after all attempts at one have failed */
 };
 
 struct ux_s3 {
 	char *url;        /* "https://host:port" */
-	char *host;       /* as the Host header has it */
-	char *public_url; /* the same two of presigned URLs */
+	char *host;       /* in the form of the Host header */
+	char *public_url; /* both, for presigned URLs */
 	char *public_host;
 	char *path; /* "/bucket" or "" */
 	char *prefix;
@@ -37,9 +38,9 @@ struct ux_s3 {
 	struct ux_s3_keys keys;
 	unsigned patience_ms;
 	/*
-	 * While the server is away, each caller would wait for its own attempts. So after one has
-	 * failed, the others fail at once until this millisecond of the monotonic clock; then one
-	 * of them tries. 0: the server answers.
+	 * While the server is unavailable, each caller would wait for its own attempts. So after
+	 * one has failed, the others fail immediately until this millisecond of the monotonic
+	 * clock; then one of them tries. 0: the server answers.
 	 */
 	_Atomic int64_t away_until_ms;
 	struct ux_s3_counts counts;
@@ -78,7 +79,10 @@ static bool s3_bucket_is_valid(struct ux_bytes bucket)
 	return true;
 }
 
-/* Without control characters, empty parts, "." and "..", which proxies would resolve. */
+/*
+ * Tests for a prefix without control characters, empty parts, "." and "..", which proxies would
+ * resolve.
+ */
 static bool s3_prefix_is_valid(const char *prefix)
 {
 	size_t part = 0;
@@ -142,7 +146,7 @@ static bool s3_region_is_valid(const char *region)
 	return true;
 }
 
-/* The URL and the host of a bucket at an endpoint; malloc'ed, also on failure. */
+/* Makes the URL and the host of a bucket at an endpoint; malloc'ed, also on failure. */
 static enum ux_code s3_make_url(const struct ux_s3_options *o, const char *endpoint,
 				struct ux_bytes bucket, char **ret_url, char **ret_host,
 				struct ux_error *err)
@@ -155,7 +159,7 @@ static enum ux_code s3_make_url(const struct ux_s3_options *o, const char *endpo
 	if (memchr(host, '@', n))
 		return ux_error_set(err, UX_EINVAL, "the endpoint has credentials");
 	bool tls = strncasecmp(endpoint, "https", 5) == 0;
-	const char *port = tls ? ":443" : ":80"; /* clients leave the default port out of Host */
+	const char *port = tls ? ":443" : ":80"; /* clients omit the default port from Host */
 	size_t shown = n > strlen(port) && strncmp(host + n - strlen(port), port, strlen(port)) == 0
 			       ? n - strlen(port)
 			       : n;
@@ -292,7 +296,7 @@ static void s3_give_client(struct ux_s3 *s3, struct ux_http_client *c)
 		ux_http_client_destroy(c);
 }
 
-/* Writes the path of a key: "/bucket/prefix/key". NULL: the bucket's own. */
+/* Writes the path of a key: "/bucket/prefix/key". NULL: the path of the bucket. */
 static enum ux_code s3_write_path(const struct ux_s3 *s3, const char *key, struct ux_out *ret,
 				  struct ux_error *err)
 {
@@ -307,13 +311,13 @@ static enum ux_code s3_write_path(const struct ux_s3 *s3, const char *key, struc
 	return ux_out_status(ret, err);
 }
 
-/* The headers of an attempt, the Authorization among them. */
+/* The headers of an attempt, including Authorization. */
 struct s3_headers {
 	const char *lines[UX_S3_HEADERS_MAX + 6];
 	size_t n;
 	char date[32 + UX_S3_DATE_SIZE];
 	char payload[64 + UX_S3_HEX_SIZE];
-	struct ux_out authorization; /* with its name */
+	struct ux_out authorization; /* including its name */
 	struct ux_out session;
 };
 
@@ -363,7 +367,7 @@ static enum ux_code s3_headers_sign(const struct ux_s3 *s3, const struct ux_s3_r
 	return UX_OK;
 }
 
-/* One attempt: any status is an answer. */
+/* Makes one attempt: any status is an answer. */
 static enum ux_code s3_send(struct ux_s3 *s3, const struct ux_s3_request *r,
 			    struct ux_http_answer *ret, struct ux_error *err)
 {
@@ -373,7 +377,7 @@ static enum ux_code s3_send(struct ux_s3 *s3, const struct ux_s3_request *r,
 	UX_TRY(s3_write_path(s3, r->key, &path, err));
 	s3_headers_add(&h, r->headers);
 	s3_headers_add(&h, r->signed_headers);
-	/* Servers of S3 answer at once; to wait for "100 Continue" costs a second with some. */
+	/* Servers of S3 answer immediately; waiting for "100 Continue" costs a second with some. */
 	h.lines[h.n++] = "Expect:";
 	if (s3->keys.id)
 		UX_TRY(s3_headers_sign(s3, r, (const char *)path.data, &h, err));
@@ -421,7 +425,7 @@ static bool s3_is_passing(unsigned status, const char *code)
 
 static enum ux_code s3_code_of(unsigned status, const char *code)
 {
-	/* No object can be said to be lost because its bucket is. */
+	/* A missing bucket does not mean that the object is lost. */
 	if (s3_is_passing(status, code) || strcmp(code, "NoSuchBucket") == 0)
 		return UX_EUNAVAILABLE;
 	switch (status) {
@@ -442,7 +446,7 @@ static enum ux_code s3_code_of(unsigned status, const char *code)
 	}
 }
 
-/* Makes the error of an answer that is none of success; *ret_again: it may pass. */
+/* Makes the error of an answer that is not a success; *ret_again: a retry may succeed. */
 static enum ux_code s3_refused(const struct ux_s3 *s3, const struct ux_s3_request *r,
 			       const struct ux_http_answer *answer, bool *ret_again,
 			       struct ux_error *err)
@@ -450,7 +454,7 @@ static enum ux_code s3_refused(const struct ux_s3 *s3, const struct ux_s3_reques
 	struct ux_s3_answer *said = calloc(1, sizeof(*said));
 	if (!said)
 		return ux_error_nomem(err);
-	/* A proxy may answer in HTML, and HEAD has no body: then the status alone is known. */
+	/* A proxy may answer in HTML, and HEAD has no body: then only the status is known. */
 	if (ux_s3_answer_read(ux_out_bytes(&answer->body), said, NULL, NULL, NULL) != UX_OK)
 		*said = (struct ux_s3_answer){0};
 	enum ux_code code = s3_code_of(answer->status, said->code);
@@ -463,7 +467,10 @@ static enum ux_code s3_refused(const struct ux_s3 *s3, const struct ux_s3_reques
 	return code;
 }
 
-/* Success of an answer, or what it means. A completed upload may fail with status 200. */
+/*
+ * Returns the success of an answer, or its error. A completed multipart upload may fail with status
+ * 200.
+ */
 static enum ux_code s3_judge(const struct ux_s3 *s3, const struct ux_s3_request *r,
 			     const struct ux_http_answer *answer, bool *ret_again,
 			     struct ux_error *err)
@@ -478,7 +485,10 @@ static enum ux_code s3_judge(const struct ux_s3 *s3, const struct ux_s3_request 
 
 /* --- all attempts ----------------------------------------------------------------------------- */
 
-/* Fails while the server is known to be away, but for one caller in each pause, which tries. */
+/*
+ * Tests whether to try. Fails while the server is known to be unavailable, except for one caller
+ * after each pause.
+ */
 static bool s3_may_try(struct ux_s3 *s3)
 {
 	int64_t until = atomic_load(&s3->away_until_ms), now = ux_clock_ms();
@@ -502,7 +512,7 @@ enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct 
 				 .deadline_ms = ux_clock_ms() + s3->patience_ms};
 	if (!s3_may_try(s3))
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.100s is unreachable", s3->place);
-	/* Whoever tries while the server is away tries once. */
+	/* while the server is unavailable, a caller tries only once */
 	if (atomic_load(&s3->away_until_ms) != 0)
 		retry.max = 1;
 	for (;;) {

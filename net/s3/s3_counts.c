@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of attempts at requests. */
+/* Counts attempts at requests. */
 #include "s3_request.h"
 
 #include "clock.h"

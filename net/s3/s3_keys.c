@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading of access keys. */
+/* Loads access keys. */
 #include "s3_keys.h"
 
 #include "file.h"
@@ -19,7 +19,7 @@ void ux_s3_keys_deinit(struct ux_s3_keys *keys)
 	s3_key_forget(&keys->session);
 }
 
-/* Sets *to to a copy of the value; an empty one counts as none. */
+/* Sets *to to a copy of the value; an empty value counts as absent. */
 static enum ux_code s3_key_keep(char **to, struct ux_bytes value, struct ux_error *err)
 {
 	for (size_t i = 0; i < value.size; i++)
@@ -51,7 +51,7 @@ static enum ux_code s3_keys_of_environment(struct ux_s3_keys *ret, struct ux_err
 	return s3_keys_check(ret, err);
 }
 
-/* The line without the blanks at its ends. */
+/* Returns the line without the blanks at its ends. */
 static struct ux_bytes s3_keys_trim(struct ux_bytes line)
 {
 	if (line.size > 0 && line.data[line.size - 1] == '\r')

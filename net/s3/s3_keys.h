@@ -10,11 +10,11 @@ enum {
 	UX_S3_KEYS_FILE_MAX = 64 << 10, /* bytes of a file of keys */
 };
 
-/* All NULL: there are none, and requests are not signed. Texts without blanks and controls. */
+/* All NULL: no keys; requests are not signed. The texts have no blanks and control characters. */
 struct ux_s3_keys {
 	char *id;
 	char *secret;
-	char *session; /* of temporary keys; NULL: they are lasting ones */
+	char *session; /* of temporary keys; NULL: permanent keys */
 };
 
 /*
@@ -27,14 +27,13 @@ enum ux_code ux_s3_keys_load(const char *file, struct ux_s3_keys *ret, struct ux
 	ux_must;
 
 /*
- * Reads the text of a file as AWS's tools have it: "aws_access_key_id = ...",
- * "aws_secret_access_key = ...", "aws_session_token = ..." in the section [default], or before any
- * section. The same codes.
+ * Parses a file in the form of AWS's tools: "aws_access_key_id = ...", "aws_secret_access_key =
+ * ...", "aws_session_token = ..." in the section [default], or before any section. The same codes.
  */
 enum ux_code ux_s3_keys_parse(struct ux_bytes text, struct ux_s3_keys *ret, struct ux_error *err)
 	ux_must;
 
-/* Overwrites and frees them. */
+/* Overwrites and frees the keys. */
 void ux_s3_keys_deinit(struct ux_s3_keys *keys);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of a bucket: reading, removing, listing. */
+/* Objects of a bucket: reads, removes and lists them. */
 #include "s3_answer.h"
 #include "s3_request.h"
 #include "s3_sign.h"
@@ -28,14 +28,14 @@ enum ux_code ux_s3_delete(struct ux_s3 *s3, const char *key, struct ux_error *er
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* An object that is being read, over several attempts. */
+/* State of reading an object, over several attempts. */
 struct s3_reader {
 	ux_http_sink_fn *sink;
 	void *ctx;
 	uint64_t off;
-	uint64_t n;      /* bytes that are wanted; UINT64_MAX: until the end */
-	uint64_t done;   /* bytes that the sink has */
-	uint64_t before; /* the same before the attempt */
+	uint64_t n;      /* bytes to read; UINT64_MAX: until the end */
+	uint64_t done;   /* bytes passed to the sink */
+	uint64_t before; /* `done` before the attempt */
 	char range[64];
 };
 
@@ -49,7 +49,7 @@ static enum ux_code s3_reader_take(void *ctx, struct ux_bytes bytes, struct ux_e
 	return UX_OK;
 }
 
-/* The bytes must be those that the sink gets next. */
+/* Checks that an answer begins with the byte that the sink needs next. */
 static enum ux_code s3_reader_begins(void *ctx, const struct ux_http_answer *answer,
 				     struct ux_error *err)
 {
@@ -60,13 +60,13 @@ static enum ux_code s3_reader_begins(void *ctx, const struct ux_http_answer *ans
 		       : ux_error_set(err, UX_EIO, "the server sent the wrong range");
 }
 
-/* Each attempt requests what has not arrived. */
+/* Makes each attempt request the bytes that have not arrived. */
 static bool s3_reader_prepare(void *ctx)
 {
 	struct s3_reader *r = ctx;
 	bool moved = r->done > r->before;
 	r->before = r->done;
-	if (r->n == UINT64_MAX && r->off + r->done == 0) /* an empty object has no range at all */
+	if (r->n == UINT64_MAX && r->off + r->done == 0) /* an empty object has no valid range */
 		snprintf(r->range, sizeof(r->range), "Accept: */*");
 	else if (r->n == UINT64_MAX)
 		snprintf(r->range, sizeof(r->range), "Range: bytes=%" PRIu64 "-", r->off + r->done);
@@ -127,12 +127,12 @@ enum ux_code ux_s3_get_tail(struct ux_s3 *s3, const char *key, uint64_t n, struc
 struct s3_listing {
 	struct ux_s3 *s3;
 	bool unfinished;
-	size_t prefix; /* bytes of the place's prefix and its slash, which keys begin with */
-	char *full;    /* what keys have to begin with */
+	size_t prefix; /* bytes of the place's prefix and its slash, with which keys begin */
+	char *full;    /* required start of keys */
 	ux_s3_each_fn *fn;
 	void *ctx;
 	struct ux_s3_answer page;
-	char next[UX_S3_KEY_MAX + 1]; /* where the next page begins; "": at the start */
+	char next[UX_S3_KEY_MAX + 1]; /* start of the next page; "": the first page */
 	char next_upload[UX_S3_KEY_MAX + 1];
 };
 
@@ -147,7 +147,7 @@ static enum ux_code s3_listing_object(void *ctx, const struct ux_s3_object *obje
 	return l->fn(l->ctx, &found, err);
 }
 
-/* The query of the next page; its names in ascending order. */
+/* Writes the query of the next page; its names are in ascending order. */
 static enum ux_code s3_listing_query(const struct s3_listing *l, struct ux_out *query,
 				     struct ux_error *err)
 {
@@ -168,7 +168,7 @@ static enum ux_code s3_listing_query(const struct s3_listing *l, struct ux_out *
 	return ux_out_status(query, err);
 }
 
-/* Reads one page; *ret_more: another follows. */
+/* Reads one page; *ret_more: another page follows. */
 static enum ux_code s3_listing_page(struct s3_listing *l, bool *ret_more, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};

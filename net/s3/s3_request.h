@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request to a bucket; for the files of this folder. */
+/* One request to a bucket; private to this folder. */
 #ifndef UX_S3_REQUEST_H
 #define UX_S3_REQUEST_H
 
@@ -18,7 +18,10 @@ struct ux_s3_request {
 	const char *key;            /* NULL: the bucket itself */
 	const char *query;          /* by ux_s3_query_add(); NULL: none */
 	const char *const *headers; /* not signed; at most UX_S3_HEADERS_MAX, NULL-terminated */
-	/* the same, signed, with names in lower case, as those that begin with x-amz- have to be */
+	/*
+	 * more headers, signed, with names in lower case; headers that begin with x-amz- must be
+	 * signed
+	 */
 	const char *const *signed_headers;
 	const char *sha256; /* of the body, in hex */
 	struct ux_bytes body;
@@ -28,17 +31,18 @@ struct ux_s3_request {
 	uint64_t expected;  /* bytes of the answer, for its time limit */
 	bool may_fail_late; /* an error may follow a status of 200 */
 	/*
-	 * Called with sink_ctx before each attempt; may change what the headers point to. True: the
-	 * attempt before has made progress, so that the patience begins anew. NULL: nothing.
+	 * Called with sink_ctx before each attempt; may change the memory that the headers point
+	 * to. True: the previous attempt made progress, so the patience starts again. NULL: not
+	 * called.
 	 */
 	bool (*prepare)(void *sink_ctx);
-	ux_http_begins_fn *begins; /* as of struct ux_http_call */
+	ux_http_begins_fn *begins; /* as in struct ux_http_call */
 	ux_http_sink_fn *sink;
 	void *sink_ctx;
 };
 
 /*
- * Sends a request until it succeeds, is refused, or the patience is at its end. An answer is one of
+ * Sends a request until it succeeds, is refused, or the patience is used up. The answer is a
  * success.
  */
 enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct ux_http_answer *ret,
@@ -49,7 +53,7 @@ void ux_s3_count(struct ux_s3_counts *counts, const struct ux_s3_request *r,
 		 const struct ux_http_answer *answer, enum ux_s3_result result, int64_t began_ns);
 
 /*
- * Appends what names an object as the source of a copy: "/BUCKET/PREFIX/KEY", as in a URL, and a
+ * Appends the name of an object as the source of a copy: "/BUCKET/PREFIX/KEY", as in a URL, and a
  * NUL.
  */
 enum ux_code ux_s3_source(const struct ux_s3 *s3, const char *key, struct ux_out *ret,

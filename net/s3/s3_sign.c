@@ -21,7 +21,7 @@ enum {
 	HASH_TEXT = 2 * SHA256_DIGEST_SIZE + 1,
 };
 
-/* A request with what both ways of signing compute from it. */
+/* A request, and the values that both ways of signing compute from it. */
 struct s3_signing {
 	const struct ux_s3_signed *request;
 	const struct ux_s3_keys *keys;
@@ -68,7 +68,7 @@ void ux_s3_date(int64_t time, char date[UX_S3_DATE_SIZE])
 	time_t seconds = (time_t)time;
 	(void)gmtime_r(&seconds, &tm);
 	if (strftime(date, UX_S3_DATE_SIZE, "%Y%m%dT%H%M%SZ", &tm) == 0)
-		date[0] = '\0'; /* a year of five digits */
+		date[0] = '\0'; /* a year of five digits does not fit */
 }
 
 static void s3_hmac(const uint8_t *key, size_t key_size, struct ux_bytes text,
@@ -81,7 +81,7 @@ static void s3_hmac(const uint8_t *key, size_t key_size, struct ux_bytes text,
 	explicit_bzero(&ctx, sizeof(ctx));
 }
 
-/* The signature of text, in hex. False when memory is short. */
+/* Computes the signature of text, in hex. False when memory is short. */
 static bool s3_signature(const struct s3_signing *s, struct ux_bytes text, char ret[HASH_TEXT])
 {
 	uint8_t key[SHA256_DIGEST_SIZE], next[SHA256_DIGEST_SIZE];
@@ -153,7 +153,7 @@ static enum ux_code s3_signing_headers(struct s3_signing *s, const char **header
 	return ux_out_status(&s->names, err);
 }
 
-/* Fills s with all but the signature. own: headers that the way of signing adds. */
+/* Fills everything in s but the signature. own: headers that the way of signing adds. */
 static enum ux_code s3_signing_begin(struct s3_signing *s, const char *const *own, size_t n_own,
 				     struct ux_error *err)
 {
@@ -174,7 +174,7 @@ static enum ux_code s3_signing_begin(struct s3_signing *s, const char *const *ow
 	return s3_signing_headers(s, all, n, err);
 }
 
-/* A header as it is signed, malloc'ed. */
+/* Formats a header in its signed form, malloc'ed. */
 static char *s3_header(const char *name, const char *value)
 {
 	char *line = NULL;

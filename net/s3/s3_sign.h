@@ -21,11 +21,11 @@ enum {
 /* The payload of a request whose bytes are not signed. */
 #define UX_S3_UNSIGNED "UNSIGNED-PAYLOAD"
 
-/* What is signed of a request. Borrowed strings. */
+/* The parts of a request to sign. Borrowed strings. */
 struct ux_s3_signed {
 	const char *method; /* "GET" */
-	const char *host;   /* as the Host header has it */
-	const char *path;   /* as it is sent: "/bucket/key", by ux_s3_encode() */
+	const char *host;   /* in the form of the Host header */
+	const char *path;   /* as sent: "/bucket/key", by ux_s3_encode() */
 	/*
 	 * By ux_s3_query_add(), with names in ascending order, which begin with a lower-case
 	 * letter; "": none.
@@ -34,31 +34,32 @@ struct ux_s3_signed {
 	const char *payload; /* SHA-256 of the body in hex, or UX_S3_UNSIGNED */
 	const char *region;
 	int64_t time; /* seconds since 1970 UTC */
-	/* further headers, "name: value" with names in lower case; NULL-terminated; may be NULL */
+	/*
+	 * additional headers, "name: value" with names in lower case; NULL-terminated; may be NULL
+	 */
 	const char *const *headers;
 };
 
-/* Writes every byte except letters, digits and "-._~" as %XX. path: nor is '/' changed. */
+/* Writes every byte except letters, digits and "-._~" as %XX. path: also keeps '/'. */
 void ux_s3_encode(struct ux_out *out, struct ux_bytes s, bool path);
 
 /* Appends "name=value", both encoded, and "&" before it if the query is not empty. */
 void ux_s3_query_add(struct ux_out *query, const char *name, struct ux_bytes value);
 
-/* The time as the x-amz-date header has it. */
+/* Formats the time for the x-amz-date header. */
 void ux_s3_date(int64_t time, char date[UX_S3_DATE_SIZE]);
 
 /*
- * Appends the value of the Authorization header. The request has to be sent with x-amz-date,
- * x-amz-content-sha256 and, where the keys have a session, x-amz-security-token. UX_EINVAL: the
- * headers are too many. Any thread.
+ * Appends the value of the Authorization header. Send the request with x-amz-date,
+ * x-amz-content-sha256 and, if the keys have a session, x-amz-security-token. UX_EINVAL: too many
+ * headers. Any thread.
  */
 enum ux_code ux_s3_sign(const struct ux_s3_signed *request, const struct ux_s3_keys *keys,
 			struct ux_out *ret, struct ux_error *err) ux_must;
 
 /*
- * Appends the query of a URL that whoever has it may use for expires_s seconds; the payload is not
- * signed, whatever request->payload says. The same codes; also if expires_s is 0 or over
- * UX_S3_EXPIRES_MAX.
+ * Appends the query of a URL that anyone may use for expires_s seconds; the payload is not signed,
+ * whatever request->payload is. The same codes; also if expires_s is 0 or over UX_S3_EXPIRES_MAX.
  */
 enum ux_code ux_s3_presign(const struct ux_s3_signed *request, const struct ux_s3_keys *keys,
 			   unsigned expires_s, struct ux_out *ret, struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing of objects: at once, in parts, or as copies of others. */
+/* Writes objects: in one request, in parts, or as copies of others. */
 #include "s3_answer.h"
 #include "s3_request.h"
 #include "s3_sign.h"
@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 enum {
-	HASH_BYTES = 256 << 10, /* read at once, to compute a hash */
+	HASH_BYTES = 256 << 10, /* bytes read in one call, to compute a hash */
 };
 
-/* Bytes of an object that is copied at once, by S3's reference. */
+/* Bytes of an object that can be copied in one request, by S3's reference. */
 static const uint64_t COPY_MAX = UINT64_C(5) << 30;
 
 /* SHA-256 of a part of a file, in hex. */
@@ -57,7 +57,7 @@ static enum ux_code s3_hash_body(const struct ux_s3_body *body, char ret[UX_S3_H
 	return UX_OK;
 }
 
-/* --- at once ---------------------------------------------------------------------------------- */
+/* --- in one request --------------------------------------------------------------------------- */
 
 static enum ux_code s3_put_whole(struct ux_s3 *s3, const char *key, const struct ux_s3_body *body,
 				 struct ux_error *err)
@@ -81,7 +81,7 @@ static enum ux_code s3_put_whole(struct ux_s3 *s3, const char *key, const struct
 
 /* --- in parts --------------------------------------------------------------------------------- */
 
-/* An upload in parts, and the list of what was sent, as completing it needs. */
+/* An upload in parts, and the list of sent parts for its completion. */
 struct s3_parts {
 	struct ux_s3 *s3;
 	const char *key;
@@ -107,7 +107,7 @@ static enum ux_code s3_parts_begin(struct s3_parts *p, struct ux_error *err)
 	return UX_OK;
 }
 
-/* An ETag is opaque, but it goes into XML, and every server's is hex in quotes. */
+/* Tests an ETag. It is opaque, but it goes into XML, and every server's is hex in quotes. */
 static bool s3_etag_is_plain(const char *etag)
 {
 	for (; *etag; etag++)
@@ -127,7 +127,7 @@ static enum ux_code s3_part_query(const struct s3_parts *p, unsigned number, str
 	return ux_out_status(query, err);
 }
 
-/* Notes a part that the store has. */
+/* Records a part that the store has. */
 static enum ux_code s3_parts_add(struct s3_parts *p, unsigned number, const char *etag,
 				 struct ux_error *err)
 {
@@ -236,8 +236,8 @@ static enum ux_code s3_parts_send_all(struct s3_parts *p, const struct ux_s3_bod
 }
 
 /*
- * The answer to the completion may get lost. Then its repetition finds no upload, but the object
- * has its size.
+ * Completes the upload. The answer may get lost; then the repetition finds no upload, but the
+ * object has its size.
  */
 static enum ux_code s3_parts_end(struct s3_parts *p, uint64_t size, struct ux_error *err)
 {
@@ -270,7 +270,7 @@ static enum ux_code s3_put_parts(struct ux_s3 *s3, const char *key, const struct
 		code = s3_parts_send_all(p, body, err);
 		if (code == UX_OK)
 			code = s3_parts_end(p, s3_body_size(body), err);
-		/* What cannot be aborted now is found by the sweep. */
+		/* if it cannot be aborted now, the sweep finds it */
 		if (code != UX_OK)
 			(void)!ux_s3_abort(s3, key, p->upload, NULL);
 	}
@@ -281,7 +281,10 @@ static enum ux_code s3_put_parts(struct ux_s3 *s3, const char *key, const struct
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* size bytes of an object from off on, as an object or, by the query, as a part of an upload. */
+/*
+ * Copies size bytes of an object from off on, to an object or, by the query, to a part of an
+ * upload.
+ */
 static enum ux_code s3_copy_range(struct ux_s3 *s3, const struct ux_s3_from *from, uint64_t off,
 				  uint64_t size, const char *key, const char *query,
 				  struct ux_s3_answer *ret, struct ux_error *err)
@@ -306,7 +309,7 @@ static enum ux_code s3_copy_range(struct ux_s3 *s3, const struct ux_s3_from *fro
 	return ux_s3_answer_read(ux_out_bytes(&answer.body), ret, NULL, NULL, err);
 }
 
-/* An object is one part, or several when it is over COPY_MAX. */
+/* Copies an object as one part, or as several if it is over COPY_MAX. */
 static enum ux_code s3_parts_copy(struct s3_parts *p, const struct ux_s3_from *from,
 				  unsigned *number, struct ux_s3_answer *said, struct ux_error *err)
 {
@@ -334,7 +337,7 @@ static enum ux_code s3_copy_joined(struct s3_parts *p, const struct ux_s3_from *
 	}
 	if (code == UX_OK)
 		code = s3_parts_end(p, size, err);
-	if (code != UX_OK) /* what cannot be aborted now is found by the sweep */
+	if (code != UX_OK) /* if it cannot be aborted now, the sweep finds it */
 		(void)!ux_s3_abort(p->s3, p->key, p->upload, NULL);
 	return code;
 }

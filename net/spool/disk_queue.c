@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that wait in a folder until they were passed on. */
+/* Messages that wait in a folder until they are forwarded. */
 #include "disk_queue.h"
 
 #include "clock.h"
@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 enum {
-	BLOCK = 4096,                 /* a file takes whole ones */
-	DIGITS = 16,                  /* of a number, and of a sender */
+	BLOCK = 4096,                 /* a file takes whole blocks */
+	DIGITS = 16,                  /* hex digits of a number, and of a sender */
 	NAME_DIGITS = 2 * DIGITS + 1, /* "NUMBER-SENDER", before the suffix */
 	PATH_SIZE = 4096,
 };
 
-/* A message. It is in its lane from the moment at which its number was drawn. */
+/* A message. It is in its lane from the moment when its number was assigned. */
 struct disk_entry {
 	struct disk_entry *next;
 	uint64_t number;
@@ -91,7 +91,7 @@ static void disk_queue_drop_first(struct ux_disk_queue *q, struct disk_lane *lan
 	free(e);
 }
 
-/* Removes what could not be written from the front of a lane. */
+/* Removes entries that could not be written from the front of a lane. */
 static void disk_queue_drop_failed(struct ux_disk_queue *q, struct disk_lane *lane)
 {
 	while (lane->first && lane->first->failed)
@@ -134,7 +134,7 @@ static bool disk_queue_name_read(const struct ux_disk_queue *q, const char *name
 	       ux_hex_parse_u64(ux_bytes(text.data + DIGITS + 1, DIGITS), true, ret_sender);
 }
 
-/* What a process left that ended while it wrote. */
+/* Tests for a file left by a process that ended while it wrote. */
 static bool disk_queue_name_is_temporary(const struct ux_disk_queue *q, const char *name)
 {
 	const char *at = strstr(name, q->suffix);
@@ -172,7 +172,7 @@ static void disk_queue_close_dir(DIR **d)
 		(void)closedir(*d);
 }
 
-/* Reads what is in the folder, in the order of the numbers. */
+/* Reads the messages in the folder, in the order of their numbers. */
 static enum ux_code disk_queue_read_dir(struct ux_disk_queue *q, struct ux_error *err)
 {
 	ux_cleanup(disk_entries_free) struct disk_entries list = {0};
@@ -189,7 +189,7 @@ static enum ux_code disk_queue_read_dir(struct ux_disk_queue *q, struct ux_error
 	return UX_OK;
 }
 
-/* Only one process passes the messages on. */
+/* Locks the folder: only one process forwards its messages. */
 static enum ux_code disk_queue_lock(struct ux_disk_queue *q, struct ux_error *err)
 {
 	char path[PATH_SIZE];
@@ -270,8 +270,8 @@ bool ux_disk_queue_has_room(struct ux_disk_queue *q)
 }
 
 /*
- * Removes the oldest message, if it is complete. Whoever reads its file can read on: the file loses
- * its name alone. False: there is none. Locked.
+ * Removes the oldest message, if it is complete. A reader of its file can continue: the file only
+ * loses its name. False: nothing to remove. Locked.
  */
 static bool disk_queue_drop_oldest(struct ux_disk_queue *q)
 {
@@ -292,7 +292,7 @@ static bool disk_queue_drop_oldest(struct ux_disk_queue *q)
 	return true;
 }
 
-/* Makes room for a message, if there can be room for it. Locked. */
+/* Makes room for a message, if possible. Locked. */
 static bool disk_queue_make_room(struct ux_disk_queue *q, uint64_t bytes)
 {
 	while (!disk_queue_may_add(q, bytes))
@@ -301,7 +301,7 @@ static bool disk_queue_make_room(struct ux_disk_queue *q, uint64_t bytes)
 	return true;
 }
 
-/* Draws a number, and takes the place of the message in its lane. */
+/* Assigns the sequence number and links the entry. */
 static enum ux_code disk_queue_begin(struct ux_disk_queue *q, struct disk_entry *e,
 				     struct ux_error *err)
 {
@@ -356,7 +356,7 @@ enum ux_code ux_disk_queue_add_parts(struct ux_disk_queue *q, uint64_t sender,
 	code = disk_queue_write(q, e, parts, n, err);
 	pthread_mutex_lock(&q->lock);
 	e->ready = code == UX_OK;
-	e->failed = code != UX_OK; /* whoever comes to it removes it */
+	e->failed = code != UX_OK; /* removed when it is at the front of its lane */
 	pthread_cond_broadcast(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 	return code;
@@ -370,7 +370,7 @@ enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct 
 
 /* --- the front -------------------------------------------------------------------------------- */
 
-/* The first message of a lane, once it is complete; NULL: the queue is stopping. Locked. */
+/* Waits for the first message of a lane to be complete; NULL: the queue is stopping. Locked. */
 static struct disk_entry *disk_queue_wait_first(struct ux_disk_queue *q, struct disk_lane *lane)
 {
 	while (!q->stopping) {
@@ -398,7 +398,7 @@ enum ux_code ux_disk_queue_front(struct ux_disk_queue *q, unsigned lane,
 		if (named && ux_file_map(path, &ret->file, NULL) == UX_OK)
 			return UX_OK;
 		pthread_mutex_lock(&q->lock);
-		/* Unless it has just made room for another one. */
+		/* unless the message was just dropped to make room */
 		if (q->lanes[lane].first && q->lanes[lane].first->number == ret->number) {
 			q->lost++;
 			disk_queue_drop_first(q, &q->lanes[lane]);
@@ -436,7 +436,7 @@ void ux_disk_queue_remove(struct ux_disk_queue *q, unsigned lane, uint64_t numbe
 	disk_queue_drop_failed(q, l);
 	bool there = l->first && l->first->number == number;
 	bool named = there && disk_queue_path(q, l->first, path);
-	/* Before its room is free, so that the folder never has more than it may. */
+	/* before its room is freed, so that the folder never exceeds its limit */
 	if (named)
 		(void)unlink(path);
 	if (there)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that wait in a folder until they were passed on. */
+/* Messages that wait in a folder until they are forwarded. */
 #ifndef UX_DISK_QUEUE_H
 #define UX_DISK_QUEUE_H
 
@@ -12,9 +12,9 @@ enum {
 
 /*
  * Each message is a file of the folder, NUMBER-SENDER and a suffix: a number in the order in which
- * the messages were taken, and a hash of the sender, both in hexadecimal. Messages of one sender
- * are in one lane, whose order is kept. A message that was added is on disk, and stays there until
- * it is removed: whatever ends the process, the next one goes on with it. Any thread.
+ * the messages were added, and a hash of the sender, both in hexadecimal. Messages of one sender
+ * are in one lane, whose order is kept. An added message is on disk, and stays there until it is
+ * removed: however the process ends, the next one continues with it. Any thread.
  */
 struct ux_disk_queue;
 
@@ -31,15 +31,14 @@ struct ux_disk_queue_options {
 	const char *suffix; /* of the files' names, such as ".pb.gz" */
 	uint64_t bytes_max; /* of all messages, in blocks of the file system */
 	unsigned lanes;     /* 1 to UX_DISK_QUEUE_LANES_MAX */
-	/* a message that has no room takes the place of the oldest ones, instead of being refused
-	 */
+	/* a message that has no room replaces the oldest ones, instead of being refused */
 	bool drops_oldest;
 };
 
 /*
- * Opens a folder, which is created (mode 0700) if it is missing, with the messages that are there.
- * Incomplete files are removed, others stay. The options are copied. UX_ECONFLICT: another process
- * uses the folder. UX_EIO, UX_ENOMEM.
+ * Opens a folder, which is created (mode 0700) if it is missing, with its messages. Removes
+ * incomplete files; ignores other files. Copies the options. UX_ECONFLICT: another process uses the
+ * folder. UX_EIO, UX_ENOMEM.
  */
 enum ux_code ux_disk_queue_open(struct ux_disk_queue **ret,
 				const struct ux_disk_queue_options *options, struct ux_error *err)
@@ -50,30 +49,30 @@ void ux_disk_queue_close(struct ux_disk_queue *q);
 
 /*
  * Adds a message to the lane of its sender. It is durable when this returns. UX_ELIMIT: the queue
- * is full, or the message is larger than the whole queue may be. UX_EIO: it cannot be written.
- * UX_ENOMEM.
+ * is full, or the message is larger than the whole queue may be. UX_EIO: the message cannot be
+ * written. UX_ENOMEM.
  */
 enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct ux_bytes message,
 			       struct ux_error *err) ux_must;
 
-/* The same for a message in several parts, which follow each other in its file. */
+/* Adds a message in several parts, which are concatenated in its file. */
 enum ux_code ux_disk_queue_add_parts(struct ux_disk_queue *q, uint64_t sender,
 				     const struct ux_bytes *parts, size_t n, struct ux_error *err)
 	ux_must;
 
-/* Is there room for more? A hint, so that work is not done for a message that is refused then. */
+/* Tests for room for more. A hint, so that no work is done for a message that would be refused. */
 bool ux_disk_queue_has_room(struct ux_disk_queue *q);
 
 /*
- * Waits for a message at the front of a lane, and opens it. A file that is gone or cannot be read
- * is left out and counted as lost. UX_EUNAVAILABLE: the queue is stopping.
+ * Waits for a message at the front of a lane, and opens it. A file that vanished or cannot be read
+ * is skipped and counted as lost. UX_EUNAVAILABLE: the queue is stopping.
  */
 enum ux_code ux_disk_queue_front(struct ux_disk_queue *q, unsigned lane,
 				 struct ux_disk_message *ret, struct ux_error *err) ux_must;
 
 /*
- * Opens the first message of a lane whose number is `from` or above, without waiting; what cannot
- * be read is passed over. UX_ENOTFOUND: there is none.
+ * Opens the first message of a lane with a number of at least `from`, without waiting; skips files
+ * that cannot be read. UX_ENOTFOUND: no such message.
  */
 enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t from,
 				struct ux_disk_message *ret, struct ux_error *err) ux_must;
@@ -81,7 +80,7 @@ enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t
 /* Removes the message at the front of a lane, if it still has this number. */
 void ux_disk_queue_remove(struct ux_disk_queue *q, unsigned lane, uint64_t number);
 
-/* Waits at most that long; false: the queue is stopping. */
+/* Waits at most ms; false: the queue is stopping. */
 bool ux_disk_queue_pause(struct ux_disk_queue *q, int64_t ms);
 
 /* Ends all waiting. Messages can still be added. */
@@ -92,7 +91,7 @@ struct ux_disk_queue_state {
 	uint64_t messages;
 	uint64_t bytes; /* in blocks of the file system */
 	uint64_t bytes_max;
-	uint64_t oldest_s; /* how long the oldest message has been in the queue, in seconds */
+	uint64_t oldest_s; /* seconds since the oldest message was added */
 	uint64_t lost;     /* files that vanished, or could not be read */
 	uint64_t dropped;  /* messages that made room for later ones */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of the configuration file by a table of settings. */
+/* Parses the configuration file by a table of settings. */
 #include "setting.h"
 
 #include "text.h"
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 enum {
-	/* Bytes from the end of the file's name that a message shows: */
-	FILE_SHOWN = 60,        /* beside what is wrong in a line */
-	FILE_SHOWN_ALONE = 100, /* beside the system's reason */
+	/* bytes from the end of the file's name that a message shows: */
+	FILE_SHOWN = 60,        /* in addition to the error of a line */
+	FILE_SHOWN_ALONE = 100, /* in addition to the system's reason */
 };
 
 struct parser {
@@ -191,8 +191,8 @@ static void config_close_fd(int *fd)
 }
 
 /*
- * Also reads pipes and devices. One byte more than the limit is read, to detect a file that is too
- * large.
+ * Reads a file, which may also be a pipe or a device. Reads one byte more than the limit, to detect
+ * a file that is too large.
  */
 static enum ux_code config_read_file(const char *file, struct ux_out *out, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing and printing of the values of settings. */
+/* Parses and prints the values of settings. */
 #include "setting.h"
 
 #include "text.h"
@@ -147,7 +147,7 @@ static bool setting_read_number(const struct ux_setting *row, struct ux_bytes te
 	return false;
 }
 
-/* Cuts the next word off the front of text; empty when there is none. */
+/* Cuts the next word off the front of text; empty: no more words. */
 static struct ux_bytes setting_next_word(struct ux_bytes *text)
 {
 	while (text->size > 0 && ux_is_blank(text->data[0]))

@@ -33,10 +33,10 @@ struct ux_setting {
 	const char *section; /* kind of its section; NULL: before all sections */
 	const char *key;
 	enum ux_setting_type type;
-	size_t target; /* offset in the struct of values, or in that of its section */
+	size_t target; /* offset in the struct of values, or in the struct of its section */
 	/* default in the syntax of the file; NULL: unset, 0, or the first word */
 	const char *value;
-	uint64_t min, max;        /* bounds of numbers; most 0: no upper bound */
+	uint64_t min, max;        /* bounds of numbers; max 0: no upper bound */
 	unsigned flags;           /* enum ux_setting_flag */
 	const char *const *words; /* of a choice, NULL-terminated, in the order of its enum */
 	const char *what;         /* description in one or two sentences, for users */
@@ -69,19 +69,19 @@ enum {
 	UX_SETTING_WORDS_MAX = 256 /* words of a list */
 };
 
-/* The row of a key in a kind of section (NULL: before all sections); NULL if there is none. */
+/* Returns the row of a key in a kind of section (NULL: before all sections); NULL: no such key. */
 const struct ux_setting *ux_setting_find(const struct ux_setting_table *t, const char *section,
 					 struct ux_bytes key);
 
 /*
  * Parses text as the row's value into values; strings are allocated in the arena. Empty text unsets
- * the value, if that is allowed. UX_EINVAL: the text is invalid; the message says what is expected,
- * but does not name the key.
+ * the value, if that is allowed. UX_EINVAL: the text is invalid; the message describes the expected
+ * value, but does not name the key.
  */
 enum ux_code ux_setting_read(const struct ux_setting *row, struct ux_bytes text, void *values,
 			     struct ux_arena *arena, struct ux_error *err) ux_must;
 
-/* Writes the value in the syntax of ux_setting_read(); nothing when it is unset. */
+/* Writes the value in the syntax of ux_setting_read(); nothing if it is unset. */
 void ux_setting_write(const struct ux_setting *row, const void *values, struct ux_out *out);
 
 /*
@@ -91,13 +91,13 @@ enum ux_code ux_setting_defaults(const struct ux_setting_table *t, const char *s
 				 void *values, struct ux_arena *arena, struct ux_error *err)
 	ux_must;
 
-/* Adds a section with its defaults. Fails when there are too many. */
+/* Adds a section with its defaults. Fails if there are too many. */
 enum ux_code ux_section_add(const struct ux_setting_table *t,
 			    const struct ux_setting_section *section, struct ux_bytes name,
 			    void *values, struct ux_arena *arena, void **ret, struct ux_error *err)
 	ux_must;
 
-/* The section of that name, or NULL. */
+/* Returns the section of that name, or NULL. */
 void *ux_section_find(const struct ux_section_list *list, struct ux_bytes name);
 
 /* Describes the values that are allowed: "a size like 100M, from 1K to 4G". */
@@ -136,7 +136,7 @@ enum ux_code ux_config_parse(const struct ux_setting_table *t, struct ux_bytes t
 			     const char *file, void *values, struct ux_arena *arena,
 			     struct ux_error *err) ux_must;
 
-/* The same for a file, of at most UX_CONFIG_BYTES_MAX. */
+/* Reads and parses a file of at most UX_CONFIG_BYTES_MAX bytes. */
 enum ux_code ux_config_read(const struct ux_setting_table *t, const char *file, void *values,
 			    struct ux_arena *arena, struct ux_error *err) ux_must;
 

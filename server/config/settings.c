@@ -22,7 +22,7 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 #define AT(field)   offsetof(struct ux_settings, field)
 
 /*
- * One row for each key: section, key, type, destination, default, least, most, flags, words,
+ * One row for each key: section, key, type, destination, default, min, max, flags, words,
  * description. docs/configuration.md has the same rows; a test compares them, and
  * UNHEX_GOLDEN=write rewrites that page.
  */

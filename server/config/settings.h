@@ -54,21 +54,22 @@ struct ux_settings {
 	uint64_t presigned_downloads; /* bytes; 0: none */
 	uint64_t presigned_uploads;   /* bytes; 0: none */
 	uint64_t presigned_expiry_ms;
-	uint64_t blob_cache;     /* bytes of copies of a bucket; 0: no limit */
-	const char *admin_key;   /* file of the first key's token; NULL: a new one */
-	const char *session_key; /* file of the secret of sessions; NULL: one of this process */
-	const char *serve_from;  /* folder that is served; NULL: the store in `data` */
+	uint64_t blob_cache;   /* bytes of copies of a bucket; 0: no limit */
+	const char *admin_key; /* file of the first key's token; NULL: a new one */
+	/* file with the secret for sessions; NULL: a secret of this process */
+	const char *session_key;
+	const char *serve_from; /* folder that is served; NULL: the store in `data` */
 	const char *serve_from_key;
 	unsigned reading;       /* enum ux_reading */
 	unsigned metrics;       /* enum ux_reading: of the counters of the whole server */
-	const char *speedscope; /* folder of its files; NULL: that of the package, if it is there */
+	const char *speedscope; /* folder of its files; NULL: the package's, if installed */
 
 	const char *tls_certificate; /* PEM files; both or neither */
 	const char *tls_key;
 
 	unsigned log_format;                    /* enum ux_log_format */
 	unsigned log_level;                     /* enum ux_log_level */
-	uint64_t log_sample;                    /* of so many successful requests one is logged */
+	uint64_t log_sample;                    /* one of this many successful requests is logged */
 	struct ux_setting_list trusted_proxies; /* networks, in the syntax of ux_networks_add() */
 	struct ux_setting_list origins;
 	uint64_t rate_key; /* requests a second */
@@ -85,9 +86,9 @@ struct ux_settings {
 	uint64_t cache_bytes;
 	uint64_t min_free_bytes;
 	uint64_t audit_days;
-	uint64_t crawl_host_jobs;                    /* leases of packages of one host */
+	uint64_t crawl_host_jobs;                    /* concurrent leases of packages of one host */
 	uint64_t crawl_packages, crawl_repositories; /* of one namespace */
-	uint64_t keep_profiles_ms;                   /* 0: none are kept */
+	uint64_t keep_profiles_ms;                   /* ms; 0: none are kept */
 	uint64_t profile_bytes;
 	uint64_t sweep_every_ms;
 	uint64_t sweep_grace_ms;
@@ -100,7 +101,7 @@ struct ux_settings {
 	uint64_t header_bytes;
 	uint64_t body_bytes;
 	uint64_t otlp_bytes;
-	const char *otlp_forward; /* NULL: profiles are not passed on */
+	const char *otlp_forward; /* NULL: profiles are not forwarded */
 	const char *otlp_forward_headers;
 	uint64_t otlp_forward_connections;
 	const char *otlp_queue; /* NULL: in the folder of the store */
@@ -121,8 +122,10 @@ struct ux_settings {
 	uint64_t extract_ms;
 
 	struct ux_setting_list upstreams;
-	/* of these, the servers that the system names, and where; NULL: it was not asked (see
-	 * ux_server_upstreams_expand()) */
+	/*
+	 * the servers among them that the system names, and the source; NULL: it was not asked (see
+	 * ux_server_upstreams_expand())
+	 */
 	struct ux_setting_list system_upstreams;
 	const char *system_source;
 	uint64_t upstream_absent_ms;
@@ -136,10 +139,10 @@ struct ux_settings {
 struct ux_setting_word {
 	const char *key;
 	const char *value;
-	const char *option; /* the option that gave it, for messages: "--listen" */
+	const char *option; /* the option that set it, for messages: "--listen" */
 };
 
-/* Where settings come from. A reload reads it again, so it must outlive the server. */
+/* The sources of settings. A reload reads them again, so they must outlive the server. */
 struct ux_settings_source {
 	const char *file; /* NULL: none */
 	const struct ux_setting_word *words;
@@ -150,7 +153,7 @@ extern const struct ux_setting_table ux_settings_table;
 
 /*
  * Loads the defaults, then the file, then the command line, and checks that the values are
- * consistent. UX_EINVAL: the message says what is wrong and where. The result is released by
+ * consistent. UX_EINVAL: the message describes the error and its place. The result is released by
  * ux_settings_destroy().
  */
 enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux_settings **ret,
@@ -160,7 +163,7 @@ void ux_settings_destroy(struct ux_settings *s);
 
 /*
  * Called after a reload: keys that need a restart keep their value, so next gets the value of
- * `now`. changed is called for each key before the sections whose value differs.
+ * `now`. Calls changed for each key before the sections that has another value.
  */
 typedef void ux_setting_changed_fn(void *ctx, const struct ux_setting *row);
 enum ux_code ux_settings_keep(const struct ux_settings *now, struct ux_settings *next,

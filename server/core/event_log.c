@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log: one line for each event on stderr. */
+/* Writes the log: one line for each event on stderr. */
 #include "event_log.h"
 
 #include "json_out.h"
@@ -83,7 +83,7 @@ void ux_log_redact(struct ux_bytes text, struct ux_out *out)
 	}
 }
 
-/* Length of the escape sequence at the start of text; 0 when it is not valid in JSON. */
+/* Returns the length of the escape sequence at the start of text; 0: not valid in JSON. */
 static size_t log_escape_size(struct ux_bytes text)
 {
 	if (text.size < 2 || !memchr("\"\\/bfnrtu", text.data[1], 9))
@@ -97,14 +97,17 @@ static size_t log_escape_size(struct ux_bytes text)
 }
 
 /*
- * Length of the character at the start of text; 0 when it is not UTF-8, or JSON requires an escape.
+ * Returns the length of the character at the start of text; 0: not UTF-8, or JSON requires an
+ * escape.
  */
 static size_t log_character_size(struct ux_bytes text)
 {
 	return text.data[0] < ' ' ? 0 : ux_utf8_size(text, NULL);
 }
 
-/* Length of the JSON string at the start of text, including both quotes; 0 when there is none. */
+/*
+ * Returns the length of the JSON string at the start of text, including both quotes; 0: no string.
+ */
 static size_t log_quoted_size(struct ux_bytes text)
 {
 	size_t i = 1, n = 1;
@@ -202,7 +205,7 @@ static void log_clean(struct ux_bytes line, struct ux_out *out)
 	ux_out_u8(out, '\n');
 }
 
-/* Writes the line by one call, so that lines of several threads do not mix. */
+/* Writes the line in one call, so that lines of several threads do not mix. */
 static void log_put_line(const struct ux_out *line)
 {
 	if (!line->failed && write(STDERR_FILENO, line->data, line->size) < 0)

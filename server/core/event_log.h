@@ -18,7 +18,7 @@ void ux_log_configure(enum ux_log_format format, enum ux_log_level level);
  */
 void ux_log_line(const char *level, const char *event, const char *fmt, ...) ux_printf(3, 4);
 
-/* The same with text that is already formatted. */
+/* Like ux_log_line(), with text that is already formatted. */
 void ux_log_text(const char *level, const char *event, struct ux_bytes text);
 
 /*

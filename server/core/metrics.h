@@ -19,7 +19,7 @@ enum {
 /* Counters of one route. They are independent sums, so no memory order is needed. */
 struct ux_metrics_route {
 	_Atomic uint64_t requests[UX_METRICS_CLASSES];
-	/* not cumulative: each has only the requests between its bound and the one before */
+	/* not cumulative: each counts only the requests between the previous bound and its own */
 	_Atomic uint64_t buckets[UX_METRICS_BUCKETS];
 	_Atomic uint64_t slower; /* requests above the last bound */
 	_Atomic uint64_t duration_us;
@@ -27,16 +27,17 @@ struct ux_metrics_route {
 	_Atomic uint64_t bytes_out;
 };
 
-/* Counters of OTLP messages and of what became of their locations. */
+/* Counters of OTLP messages, and of the results for their locations. */
 enum ux_otlp_count {
 	UX_OTLP_MESSAGES,
-	UX_OTLP_OVER_BUDGET, /* messages that were named in part: see UX_REQUEST_WORK_MAX */
-	UX_OTLP_KEPT,        /* locations that have lines, or no mapping */
-	UX_OTLP_NAMED,       /* got lines */
-	UX_OTLP_NAMELESS,    /* no symbol is known at their address */
-	UX_OTLP_PENDING,     /* their module is being fetched or extracted */
-	UX_OTLP_MISSING,     /* their module is not here, or cannot be read */
-	UX_OTLP_UNKNOWN,     /* their mapping has no identity, or is of a process */
+	/* messages that got only part of their names: see UX_REQUEST_WORK_MAX */
+	UX_OTLP_OVER_BUDGET,
+	UX_OTLP_KEPT,     /* locations that had lines already, or have no mapping */
+	UX_OTLP_NAMED,    /* got lines */
+	UX_OTLP_NAMELESS, /* no symbol at their address */
+	UX_OTLP_PENDING,  /* their module is being fetched or extracted */
+	UX_OTLP_MISSING,  /* the store lacks their module, or cannot read it */
+	UX_OTLP_UNKNOWN,  /* their mapping has no ID, or belongs to a process */
 	UX_OTLP_COUNTS
 };
 
@@ -50,7 +51,7 @@ struct ux_metrics {
 	int64_t start; /* seconds since 1970 */
 };
 
-/* Adds the counts of a message: UX_OTLP_COUNTS of them. */
+/* Adds the counts of a message; n has UX_OTLP_COUNTS elements. */
 void ux_metrics_otlp(struct ux_metrics *m, const uint64_t *n);
 
 /* Counts one request and its answer; routes is the table that contains req->route. */
@@ -60,7 +61,7 @@ void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, siz
 
 /*
  * Writes the metrics in Prometheus' text exposition format 0.0.4. Labels are methods, route
- * patterns and status classes, so that clients cannot create new ones.
+ * patterns and status classes, so that clients cannot create new labels.
  */
 void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,
 		      struct ux_out *out);

@@ -28,7 +28,7 @@ void ux_misses_destroy(struct ux_misses *w)
 	free(w);
 }
 
-/* Called with the lock held. */
+/* Finds an ID. Called with the lock held. */
 static struct ux_missed_id *misses_find(struct ux_misses *w, uint64_t hash, const char *ns,
 					const char *id)
 {
@@ -39,7 +39,7 @@ static struct ux_missed_id *misses_find(struct ux_misses *w, uint64_t hash, cons
 	return NULL;
 }
 
-/* The place for another ID of the namespace. Called with the lock held. */
+/* Returns the slot for another ID of the namespace. Called with the lock held. */
 static struct ux_missed_id *misses_replace(struct ux_misses *w, const char *ns)
 {
 	size_t of_ns = 0;

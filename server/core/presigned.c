@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 enum {
-	PIECE_BYTES = 16 << 20, /* what a client has to send again after a failure */
-	PIECES_MAX = 64,        /* URLs of one answer; then the client gets the state again */
+	PIECE_BYTES = 16 << 20, /* bytes that a client has to send again after a failure */
+	/* URLs in one answer; after that many pieces the client reads the state again */
+	PIECES_MAX = 64,
 };
 
 bool ux_presigned_redirect(struct ux_request *req, struct ux_response *res,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that clients get from the bucket, and send to it, without this server: presigned URLs. */
+/* Presigned URLs: clients get files directly from the bucket, and send them directly to it. */
 #ifndef UX_PRESIGNED_H
 #define UX_PRESIGNED_H
 
@@ -7,9 +7,9 @@
 #include "server.h"
 
 /*
- * Answers with the status 302 and a URL of the blob in the bucket, if the settings say so for this
- * size. The URL allows the method of the request alone, so GET or HEAD. False: the blob has to be
- * sent by this server, also because the bucket does not answer now, and there may be a copy here.
+ * Answers with status 302 and a URL of the blob in the bucket, if the settings say so for this
+ * size. The URL allows only the method of the request, GET or HEAD. False: this server has to send
+ * the blob, also if the bucket does not answer now, because a copy may be here.
  */
 bool ux_presigned_redirect(struct ux_request *req, struct ux_response *res,
 			   const struct ux_blob_hash *blob, uint64_t size) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of values in requests. */
+/* Parses values in requests. */
 #include "request_values.h"
 #include "id.h"
 #include "id_prefix.h"
@@ -31,8 +31,8 @@ const char *ux_json_in_type(const json_t *v)
 }
 
 /*
- * Counts commas and brackets outside of strings, since each value but the first of its container
- * follows a comma.
+ * Counts commas and brackets outside strings: each value but the first of its container follows a
+ * comma.
  */
 enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
 {

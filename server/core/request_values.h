@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of values in requests: JSON, query parameters, IDs, qualities. */
+/* Parses values in requests: JSON, query parameters, IDs, qualities. */
 #ifndef UX_REQUEST_VALUES_H
 #define UX_REQUEST_VALUES_H
 
@@ -29,7 +29,7 @@ enum {
  */
 enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_error *err) ux_must;
 
-/* UX_ELIMIT when a tree of the text would exceed the limits above. */
+/* Checks the size of a tree of the text. UX_ELIMIT: it would exceed the limits above. */
 enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err) ux_must;
 
 /*
@@ -40,17 +40,17 @@ enum ux_code ux_json_in_bool(const json_t *o, const char *key, bool *ret, struct
 	ux_must;
 enum ux_code ux_json_in_u64(const json_t *o, const char *key, uint64_t *ret, struct ux_error *err)
 	ux_must;
-/* Reads a string of at most `most` bytes; NUL-terminated, valid as long as the document. */
+/* Reads a string of at most `max` bytes; NUL-terminated, valid as long as the document. */
 enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t max, const char **ret,
 			    struct ux_error *err) ux_must;
-/* Reads an array of at most `most` elements, otherwise UX_ELIMIT. NULL when absent. */
+/* Reads an array of at most `max` elements, otherwise UX_ELIMIT. NULL if absent. */
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t max, const json_t **ret,
 			      struct ux_error *err) ux_must;
-/* UX_ELIMIT when the number of elements n of array `key` exceeds `most`. */
+/* Returns UX_ELIMIT if the number of elements n of array `key` exceeds `max`. */
 enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t max, struct ux_error *err)
 	ux_must;
 
-/* Finds a quality by its name. UX_EINVAL: there is none. */
+/* Finds a quality by its name. UX_EINVAL: unknown name. */
 enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct ux_error *err)
 	ux_must;
 
@@ -61,7 +61,7 @@ enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct
 enum ux_code ux_json_in_quality(const json_t *o, enum ux_quality *ret, bool *ret_present,
 				struct ux_error *err) ux_must;
 
-/* "object", "string", ...: for error messages. */
+/* Returns the name of a value's type for error messages: "object", "string", ... */
 const char *ux_json_in_type(const json_t *v);
 
 /* --- IDs -------------------------------------------------------------------------------------- */

@@ -28,13 +28,13 @@ struct ux_watch;
 enum {
 	UX_SYMBOLIZE_ADDRESSES_MAX = 100000,
 	UX_SYMBOLIZE_MODULES_MAX = 10000,
-	/* functions that are read to find some by name; 16 bytes are cached for each */
+	/* functions read to find some by name; 16 bytes are cached for each */
 	UX_SYMBOLIZE_NAMES_MAX = 4 << 20,
 	UX_QUERY_MAX = 10000, /* IDs or modules */
 	UX_LIST_MAX = 1000,   /* modules on one page of a list */
 	/*
-	 * sections, and segments, of an ELF file whose tables a handler reads; linked files have
-	 * below a hundred
+	 * sections or segments of an ELF file whose tables a handler reads; linked files have fewer
+	 * than a hundred
 	 */
 	UX_ELF_TABLE_MAX = 1 << 16,
 	UX_UPLOAD_CHUNK = 8 << 20, /* proposed body size of a PUT */
@@ -48,27 +48,26 @@ enum ux_missing_status {
 	UX_MISSING_ARRIVED, /* the store has it now */
 };
 
-/* A module that the store does not have, or has with poor symbols alone. */
+/* A module that the store does not have, or only with poor symbols. */
 struct ux_missing_module {
 	const char *ns;
 	const char *id; /* canonical */
-	bool poor;      /* only symbols that are better than those of the store are fetched */
-	/* longest time that fetch() may block; 0: it starts a fetch and returns at once */
+	bool poor;      /* fetch only symbols that are better than the store's */
+	/* longest ms that fetch() may block; 0: it starts a fetch and returns immediately */
 	uint32_t wait_ms;
 	/*
-	 * set for UX_MISSING_PENDING: seconds until the client should retry; 0: the caller's
+	 * set for UX_MISSING_PENDING: seconds after which the client should retry; 0: the caller's
 	 * default
 	 */
 	uint32_t retry_after_s;
 };
 
 /*
- * The source of modules that the store lacks. Any number of threads that serve requests call
- * fetch() at a time, without holding locks; many requests name the same module, and one request
- * names up to 10,000. fetch() works on threads of its own, commits received files like uploads,
- * calls ux_module_cache_evict_id(), and then returns UX_MISSING_ARRIVED. It remembers which modules
- * need not be fetched again yet. Set before the server answers requests. Zeroed: there is no
- * source.
+ * The source of modules that the store lacks. Any number of request threads call fetch() at the
+ * same time, without holding locks; many requests name the same module, and one request names up to
+ * 10,000. fetch() works on threads of its own, commits received files like uploads, calls
+ * ux_module_cache_evict_id(), and then returns UX_MISSING_ARRIVED. It remembers which modules need
+ * not be fetched again yet. Set before the server answers requests. Zeroed: no source.
  */
 struct ux_missing_modules {
 	enum ux_missing_status (*fetch)(void *ctx, struct ux_missing_module *m);
@@ -77,14 +76,17 @@ struct ux_missing_modules {
 
 /* --- the server ------------------------------------------------------------------------------- */
 
-/* Which files clients get from the bucket, and send to it, without this server. Immutable. */
+/*
+ * Selects the files that clients get from the bucket, and send to it, without this server.
+ * Immutable.
+ */
 struct ux_presigned {
-	uint64_t downloads; /* those of this size and more; 0: none */
+	uint64_t downloads; /* least bytes of such a file; 0: none */
 	uint64_t uploads;
-	unsigned expires_s; /* how long a URL is valid */
+	unsigned expires_s; /* seconds that a URL is valid */
 };
 
-/* One server, which is the handlers' req->app. Its parts are individually thread-safe. */
+/* One server: the handlers' req->app. Its parts are individually thread-safe. */
 struct ux_server {
 	const struct ux_route *routes; /* the route table that it serves */
 	size_t n_routes;
@@ -92,24 +94,26 @@ struct ux_server {
 	struct ux_module_cache *cache;
 	struct ux_missing_modules missing;
 	/*
-	 * Fetches from upstreams; NULL: there are none. A reload replaces it. The previous one has
-	 * been stopped by then, and lives until the server closes, since threads may still read it.
+	 * Fetches from upstreams; NULL: no upstreams. A reload replaces it. The previous fetcher is
+	 * stopped by then, and lives until the server closes, because threads may still read it.
 	 */
 	_Atomic(struct ux_fetcher *) fetcher;
-	/* limit on bytes that upstreams sent; 0: none; may change; no memory order needed */
+	/*
+	 * limit on bytes received from upstreams; 0: no limit; may change; no memory order needed
+	 */
 	_Atomic uint64_t upstream_kept;
-	/* threads blocked on fetches; only used as a bound, so no memory order is needed */
+	/* threads blocked on fetches; used only as a bound, so no memory order is needed */
 	atomic_uint waiting;
-	/* finishes large uploads; NULL: the handler does, in its thread */
+	/* finishes large uploads; NULL: the handler does it in its thread */
 	struct ux_finisher *finisher;
 	/* extracts uploaded ELF files; NULL: they are not accepted */
 	struct ux_extractor *extractor;
-	/* passes profiles of OpenTelemetry on; NULL: nothing does */
+	/* forwards profiles of OpenTelemetry; NULL: they are not forwarded */
 	struct ux_forwarder *forwarder;
 	/*
 	 * The default namespace can be read and symbolized without a key. Atomic, because it may
-	 * depend on the listening address, which is known only when requests may already arrive. No
-	 * memory order is needed.
+	 * depend on the listening address, which is known only after requests may arrive. No memory
+	 * order is needed.
 	 */
 	atomic_bool open_reading;
 	bool tls;        /* it serves TLS itself */
@@ -126,15 +130,18 @@ struct ux_server {
 	void *clock_ctx;
 	/* size limit of one upload; may change; no memory order needed */
 	_Atomic uint64_t upload_max;
-	/* leases of packages of one host, of all workers; may change; no memory order needed */
+	/*
+	 * leases of packages of one host, for all workers together; may change; no memory order
+	 * needed
+	 */
 	_Atomic unsigned crawl_of_host;
 	struct ux_http_memory memory; /* shared by all requests */
-	/* what serves this; NULL until it does, set with release */
+	/* the HTTP server that serves this one; NULL until it does; set with release */
 	_Atomic(struct ux_http_server *) http;
 	struct ux_profile_keeper *profiles; /* NULL: profiles are neither kept nor shown */
-	struct ux_viewer *viewer;           /* speedscope; NULL: it is not here */
+	struct ux_viewer *viewer;           /* speedscope; NULL: not installed */
 	struct ux_metrics metrics;
-	struct ux_trends trends;  /* noted by the thread that does periodic work */
+	struct ux_trends trends;  /* updated by the thread that does periodic work */
 	struct ux_misses *misses; /* NULL: IDs that are not found are not counted */
 	struct ux_watch *watch;   /* NULL: the threads are not watched */
 	atomic_bool stopping;     /* a hint that makes /readyz fail; no memory order needed */
@@ -143,11 +150,11 @@ struct ux_server {
 /* Who can read a namespace without a key. */
 enum ux_openness {
 	UX_OPEN_TO_NONE,
-	UX_OPEN_TO_MACHINE, /* only this machine, which sent the request */
+	UX_OPEN_TO_MACHINE, /* only clients on this machine */
 	UX_OPEN_TO_ALL,
 };
 
-/* The client of a request, which is the handlers' req->caller. */
+/* The client of a request: the handlers' req->caller. */
 struct ux_caller {
 	const char *key_id; /* "" without a key */
 	const char *ns;     /* namespace of the request; other namespaces are invisible to it */
@@ -174,8 +181,9 @@ static inline const struct ux_caller *ux_caller_of(const struct ux_request *req)
 }
 
 /*
- * May the caller see facts about the server that are not its namespace's, such as the addresses of
- * upstreams: with a key of the whole server, or on its machine where it is open to that alone.
+ * Tests whether the caller may see facts about the whole server, such as the addresses of
+ * upstreams: with a key of the whole server, or on the server's machine if the server is open only
+ * to it.
  */
 static inline bool ux_caller_sees_server(const struct ux_request *req)
 {
@@ -183,7 +191,10 @@ static inline bool ux_caller_sees_server(const struct ux_request *req)
 	return (caller->scopes & UX_SCOPE_SERVER) != 0 || caller->openness == UX_OPEN_TO_MACHINE;
 }
 
-/* May the caller see the name of a candidate's origin, which for an upstream may be its host? */
+/*
+ * Tests whether the caller may see the name of a candidate's origin, which for an upstream may be
+ * its host.
+ */
 static inline bool ux_caller_sees_origin(const struct ux_request *req, const struct ux_candidate *c)
 {
 	return c->origin != UX_ORIGIN_UPSTREAM || ux_caller_sees_server(req);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server did in the last day. */
+/* Counts the activity of a server in the last day. */
 #include "trends.h"
 
 static uint64_t trends_read(const _Atomic uint64_t *count)
@@ -19,7 +19,7 @@ static void trends_add_up(const struct ux_metrics *m, uint64_t totals[UX_TRENDS]
 	totals[UX_TREND_EXTRACTED] = trends_read(&m->extracted);
 }
 
-/* Empties the steps behind the last one, up to that of now. */
+/* Clears the steps after the last one, up to the current one. */
 static void trends_advance(struct ux_trends *t, int64_t step)
 {
 	int64_t last = atomic_load_explicit(&t->step, memory_order_relaxed);

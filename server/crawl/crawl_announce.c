@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/crawl/packages: packages of a repository are announced. */
+/* POST /v1/crawl/packages: announces packages of a repository. */
 #include "crawl.h"
 
 #include "extractor.h"
 #include "request_values.h"
 #include "text.h"
 
-/* A text of a package; "" when it is absent. Control characters would only hide in it. */
+/*
+ * Reads a text of a package; "" if absent. Rejects control characters, which would only hide in it.
+ */
 static enum ux_code announced_text(const json_t *o, const char *key, size_t max, const char **ret,
 				   struct ux_error *err)
 {
@@ -34,12 +36,12 @@ static enum ux_code announced_size(const json_t *o, const char *key, uint64_t *r
 				   struct ux_error *err)
 {
 	UX_TRY(ux_json_in_u64(o, key, ret, err));
-	if (*ret > INT64_MAX >> 16) /* sums of them are kept as well */
+	if (*ret > INT64_MAX >> 16) /* sums of sizes are stored as well */
 		return ux_error_set(err, UX_EINVAL, "\"%s\" is out of range: %" PRIu64, key, *ret);
 	return UX_OK;
 }
 
-/* Where a file is: a URL without credentials, or an absolute path, which has no host. */
+/* Reads the place of a file: a URL without credentials, or an absolute path, which has no host. */
 static enum ux_code announced_place(const json_t *o, const char **ret, struct ux_bytes *ret_host,
 				    struct ux_error *err)
 {
@@ -87,7 +89,7 @@ static enum ux_code announced_file(const json_t *o, struct ux_json *j, struct ux
 	return UX_OK;
 }
 
-/* Further files are kept as the JSON that a worker gets. */
+/* Keeps additional files as the JSON that a worker gets. */
 static enum ux_code announced_files(const json_t *o, struct ux_arena *arena,
 				    struct ux_package_row *p, struct ux_error *err)
 {
@@ -110,7 +112,9 @@ static enum ux_code announced_files(const json_t *o, struct ux_arena *arena,
 	return p->files ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* The key names the bytes. One that is a SHA-256 is also what their hash is compared with. */
+/*
+ * Reads the key, which names the bytes. A key that is a SHA-256 is also compared with their hash.
+ */
 static enum ux_code announced_key(const json_t *o, struct ux_package_row *p, struct ux_error *err)
 {
 	uint8_t hash[32];
@@ -195,7 +199,10 @@ static enum ux_code announced_package(const json_t *o, struct ux_arena *arena,
 	return announced_ids(o, arena, p, err);
 }
 
-/* The position of a bad package is worth more than its text to whoever wrote the list. */
+/*
+ * Reads the packages. Errors give the position of a bad package, which helps the author of the list
+ * more than its text.
+ */
 static enum ux_code announced_packages(const json_t *list, struct ux_arena *arena,
 				       struct ux_package_row **ret, struct ux_error *err)
 {
@@ -215,7 +222,7 @@ static enum ux_code announced_packages(const json_t *list, struct ux_arena *aren
 	return UX_OK;
 }
 
-/* The name of a repository is chosen by who announces it: "debian bookworm main amd64". */
+/* Reads the name of a repository, which the announcer chooses: "debian bookworm main amd64". */
 static enum ux_code announced_repository(const json_t *doc, const char **ret, struct ux_error *err)
 {
 	UX_TRY(announced_text(doc, "repository", UX_PACKAGE_TEXT_BYTES, ret, err));
@@ -224,7 +231,7 @@ static enum ux_code announced_repository(const json_t *doc, const char **ret, st
 	return ux_error_set(err, UX_EINVAL, "\"repository\" is empty; expected its name");
 }
 
-/* Its text is kept as it is: whoever announced it reads it again. */
+/* Stores a text for the announcer, who reads it again, without interpreting it. */
 static enum ux_code announced_complete(struct ux_request *req, const json_t *doc,
 				       const char *repository)
 {

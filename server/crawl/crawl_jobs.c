@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/crawl/jobs: packages are leased to workers, which renew their leases and end them. */
+/* /v1/crawl/jobs: leases packages to workers, which renew their leases and end them. */
 #include "crawl.h"
 
 #include "name_glob.h"
@@ -7,7 +7,7 @@
 #include "text.h"
 
 enum {
-	WORKER_BYTES = 128, /* name of a worker */
+	WORKER_BYTES = 128, /* bytes of a worker's name */
 };
 
 static void job_put_package(struct ux_json *j, const struct ux_package_job *job)
@@ -38,7 +38,7 @@ static void job_put_package(struct ux_json *j, const struct ux_package_job *job)
 	ux_json_key_u64(j, "installed", p->installed);
 	if (p->files && p->files[0] != '\0') {
 		ux_json_key(j, "files");
-		ux_out_cstr(ux_json_value(j), p->files); /* JSON, as it was announced */
+		ux_out_cstr(ux_json_value(j), p->files); /* JSON, as announced */
 	}
 	ux_json_object_end(j);
 }
@@ -49,7 +49,7 @@ static enum ux_code crawl_answer(struct ux_request *req, struct ux_response *res
 	return ux_response_out(req, res, "application/json");
 }
 
-/* A number of seconds in bounds. */
+/* Reads a number of seconds between lo and hi. */
 static enum ux_code crawl_read_seconds(const json_t *doc, const char *key, uint64_t lo, uint64_t hi,
 				       int64_t *ret, struct ux_error *err)
 {
@@ -197,7 +197,7 @@ static enum ux_code end_read_outcome(const json_t *doc, enum ux_package_outcome 
 			    word);
 }
 
-/* Causes are counted, so they are words: not a sentence that is another one each time. */
+/* Reads a cause. Causes are counted, so they must be words, not sentences that differ each time. */
 static enum ux_code end_read_cause(const json_t *doc, struct ux_package_end *end,
 				   struct ux_error *err)
 {
@@ -216,7 +216,7 @@ static enum ux_code end_read_count(const json_t *doc, const char *key, uint64_t 
 				   struct ux_error *err)
 {
 	UX_TRY(ux_json_in_u64(doc, key, ret, err));
-	if (*ret > INT64_MAX >> 16) /* sums of them are kept as well */
+	if (*ret > INT64_MAX >> 16) /* sums of sizes are stored as well */
 		return ux_error_set(err, UX_EINVAL, "\"%s\" is too large: %" PRIu64, key, *ret);
 	return UX_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/crawl/status and /v1/crawl/repositories: how far crawls are. */
+/* GET /v1/crawl/status and /v1/crawl/repositories: progress of crawls. */
 #include "crawl.h"
 
 #include "request_values.h"
 
 enum {
-	REPOSITORIES = 100, /* of a list without ?limit= */
+	REPOSITORIES = 100, /* entries of a list without ?limit= */
 };
 
 struct ux_crawl_rate ux_crawl_rate_of(const struct ux_package_status *s, ux_time now)
@@ -20,10 +20,13 @@ struct ux_crawl_rate ux_crawl_rate_of(const struct ux_package_status *s, ux_time
 	if (s->recent.packages == 0)
 		return r;
 	r.seconds = ux_max(now - s->recent_since, (ux_time)1);
-	r.known = s->recent.packages > 1; /* the first one only begins the time */
+	r.known = s->recent.packages > 1; /* the first package only starts the clock */
 	if (!r.known)
 		return r;
-	/* Packages differ a thousandfold in size, so bytes say more than packages, if known. */
+	/*
+	 * Packages differ a thousandfold in size, so bytes give a better estimate than packages, if
+	 * known.
+	 */
 	double part = s->recent.size > 0 ? (double)r.bytes_left / (double)s->recent.size
 					 : (double)r.packages_left / (double)s->recent.packages;
 	double estimate = part * (double)r.seconds;

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headers that say who else may see an answer. A cache in front of the server knows neither keys
- * nor namespaces, so it may store only what every client gets under that URL.
+ * Headers that say who else may see an answer. A cache between client and server knows neither keys
+ * nor namespaces, so it may store only answers that every client gets under that URL.
  */
 #include "auth.h"
 
 /*
- * Seconds for which a cache may answer from the files of an open namespace; after that it asks with
- * the ETag. So a namespace that is closed, or a better file, is noticed by then.
+ * Seconds for which a cache may answer from the files of an open namespace; after that it
+ * revalidates by the ETag. So it notices within that time that a namespace was closed or got a
+ * better file.
  */
 #define OPEN_FRESH "300"
 
-/* A token in the path is a secret that stands in the URL: also where the rest of it is malformed.
+/*
+ * Tests whether the URL contains a token, which is a secret, even if the rest of the path is
+ * malformed.
  */
 static bool answer_url_has_token(const struct ux_request *req)
 {
 	return req->prefix.size >= 3 && memcmp(req->prefix.data, "/k/", 3) == 0;
 }
 
-/* Does every client get these bytes under this URL, whatever else it sends? */
+/* Tests whether every client gets these bytes under this URL, whatever else it sends. */
 static bool answer_is_for_all(const struct ux_request *req)
 {
 	const struct ux_caller *caller = req->caller;
@@ -47,9 +50,9 @@ static struct ux_bytes answer_cache_control(const struct ux_request *req,
 }
 
 /*
- * The request headers that select the answer, also where a request lacks them: a cache that stored
- * the answer without a key must not use it for a client that sends one. None for what is the same
- * for all.
+ * Returns the request headers that select the answer, even if this request lacks them: a cache that
+ * stored the answer without a key must not use it for a client that sends one. None for answers
+ * that are the same for all.
  */
 static struct ux_bytes answer_vary(const struct ux_request *req, const struct ux_response *res)
 {
@@ -66,8 +69,8 @@ static struct ux_bytes answer_vary(const struct ux_request *req, const struct ux
 }
 
 /*
- * Pages send the referrer within this server alone: without any, browsers would send Origin: null
- * with our forms. Nothing else needs to send its URL, and one with a token in it must not.
+ * Lets pages send the referrer only within this server: without any, browsers would send Origin:
+ * null with our forms. Nothing else needs to send its URL, and a URL with a token must not be sent.
  */
 static struct ux_bytes answer_referrer_policy(const struct ux_request *req,
 					      const struct ux_response *res)

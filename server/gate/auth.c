@@ -76,7 +76,9 @@ void ux_gate_destroy(struct ux_gate *g)
 
 /* --- cache of read settings ------------------------------------------------------------------- */
 
-/* *ret_used: without reading it again. False: it is not known. */
+/*
+ * Looks up a cached setting. *ret_used: it may be used without reading it again. False: not cached.
+ */
 static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
 			       enum ux_ns_reading *ret, bool *ret_used)
 {
@@ -90,7 +92,7 @@ static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int
 	return found != NULL;
 }
 
-/* Failing to add it is not an error: the next request reads it again. */
+/* Caches a setting. A failure is not an error: the next request reads it again. */
 static void read_access_add(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
 			    enum ux_ns_reading reading)
 {
@@ -112,7 +114,7 @@ static void read_access_keep(struct ux_read_access *r, struct ux_bytes ns, int64
 }
 
 /*
- * The read setting of a namespace; UX_NS_AS_SERVED when it does not exist. now: by any monotonic
+ * Gets the read setting of a namespace; UX_NS_AS_SERVED if it does not exist. now: by any monotonic
  * clock.
  */
 static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *ix, const char *ns,
@@ -150,7 +152,7 @@ static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret
 		return false;
 	size_t n = sizeof(scheme) - 1;
 	if (v.size < n || strncasecmp((const char *)v.data, scheme, n) != 0)
-		n = v.size; /* with another scheme the whole value is used, which no key matches */
+		n = v.size; /* with another scheme take the whole value, which no key matches */
 	*ret = ux_bytes(v.data + n, v.size - n);
 	return true;
 }
@@ -184,7 +186,10 @@ static bool auth_host_is_local(const struct ux_request *req)
 	       inet_pton(six ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
-/* The client of a proxied request may be anywhere. */
+/*
+ * Tests whether the request comes from this machine. The client of a proxied request may be
+ * anywhere.
+ */
 static bool auth_is_of_this_machine(const struct ux_request *req)
 {
 	const struct ux_networks none = {.n = 0};
@@ -223,7 +228,10 @@ static enum ux_code auth_openness_of(struct ux_request *req, const char *ns, enu
 	return UX_OK;
 }
 
-/* The counters of the server are of no namespace: they have a setting of their own. */
+/*
+ * Tests whether the caller may read the metrics. The counters of the server belong to no namespace,
+ * so they have a setting of their own.
+ */
 static bool auth_metrics_are_open(const struct ux_request *req)
 {
 	const struct ux_server *s = ux_server_of(req);
@@ -239,7 +247,7 @@ static bool auth_metrics_are_open(const struct ux_request *req)
 	       auth_is_of_this_machine(req);
 }
 
-/* The namespace named in the request's path or header; NULL: none. */
+/* Reads the namespace named in the request's path or header; NULL: none. */
 static enum ux_code auth_namespace_requested(struct ux_request *req, const char **ret)
 {
 	struct ux_bytes name = req->path_space;
@@ -275,7 +283,10 @@ static unsigned auth_scopes_of(const struct ux_key *key, bool by_path)
 	return by_path ? all & READS : all;
 }
 
-/* A key belongs to one namespace. It can also read what is open to everyone. */
+/*
+ * Sets up the caller of a key. A key belongs to one namespace, and can also read namespaces that
+ * are open to everyone.
+ */
 static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *caller,
 				      const struct ux_key *key, const char *requested, bool by_path)
 {
@@ -296,7 +307,10 @@ static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *
 	return UX_OK;
 }
 
-/* Each look into a database is a round trip, and one into a file is not. */
+/*
+ * Finds the key of a token. A lookup in a database is a round trip, so its results are cached; a
+ * lookup in a file is not.
+ */
 static enum ux_code auth_find_key(struct ux_request *req, struct ux_bytes token, struct ux_key *ret)
 {
 	const struct ux_server *s = ux_server_of(req);
@@ -360,7 +374,10 @@ static struct ux_rate_name auth_name_of_key(const char *id)
 	return name;
 }
 
-/* Requests with one key are of one client, and so are those without a key of one address. */
+/*
+ * Returns a number for the client. Requests with the same key count as one client, and so do
+ * requests without a key from the same address.
+ */
 static uint64_t auth_client_number(const struct ux_caller *caller)
 {
 	const struct ux_rate_name name = caller->key_id[0] != '\0'
@@ -384,9 +401,7 @@ static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *re
 			    seconds);
 }
 
-/*
- * Takes a request from the bucket. On routes that wait, the request may be delayed until its turn.
- */
+/* Takes a request from the bucket. On routes that may wait, delays the request until its turn. */
 static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 			       struct ux_rate_name name, const struct ux_rate *rate)
 {
@@ -403,7 +418,7 @@ static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 	return UX_OK;
 }
 
-/* This machine has no rate limit; its users are limited by their keys. */
+/* Limits an address. This machine has no rate limit; its users are limited by their keys. */
 static enum ux_code auth_limit_address(struct ux_request *req, struct ux_response *res,
 				       const struct ux_caller *caller)
 {
@@ -461,8 +476,8 @@ static enum ux_code auth_make_caller(struct ux_request *req, struct ux_caller **
 }
 
 /*
- * Identifies the caller of an open page, if there is one, since the page shows what the caller may
- * see.
+ * Identifies the caller of an open page, if possible, because the page shows only the data that the
+ * caller may see.
  */
 static enum ux_code auth_check_open_route(struct ux_request *req, struct ux_caller *caller)
 {

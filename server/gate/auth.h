@@ -32,15 +32,15 @@ enum {
 
 struct ux_rates;
 
-/* most: number of buckets. NULL: out of memory. */
+/* max: number of buckets. NULL: memory is short. */
 struct ux_rates *ux_rates_create(size_t max) ux_must;
 void ux_rates_destroy(struct ux_rates *r);
 
 /*
  * Takes one request from the bucket of `name`, at a time of any monotonic clock. True: the request
  * is allowed after *ret_wait_ms; delayed requests are allowed in the order of their arrival. False:
- * the delay would exceed wait_most_ms, and the request is not counted; it would be allowed at once
- * after *ret_wait_ms. Any thread.
+ * the delay would exceed wait_most_ms, and the request is not counted; after *ret_wait_ms it would
+ * be allowed without delay. Any thread.
  */
 bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const struct ux_rate *rate,
 		   int64_t now_ns, unsigned wait_most_ms, unsigned *ret_wait_ms) ux_must;
@@ -63,19 +63,19 @@ enum {
 /* Immutable after ux_sessions_init() and ux_sessions_share(). */
 struct ux_sessions {
 	uint8_t secret[UX_SESSION_SECRET];
-	bool ready; /* the secret was generated; otherwise there are no sessions */
+	bool ready; /* the secret was generated; false: sessions are not possible */
 };
 
 void ux_sessions_init(struct ux_sessions *s);
 
 /*
- * Takes the secret from a file, so that sessions are valid at every server that has the same one.
- * UX_EINVAL: it has less than UX_SESSION_SECRET bytes, or others may read it.
+ * Takes the secret from a file, so that sessions are valid at every server with the same file.
+ * UX_EINVAL: the file has fewer than UX_SESSION_SECRET bytes, or others may read it.
  */
 enum ux_code ux_sessions_share(struct ux_sessions *s, const char *path, struct ux_error *err)
 	ux_must;
 
-/* Makes the cookie value for a token. UX_EUNAVAILABLE: there are no sessions. */
+/* Makes the cookie value for a token. UX_EUNAVAILABLE: sessions are not possible. */
 enum ux_code ux_session_make(const struct ux_sessions *s, const char *token_id, ux_time now,
 			     char text[UX_SESSION_TEXT], struct ux_error *err) ux_must;
 
@@ -83,21 +83,21 @@ enum ux_code ux_session_make(const struct ux_sessions *s, const char *token_id, 
 bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time now,
 		     char token_id[UX_KEY_ID_SIZE]) ux_must;
 
-/* The value of the session cookie in the request. */
+/* Finds the value of the session cookie in the request. */
 bool ux_session_cookie(const struct ux_request *req, struct ux_bytes *ret);
 
 /*
- * Was the request sent by a page of this server? Requests that change something and use a session
- * need this, since the browser sends the cookie for requests from any page; SameSite=Strict alone
- * would allow other ports of this host. Decided by Sec-Fetch-Site, otherwise by Origin, which must
- * equal Host; pages cannot set these headers.
+ * Tests whether the request was sent by a page of this server. Requests that change something and
+ * use a session need this, since the browser sends the cookie for requests from any page;
+ * SameSite=Strict alone would allow other ports of this host. Decided by Sec-Fetch-Site, otherwise
+ * by Origin, which must equal Host; pages cannot set these headers.
  */
 bool ux_session_same_origin(const struct ux_request *req);
 
 /*
- * The key of a request with a session. The cookie is accepted for methods that only read, and for
- * same-origin requests. UX_ENOTFOUND, with no message: there is no valid session, or its token or
- * key is no longer valid.
+ * Finds the key of a request with a session. The cookie is accepted for methods that only read, and
+ * for same-origin requests. UX_ENOTFOUND, with no message: no valid session, or its token or key is
+ * no longer valid.
  */
 enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 			    struct ux_request *req, ux_time now, struct ux_key *ret) ux_must;
@@ -108,21 +108,22 @@ enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 struct ux_access {
 	struct ux_networks proxies; /* proxies whose reports of the client's address are trusted */
 	/*
-	 * Origins of pages that may read by CORS. Where reading is open to everyone, every page
-	 * may. Otherwise only the origins in this list may, and https://profiler.firefox.com where
-	 * reading is open to this machine. "*" allows any.
+	 * Origins of pages that may read by CORS. If reading is open to everyone, every page may.
+	 * Otherwise only the origins in this list may, and https://profiler.firefox.com if reading
+	 * is open to this machine. "*" allows any.
 	 */
 	const char *const *origins;
 	size_t n_origins;
 	/*
-	 * Who reads the counters of the server without a key. UX_OPEN_TO_MACHINE: where reading is
-	 * open to this machine alone.
+	 * Who reads the counters of the server without a key. UX_OPEN_TO_MACHINE: this machine, if
+	 * reading is open only to it.
 	 */
 	enum ux_openness metrics;
 	struct ux_rate key_rate; /* rate for each key; a key may have its own */
 	struct ux_rate address_rate;
-	unsigned wait_most_ms; /* longest delay of a request over its rate, before it is refused */
-	uint64_t uploads_key;  /* open uploads of a key, announced in the last hour; 0: unlimited */
+	/* longest ms by which a request over its rate is delayed before it is refused */
+	unsigned wait_most_ms;
+	uint64_t uploads_key; /* open uploads of a key, announced in the last hour; 0: unlimited */
 	uint64_t uploads_all;
 	uint64_t upload_bytes_key; /* their announced sizes; 0: unlimited */
 	uint64_t upload_bytes_all;
@@ -149,9 +150,9 @@ struct ux_read_access {
 };
 
 /*
- * Keys that were read from an index in a database at most a second ago, or ten minutes while it is
- * away (recent.h). An index in a file costs microseconds, so that changes of keys there are seen at
- * once. Any thread. Zeroed is closed.
+ * Keys that were read from an index in a database at most a second ago, or ten minutes ago while
+ * the database is unavailable (recent.h). A lookup in an index in a file costs microseconds, so it
+ * is not cached, and changes of its keys take effect immediately. Any thread. Zeroed is closed.
  */
 struct ux_known_keys {
 	pthread_mutex_t lock; /* guards the rest */
@@ -163,15 +164,15 @@ bool ux_known_keys_init(struct ux_known_keys *k) ux_must;
 void ux_known_keys_deinit(struct ux_known_keys *k);
 
 /*
- * As ux_key_check(), with a key that may be as old as that; its description and namespace live in
- * the arena. clock_ns: by any monotonic clock.
+ * Like ux_key_check(), but the key may be as old as the cache allows; its description and namespace
+ * live in the arena. clock_ns: by any monotonic clock.
  */
 enum ux_code ux_known_keys_check(struct ux_known_keys *k, struct ux_index *ix,
 				 struct ux_bytes token, int64_t clock_ns, ux_time now,
 				 struct ux_arena *arena, struct ux_key *ret, struct ux_error *err)
 	ux_must;
 
-/* Keys were changed here: what is known of them is read again. */
+/* Forgets all cached keys, because keys were changed here. */
 void ux_known_keys_forget(struct ux_known_keys *k);
 
 /* State of the gate. Any thread. */
@@ -182,7 +183,7 @@ struct ux_gate {
 	struct ux_sessions sessions; /* of users of the web pages */
 };
 
-/* session_key: the file of ux_sessions_share(); NULL: sessions are valid at this server alone. */
+/* session_key: the file of ux_sessions_share(); NULL: sessions are valid only at this server. */
 enum ux_code ux_gate_create(struct ux_gate **ret, const char *session_key, struct ux_error *err)
 	ux_must;
 /* NULL is allowed. */
@@ -193,30 +194,30 @@ void ux_gate_destroy(struct ux_gate *g);
 /*
  * Identifies the caller, and refuses requests that it may not make, or that exceed its rate; see
  * struct ux_http_app for when it is called. With local_only, a request without a key must have
- * "localhost" or a numeric address as Host, and must not have come through a proxy. Otherwise a web
- * page could make its own host name resolve to this machine and read the answers (DNS rebinding);
- * but then Host contains that name.
+ * "localhost" or a numeric address as Host, and must not have come through a proxy. This prevents
+ * DNS rebinding: a web page could make its own host name resolve to this machine and read the
+ * answers, but then Host contains that name.
  */
 ux_handler_fn ux_gate_check;
 
 /*
- * Who may read the namespace of this request without a key; UX_OPEN_TO_NONE when its caller is not
- * known.
+ * Finds out who may read the namespace of this request without a key; UX_OPEN_TO_NONE if the caller
+ * is not known.
  */
 enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret) ux_must;
 
 /*
- * Adds the CORS headers (Fetch standard, "CORS protocol") that let the page of another site read
- * the answer: any page where reading is open to everyone, otherwise those of listed origins, and
- * only on routes that only read. Credentials of the browser are never allowed. Called once for each
- * request, when its caller is known.
+ * Adds the CORS headers (Fetch standard, "CORS protocol") that let pages of other sites read the
+ * answer: any page if reading is open to everyone, otherwise pages of listed origins; only on
+ * routes that only read. Never allows credentials of the browser. Called once for each request,
+ * when its caller is known.
  */
 void ux_cors_answer(struct ux_request *req, struct ux_response *res);
 
-/* The same for a browser's preflight request: see struct ux_http_app. */
+/* Answers a browser's preflight request: see struct ux_http_app. */
 ux_handler_fn ux_cors_preflight;
 
-/* May pages of other sites read answers of this route? NULL is allowed. */
+/* Tests whether pages of other sites may read answers of this route. NULL is allowed. */
 bool ux_cors_may_read(const struct ux_route *route);
 
 /*
@@ -227,7 +228,7 @@ void ux_answer_complete(struct ux_request *req, struct ux_response *res);
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* Nanoseconds of a monotonic clock. */
+/* Returns nanoseconds of a monotonic clock. */
 int64_t ux_server_clock_ns(const struct ux_server *s);
 
 /* --- routes ----------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CORS: which pages of other sites may read answers. */
+/* CORS: decides which pages of other sites may read answers. */
 #include "auth.h"
 
-/* The usual pages to read from a server that is open only to its own machine. */
+/* The usual viewers for a server that is open only to its own machine. */
 static const char *const cors_viewers[] = {"https://profiler.firefox.com",
 					   "https://www.speedscope.app"};
 
@@ -12,7 +12,7 @@ bool ux_cors_may_read(const struct ux_route *route)
 	       (route->scope & ~(unsigned)(UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE)) == 0;
 }
 
-/* "*", the origin itself, or empty. */
+/* Returns "*", the origin itself, or an empty text. */
 static struct ux_bytes cors_allowed_origin(const struct ux_request *req, enum ux_openness openness,
 					   struct ux_bytes origin)
 {
@@ -32,7 +32,7 @@ static struct ux_bytes cors_allowed_origin(const struct ux_request *req, enum ux
 	return UX_BYTES_NONE;
 }
 
-/* False: the page cannot read the answer. */
+/* Adds the header with the origin. False: the page cannot read the answer. */
 static bool cors_put_origin(struct ux_request *req, struct ux_response *res,
 			    enum ux_openness openness)
 {
@@ -82,7 +82,7 @@ enum ux_code ux_cors_preflight(struct ux_request *req, struct ux_response *res)
 	ux_response_field(res, "Access-Control-Max-Age", UX_STR("86400"));
 	cors_put_headers(req, res);
 	/*
-	 * A page from the Internet reads from a machine of a private network (Private Network
+	 * Lets a page from the Internet read from a machine of a private network (Private Network
 	 * Access).
 	 */
 	if (ux_request_header(req, "Access-Control-Request-Private-Network", &private))

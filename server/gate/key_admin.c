@@ -10,8 +10,8 @@ static struct ux_index *key_admin_index(const struct ux_request *req)
 }
 
 /*
- * The caller's own key. Its scopes count, not those of the caller: what is open to everyone, or to
- * this machine, cannot be given away as a key.
+ * Finds the caller's own key. Its scopes count, not the caller's: rights that are open to everyone,
+ * or to this machine, cannot be given away as a key.
  */
 static enum ux_code key_admin_self(struct ux_request *req, struct ux_key *ret)
 {
@@ -45,7 +45,7 @@ static enum ux_code key_admin_check_end(struct ux_request *req, const struct ux_
 	return ux_error_set(&req->err, UX_EDENIED, "your key %s expires before that", self->id);
 }
 
-/* 0 means the server's limit, which may be none. */
+/* Checks a limit. 0 means the server's limit, which may be unlimited. */
 static enum ux_code key_admin_check_limit(struct ux_request *req, const char *what, uint64_t limit,
 					  uint64_t own, uint64_t server)
 {
@@ -63,7 +63,7 @@ static enum ux_code key_admin_check_power(struct ux_request *req, const struct u
 	const struct ux_access *a = ux_server_access(ux_server_of(req));
 	UX_TRY(key_admin_check_scopes(req, self, key->scopes));
 	UX_TRY(key_admin_check_end(req, self, key->expires));
-	if ((self->scopes & UX_SCOPE_SERVER) != 0) /* may set the server's limits aside */
+	if ((self->scopes & UX_SCOPE_SERVER) != 0) /* may exceed the server's limits */
 		return UX_OK;
 	UX_TRY(key_admin_check_limit(req, "rate", key->rate, self->rate, a->key_rate.a_second));
 	return key_admin_check_limit(req, "uploads", key->uploads, self->uploads, a->uploads_key);
@@ -109,7 +109,7 @@ enum ux_code ux_key_admin_create(struct ux_request *req, struct ux_key *spec,
 			     ux_store_key_now(ux_server_of(req)->store), token, &req->err);
 }
 
-/* A key of another namespace does not exist for the caller. */
+/* Finds a key. Keys of other namespaces do not exist for the caller. */
 static enum ux_code key_admin_find(struct ux_request *req, const struct ux_key *self,
 				   const char *id, struct ux_key *ret)
 {
@@ -120,7 +120,7 @@ static enum ux_code key_admin_find(struct ux_request *req, const struct ux_key *
 	return ux_error_set(&req->err, UX_ENOTFOUND, "key %.20s does not exist", id);
 }
 
-/* A new token is as good as a new key, so the key must be one that the caller may create. */
+/* A new token is as powerful as a new key, so the caller must be allowed to create such a key. */
 enum ux_code ux_key_admin_rotate(struct ux_request *req, const char *id, int64_t overlap_s,
 				 struct ux_key *ret, char token[UX_TOKEN_SIZE])
 {

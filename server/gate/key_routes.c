@@ -56,7 +56,7 @@ static enum ux_code key_routes_read_scopes(const json_t *doc, unsigned *ret, str
 	return UX_OK;
 }
 
-/* The strings of the key live as long as the document. */
+/* Reads a key from JSON. Its strings live as long as the document. */
 static enum ux_code key_routes_read_key(const json_t *doc, ux_time now, struct ux_key *ret,
 					struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that were read a moment ago, or before the index was away. */
+/* A cache of keys that were read recently, or before the index became unavailable. */
 #include "auth.h"
 
 #include "blobs.h"
@@ -11,7 +11,7 @@ enum {
 	KEYS_MAX = 4096,
 };
 
-/* The key without its texts. */
+/* a key without its texts */
 struct known_key {
 	struct ux_recent recent;
 	struct ux_key key;
@@ -32,11 +32,11 @@ void ux_known_keys_deinit(struct ux_known_keys *k)
 	pthread_mutex_destroy(&k->lock);
 }
 
-/* What is known of a key. */
+/* The result of a lookup in the cache. */
 struct known_key_found {
 	struct known_key key;
 	bool there;
-	bool used;       /* without reading it again */
+	bool used;       /* may be used without reading it again */
 	uint64_t moment; /* for known_key_add() */
 };
 
@@ -56,7 +56,7 @@ static struct known_key_found known_key_find(struct ux_known_keys *k, struct ux_
 	return ret;
 }
 
-/* What was read before keys were changed here is not added. Without memory nothing is. */
+/* Caches a key, unless keys were changed here after it was read, or memory is short. */
 static void known_key_add(struct ux_known_keys *k, struct ux_bytes hash, int64_t clock_ns,
 			  const struct ux_key *key, uint64_t moment)
 {
@@ -74,7 +74,7 @@ static void known_key_add(struct ux_known_keys *k, struct ux_bytes hash, int64_t
 	pthread_mutex_unlock(&k->lock);
 }
 
-/* The index is away. False: the key was forgotten meanwhile. */
+/* Keeps a cached key while the index is unavailable. False: the key was forgotten since. */
 static bool known_key_keep(struct ux_known_keys *k, struct ux_bytes hash, int64_t clock_ns)
 {
 	pthread_mutex_lock(&k->lock);
@@ -85,7 +85,10 @@ static bool known_key_keep(struct ux_known_keys *k, struct ux_bytes hash, int64_
 	return found != NULL;
 }
 
-/* It ended: it is not to be used when the index is away later, whatever other threads have read. */
+/*
+ * Removes a key that has ended, so that it is not used if the index becomes unavailable later,
+ * whatever other threads have read.
+ */
 static void known_key_remove(struct ux_known_keys *k, struct ux_bytes hash)
 {
 	pthread_mutex_lock(&k->lock);

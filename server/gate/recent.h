@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long an answer of the index is used again: a second, and longer while the index is away. */
+/*
+ * How long an answer of the index is reused: a second, and longer while the index is unavailable.
+ */
 #ifndef UX_RECENT_H
 #define UX_RECENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define UX_RECENT_NS      INT64_C(1000000000) /* what another process changes is seen then */
+/* After this time the changes of other processes are seen. */
+#define UX_RECENT_NS      INT64_C(1000000000)
 #define UX_RECENT_AWAY_NS (600 * UX_RECENT_NS)
 
-/* Kept with the answer, whose cache evicts it UX_RECENT_AWAY_NS after it was read. */
+/* Stored with the answer; the cache evicts the answer UX_RECENT_AWAY_NS after it was read. */
 struct ux_recent {
 	int64_t read_ns;
-	int64_t retry_ns; /* 0: the index was there; else when it is tried again */
+	int64_t retry_ns; /* when the index is tried again; 0: it was available */
 };
 
 static inline struct ux_recent ux_recent_read(int64_t now_ns)
@@ -21,8 +24,9 @@ static inline struct ux_recent ux_recent_read(int64_t now_ns)
 }
 
 /*
- * False: the caller reads it again. While the index is away one caller does so each second, since
- * that may take seconds, and the others go on.
+ * Tests whether the answer may be used. False: the caller reads it again. While the index is
+ * unavailable only one caller does so each second, because that may take seconds; the others use
+ * the answer.
  */
 static inline bool ux_recent_is_used(struct ux_recent *r, int64_t now_ns)
 {
@@ -36,7 +40,7 @@ static inline bool ux_recent_is_used(struct ux_recent *r, int64_t now_ns)
 	return false;
 }
 
-/* It could not be read again, because the index is away. */
+/* Notes that it could not be read again, because the index is unavailable. */
 static inline void ux_recent_keep(struct ux_recent *r, int64_t now_ns)
 {
 	r->retry_ns = now_ns + UX_RECENT_NS;

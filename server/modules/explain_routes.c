@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /v1/explain: the candidates of a module, what each has for an address, which one is used, and
- * what would improve the result.
+ * /v1/explain: the candidates of a module, what each has for an address, which one is used, and how
+ * to improve the result.
  */
 #include "text.h"
 #include "json_out.h"
@@ -13,7 +13,7 @@
 #include "upstream_set.h"
 
 enum {
-	/* bytes; the page for people also needs a tree of it */
+	/* bytes; the web page also needs a tree of the answer */
 	ANSWER_MAX = 16 << 20
 };
 
@@ -25,9 +25,9 @@ struct explain {
 	bool known;    /* the module exists */
 	bool has_addr; /* an address was given */
 	uint64_t addr;
-	bool answered; /* the candidate that is used has been found */
+	bool answered; /* the candidate in use has been found */
 	struct ux_work work;
-	enum ux_code code; /* that ends the explanation */
+	enum ux_code code; /* a code other than UX_OK ends the explanation */
 };
 
 static enum ux_code explain_find(struct explain *e, const char **ret_id)
@@ -52,7 +52,7 @@ static enum ux_code explain_read_addr(struct explain *e)
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
-/* In the same form as /v1/symbolize. */
+/* Writes frames in the same form as /v1/symbolize. */
 static void explain_put_frames(struct explain *e, const struct ux_frame *frames, size_t n)
 {
 	atomic_size_t bytes = 0;
@@ -74,7 +74,7 @@ static void explain_put_frames(struct explain *e, const struct ux_frame *frames,
 		e->code = ux_out_status(out, &e->req->err);
 }
 
-/* Looks the address up in a GSYM, of which no more is fetched than that takes. */
+/* Looks the address up in a GSYM, and fetches only the parts of it that the lookup needs. */
 static enum ux_code explain_look_up(struct explain *e, struct ux_open_candidate *open,
 				    const struct ux_candidate *c,
 				    struct ux_frame frames[UX_FRAMES_MAX], size_t *ret_n,
@@ -90,8 +90,7 @@ static enum ux_code explain_look_up(struct explain *e, struct ux_open_candidate 
 }
 
 /*
- * Writes the frames that a GSYM has for the address. The first GSYM that has any is the one that is
- * used.
+ * Writes the frames that a GSYM has for the address. The first GSYM that has any is the one in use.
  */
 static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 {
@@ -103,7 +102,7 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 	enum ux_code code = explain_look_up(e, &open, c, frames, &n, &why);
 	if (code == UX_EUNAVAILABLE && why.code == UX_OK)
 		e->code = ux_request_work_code(&e->work, &e->req->err);
-	if (code == UX_ENOMEM) { /* the server's state, which says nothing of the file */
+	if (code == UX_ENOMEM) { /* the state of the server says nothing about the file */
 		e->req->err = why;
 		e->code = code;
 	}
@@ -173,7 +172,7 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 	ux_json_object_end(j);
 }
 
-/* Suggests what would improve the quality. */
+/* Suggests how to improve the quality. */
 static const char *explain_advice_of(enum ux_quality best)
 {
 	switch (best) {
@@ -193,7 +192,10 @@ static const char *explain_advice_of(enum ux_quality best)
 	return NULL;
 }
 
-/* Names the supplementary files that the module's debug information was extracted without. */
+/*
+ * Names the supplementary files that were missing when the module's debug information was
+ * extracted.
+ */
 static void explain_advise_supplementary(struct explain *e)
 {
 	struct ux_request *req = e->req;

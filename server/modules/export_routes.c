@@ -10,11 +10,11 @@
 
 enum {
 	EXPORT_DEFAULT = 1000,
-	EXPORT_MAX = 10000, /* objects of one page */
+	EXPORT_MAX = 10000, /* objects on one page */
 	PLACE_SIZE = 64
 };
 
-/* A place is sent as STORE.SEQUENCE.CANDIDATE; clients send it back as it is. */
+/* Formats a place as STORE.SEQUENCE.CANDIDATE; clients send it back unchanged. */
 static const char *export_place_text(const struct ux_stored_place *p, char text[PLACE_SIZE])
 {
 	(void)snprintf(text, PLACE_SIZE, "%" PRId64 ".%" PRId64 ".%" PRId64, p->store, p->sequence,
@@ -117,7 +117,7 @@ enum ux_code ux_handle_export(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The bytes never change, so that a copy that was cut off goes on with a range. */
+/* Sends an object. Its bytes never change, so an interrupted copy resumes with a range. */
 enum ux_code ux_handle_export_object(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_store *s = ux_server_of(req)->store;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-	FILE_CANDIDATES_MAX = 256, /* uploads of one file name that are looked at */
+	FILE_CANDIDATES_MAX = 256, /* uploads of one file name that are examined */
 	LIST_DEFAULT = 100
 };
 
@@ -72,7 +72,7 @@ static enum ux_code modules_put_pins(struct ux_request *req, struct ux_json *j,
 	return UX_OK;
 }
 
-/* Writes the object without its end. */
+/* Writes the object of a module, without its end. */
 static void modules_put_module(const struct ux_request *req, struct ux_json *j,
 			       const struct ux_module *m)
 {
@@ -95,7 +95,7 @@ static void modules_put_module(const struct ux_request *req, struct ux_json *j,
 	ux_json_array_end(j);
 }
 
-/* The modules that have a file with that path, or with that name if it is none. */
+/* Lists the modules that have a file with that path, or with that name if it is not a path. */
 static enum ux_code modules_of_file(struct ux_request *req, const char *file, size_t limit,
 				    struct ux_module_list *ret)
 {
@@ -119,7 +119,7 @@ static enum ux_code modules_of_file(struct ux_request *req, const char *file, si
 				    &req->err);
 }
 
-/* The field "modules" of an answer. */
+/* Writes the field "modules" of an answer. */
 static void modules_put_list(struct ux_request *req, struct ux_json *j,
 			     const struct ux_module_list *list)
 {
@@ -132,7 +132,7 @@ static void modules_put_list(struct ux_request *req, struct ux_json *j,
 	ux_json_array_end(j);
 }
 
-/* The answer for ?file=, which has no further pages. */
+/* Answers ?file=, which has no further pages. */
 static enum ux_code modules_answer_file(struct ux_request *req, struct ux_response *res,
 					struct ux_bytes file, size_t limit)
 {
@@ -149,7 +149,7 @@ static enum ux_code modules_answer_file(struct ux_request *req, struct ux_respon
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The field "next" of a page. */
+/* Writes the field "next" of a page. */
 static void modules_put_next(struct ux_json *j, int64_t last)
 {
 	char next[24];
@@ -157,7 +157,7 @@ static void modules_put_next(struct ux_json *j, int64_t last)
 	ux_json_key_cstr(j, "next", next);
 }
 
-/* The answer for ?id=: the modules with an ID that begins so. */
+/* Answers ?id=: the modules with an ID that begins with the text. */
 static enum ux_code modules_answer_prefix(struct ux_request *req, struct ux_response *res,
 					  struct ux_bytes text, uint64_t after, size_t limit)
 {
@@ -186,7 +186,7 @@ static enum ux_code modules_answer_prefix(struct ux_request *req, struct ux_resp
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The answer for ?git=, ?ci_run= or ?package=: the newest modules, without further pages. */
+/* Answers ?git=, ?ci_run= or ?package=: the newest modules, without further pages. */
 static enum ux_code modules_answer_build(struct ux_request *req, struct ux_response *res,
 					 enum ux_provenance_fact fact, struct ux_bytes text,
 					 size_t limit)
@@ -278,7 +278,7 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	return UX_OK;
 }
 
-/* Does the open GSYM end with the table of its module's segments? */
+/* Tests whether the open GSYM ends with the table of its module's segments. */
 static bool modules_has_segments(int fd, uint64_t size)
 {
 	uint8_t end[UX_GSYM_SEGMENTS_BYTES];
@@ -289,8 +289,8 @@ static bool modules_has_segments(int fd, uint64_t size)
 }
 
 /*
- * Opens the best GSYM whose blob is not damaged; the best one that has the table of segments, if
- * that is requested and there is one: what a debug file gives has none.
+ * Opens the best GSYM with an undamaged blob; if the table of segments is requested, the best one
+ * that has the table, if any: a GSYM that was extracted from a debug file lacks it.
  */
 static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_module *m,
 				      const struct ux_candidate **ret, int *ret_fd)
@@ -322,7 +322,7 @@ static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_mo
 	return code;
 }
 
-/* The module has no GSYM in the store: waits for an extraction or for upstreams. */
+/* Waits for an extraction or for upstreams, because the store has no GSYM of the module. */
 static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_response *res,
 				       const char *id)
 {
@@ -339,7 +339,7 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 	return code == UX_ENOTFOUND ? ux_error_set(&req->err, code, "no GSYM of %.100s", id) : code;
 }
 
-/* A stripped file alone: upstreams may have its debug file, for the next request. */
+/* Asks upstreams for the debug file of a stripped file, for the next request. */
 static void modules_seek_better(struct ux_request *req, const char *id,
 				const struct ux_candidate *best)
 {
@@ -394,7 +394,7 @@ static enum ux_code modules_read_pin(struct ux_request *req, const char **ret_id
 	return UX_OK;
 }
 
-/* Pinning again changes nothing, but is recorded in the audit log. */
+/* Pins a module. Pinning it again changes nothing, but is recorded in the audit log. */
 enum ux_code ux_handle_pin(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_store *s = ux_server_of(req)->store;

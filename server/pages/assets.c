@@ -27,7 +27,7 @@ enum ux_code ux_web_asset(struct ux_request *req, struct ux_response *res)
 	char *kept = ux_arena_strndup(&req->arena, tag, (size_t)n);
 	if (!kept)
 		return ux_arena_fail(&req->arena, &req->err);
-	/* Content of this version must not be cached under the URL of another one. */
+	/* Do not let a cache keep this version's content under the URL of another version. */
 	bool same =
 		ux_request_query(req, "v", &version) && ux_bytes_eq(version, ux_bytes_cstr(a->tag));
 	res->caching = same ? UX_CACHING_IMMUTABLE : UX_CACHING_STATIC;

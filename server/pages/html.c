@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing HTML. */
+/* Writes HTML. */
 #include "page.h"
 
 #include "index.h"
@@ -16,7 +16,7 @@ void ux_html_percent(struct ux_out *out, struct ux_bytes s)
 	}
 }
 
-/* The slashes between segments are kept. */
+/* Escapes the segments of a path and keeps the slashes between them. */
 static void html_put_path(struct ux_out *out, struct ux_bytes path)
 {
 	while (path.size > 0) {
@@ -62,7 +62,7 @@ static void html_put_time(struct ux_out *out, ux_time t)
 		return;
 	}
 	ux_time_text(t, text);
-	if (text[0] < '0' || text[0] > '9') { /* outside of the calendar's range */
+	if (text[0] < '0' || text[0] > '9') { /* outside the calendar's range */
 		ux_out_cstr(out, text);
 		return;
 	}

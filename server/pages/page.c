@@ -77,7 +77,10 @@ static void page_put_caller(struct ux_request *req)
 	ux_out_cstr(out, "</form>\n");
 }
 
-/* Those who may upload can drop files on every page, which takes the script. */
+/*
+ * Tests whether files can be dropped on the page: on every page for callers who may upload. It
+ * needs the script.
+ */
 static bool page_takes_drops(const struct ux_request *req)
 {
 	const struct ux_caller *caller = req->caller;
@@ -120,7 +123,7 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 }
 
 /*
- * Only content of this server may be loaded, scripts only on pages that have one, and no page in a
+ * Allows to load only content of this server, scripts only on pages that have one, and no page in a
  * frame.
  */
 #define POLICY_SHARED                                                                \

@@ -17,7 +17,7 @@
 enum ux_html_as {
 	UX_HTML_TEXT,  /* escaped */
 	UX_HTML_URL,   /* percent-encoded segment or parameter of a URL */
-	UX_HTML_PATH,  /* the same for several segments: '/' is kept */
+	UX_HTML_PATH,  /* like UX_HTML_URL for several segments: keeps '/' */
 	UX_HTML_INT,   /* plain digits */
 	UX_HTML_COUNT, /* 1,234,567 */
 	UX_HTML_SIZE,  /* bytes, as 1.2 MiB */
@@ -29,7 +29,7 @@ enum ux_html_as {
 struct ux_html_value {
 	enum ux_html_as as;
 	struct ux_bytes text;
-	int64_t number; /* a uint64_t is stored bit by bit */
+	int64_t number; /* a uint64_t is stored with the same bits */
 };
 
 /*
@@ -39,8 +39,8 @@ struct ux_html_value {
 void ux_html_percent(struct ux_out *out, struct ux_bytes text);
 
 /*
- * Appends the template, in which each '$' is replaced by the next value; their numbers must be
- * equal, which is asserted. Inside of a tag, '$' must be in double quotes.
+ * Appends the template and replaces each '$' in it by the next value. Their numbers must be equal,
+ * which is asserted. Inside a tag, '$' must be in double quotes.
  */
 void ux_html_put(struct ux_out *out, const char *template, const struct ux_html_value *values,
 		 size_t n);
@@ -143,17 +143,17 @@ enum ux_page_section {
 	UX_PAGE_EXPLAIN,
 	UX_PAGE_UPLOADS,
 	UX_PAGE_STATUS,
-	UX_PAGE_KEYS, /* of administrators */
+	UX_PAGE_KEYS, /* only for administrators */
 	UX_PAGE_ELSEWHERE
 };
 
 struct ux_page {
 	const char *title;
 	enum ux_page_section section;
-	bool script; /* our script may run and send requests to this server */
+	bool script; /* the server's own script may run and send requests to this server */
 	bool frame;  /* it has a frame with another document of this server */
 	const struct ux_asset
-		*own_script; /* so may this one, which runs before the body; or NULL */
+		*own_script; /* a script of this page that runs before the body; NULL: none */
 	const char *query;   /* contents of the search field; NULL: empty */
 };
 
@@ -168,7 +168,7 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, struct ux_bytes path)
 	ux_must;
 
-/* Does the client accept HTML? Browsers do, programs do not. */
+/* Tests whether the client accepts HTML. Browsers do, programs do not. */
 bool ux_page_accepted(const struct ux_request *req);
 
 /* Writes the quality, such as "inlines", with a bar of five cells. */
@@ -187,7 +187,7 @@ void ux_page_frames(struct ux_out *out, const struct ux_frame_cache *cache, uint
 /* The display name of a module: the file name of its best candidate, or "". */
 const char *ux_page_module_name(const struct ux_module *m);
 
-/* What a list shows of a module: its name, ID, quality, size and age. */
+/* Writes the entry of a module for a list: its name, ID, quality, size and age. */
 void ux_page_module_lines(struct ux_out *out, const struct ux_module *m);
 
 /* One entry of a list of modules. */
@@ -197,11 +197,12 @@ void ux_page_module_entry(struct ux_out *out, const struct ux_module *m);
 enum ux_code ux_page_module_find(struct ux_request *req, struct ux_module *ret) ux_must;
 
 /*
- * The name that a page about a module has: the last component of its file's name, or its first ID.
+ * Returns the name for the title of a module's page: the last component of its file's name, or its
+ * first ID.
  */
 const char *ux_page_module_title(const struct ux_module *m);
 
-/* A line above the title that leads back to the module, and on to one of its pages. */
+/* Writes a line above the title with links back to the module and to one of its pages. */
 void ux_page_module_trail(struct ux_out *out, const struct ux_module *m, const char *what);
 
 struct ux_function;
@@ -209,9 +210,9 @@ struct ux_function;
 void ux_page_function_entry(struct ux_out *out, const char *id, const struct ux_function *f);
 
 /*
- * Writes a line that can be copied into a terminal. An '@' in the text stands for the address of
- * this server as the client knows it, with its namespace; a '$' for the next value, which is quoted
- * as the shell needs it.
+ * Writes a line that can be copied into a terminal. Replaces '@' in the text by the address of this
+ * server as the client knows it, with its namespace, and '$' by the next value, quoted for the
+ * shell.
  */
 void ux_page_command(struct ux_request *req, const char *text, const struct ux_bytes *values,
 		     size_t n);
@@ -229,16 +230,16 @@ struct ux_form {
 /* Parses the body; decoded text is allocated in the request's arena. UX_EINVAL, UX_ELIMIT. */
 enum ux_code ux_form_read(struct ux_request *req, struct ux_form *ret) ux_must;
 
-/* The value of a field, "" when it is absent. NUL-terminated. */
+/* Returns the value of a field, "" if it is absent. NUL-terminated. */
 struct ux_bytes ux_form_get(const struct ux_form *form, const char *name);
 
-/* The trimmed value of a query parameter, "" when it is absent. */
+/* Returns the trimmed value of a query parameter, "" if it is absent. */
 struct ux_bytes ux_page_query(const struct ux_request *req, const char *name);
 
 /* Removes white space at both ends. */
 struct ux_bytes ux_page_trim(struct ux_bytes text);
 
-/* A decimal query parameter; `otherwise` when it is absent or not a number. */
+/* Returns a decimal query parameter; `otherwise` if it is absent or not a number. */
 int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t otherwise);
 
 /*

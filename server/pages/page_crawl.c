@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /crawl: how far crawls of packages are, how fast, and what failed. */
+/* GET /crawl: progress, speed and failures of crawls of packages. */
 #include "page.h"
 #include "pages.h"
 
 #include "crawl.h"
 
 enum {
-	REPOSITORIES = 200, /* listed */
+	REPOSITORIES = 200, /* repositories that are listed */
 	DURATION_TEXT = 40,
 };
 
@@ -76,7 +76,7 @@ static void page_crawl_put_rate(struct ux_out *out, const struct ux_package_stat
 	ux_out_cstr(out, "</dl>\n</section>\n");
 }
 
-/* Every state, with what it means for those that do not know the words. */
+/* Lists every state with an explanation for readers who do not know the terms. */
 static void page_crawl_put_states(struct ux_out *out, const struct ux_package_status *s)
 {
 	static const char *const words[UX_PACKAGE_STATES] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors as pages: what happened, and what a person can do next. */
+/* Shows errors as pages: what happened, and what to do next. */
 #include "keys.h"
 #include "page.h"
 #include "pages.h"
@@ -24,7 +24,7 @@ static const char *error_title(unsigned status)
 	}
 }
 
-/* The requested URL; "/" for a form that was sent, which a link cannot repeat. */
+/* Returns the requested URL; "/" after a form was sent, because a link cannot repeat that. */
 static struct ux_bytes error_url(struct ux_request *req)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -47,7 +47,10 @@ static bool error_of_module(const struct ux_request *req)
 	       strncmp(req->route->pattern, "/modules/{id}", strlen("/modules/{id}")) == 0;
 }
 
-/* 401: programs send a header, which a person cannot. */
+/*
+ * Writes the hint for status 401: programs send a header, which a browser's user cannot, so show
+ * the form.
+ */
 static void error_put_sign_in(struct ux_request *req)
 {
 	char names[UX_SCOPES_TEXT];
@@ -101,7 +104,9 @@ static void error_put_again(struct ux_request *req, const char *before)
 		UX_HTML(&req->out, "<p class=\"next\">$ Go back and send it again.</p>\n", before);
 }
 
-/* A person can report an error by its number: it is in the log, and in no other answer. */
+/*
+ * Writes the number of the error, so that a person can report it. Only the log has the same number.
+ */
 static void error_put_report(struct ux_request *req)
 {
 	error_put_again(req, "This may have passed by now.");

@@ -106,7 +106,7 @@ static void page_explain_put_candidates(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ol>\n");
 }
 
-/* Writes a member between two texts; nothing when it is absent. */
+/* Writes a member of an object between two texts; nothing if it is absent. */
 static void page_explain_put_member(struct ux_out *out, const json_t *o, const char *key,
 				    const char *before, const char *behind)
 {
@@ -168,7 +168,7 @@ static void page_explain_put_advice(struct ux_out *out, const json_t *list)
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-/* The candidate that answers; NULL: none does. */
+/* Returns the candidate that answers; NULL: none does. */
 static const json_t *page_explain_chosen(const json_t *doc)
 {
 	const json_t *list = json_object_get(doc, "candidates");
@@ -178,7 +178,7 @@ static const json_t *page_explain_chosen(const json_t *doc)
 	return NULL;
 }
 
-/* The name of a file of the module without its folder; "" when none has a name. */
+/* Returns the name of a file of the module without its folder; "": none has a name. */
 static const char *page_explain_file(const json_t *doc)
 {
 	const json_t *list = json_object_get(doc, "candidates");
@@ -229,7 +229,7 @@ static const char *page_explain_has(const char *quality)
 	return "The uploaded file has no symbols.";
 }
 
-/* Why the module as a whole cannot be used. */
+/* Returns why the module as a whole cannot be used. */
 static const char *page_explain_trouble(const char *status)
 {
 	if (strcmp(status, "pending") == 0)
@@ -239,7 +239,7 @@ static const char *page_explain_trouble(const char *status)
 	return "This server has no file with this ID.";
 }
 
-/* One sentence that answers the question of the page. */
+/* Writes one sentence that answers the question of the page. */
 static void page_explain_put_verdict(struct ux_request *req, const json_t *doc)
 {
 	struct ux_out *out = &req->out;
@@ -274,7 +274,7 @@ static void page_explain_put_curl(struct ux_request *req, const char *id, struct
 	ux_page_command(req, "curl @$", &value, 1);
 }
 
-/* Lines for a terminal: what brings symbols that are missing, and the same answer for programs. */
+/* Writes lines for a terminal: how to get missing symbols, and the same answer for programs. */
 static void page_explain_put_commands(struct ux_request *req, const json_t *doc)
 {
 	struct ux_out *out = &req->out;

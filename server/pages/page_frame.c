@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /frame?id=&addr=: the functions at an address, the lines of their source files, and the
- * machine code beside them. */
+/*
+ * GET /frame?id=&addr=: the functions at an address, with lines of their source files and the
+ * machine code.
+ */
 #include "page.h"
 #include "pages.h"
 
@@ -15,14 +17,14 @@
 #include "vec.h"
 
 enum {
-	LINES_AROUND = 7,         /* of a source file, above and below the line */
-	SOURCES_MAX = 16,         /* functions of one address whose source is shown */
-	SOURCE_BYTES = 16 << 20,  /* of a source file that is read */
+	LINES_AROUND = 7,         /* lines of a source file above and below the requested one */
+	SOURCES_MAX = 16,         /* functions of one address shown with source */
+	SOURCE_BYTES = 16 << 20,  /* bytes of a source file that are read at most */
 	FILES_MAX = 32,           /* source files of one page */
-	LINES_MAX = 1 << 18,      /* of a source file whose text stands above instructions */
-	LINE_SHOWN = 240,         /* bytes of such a line */
-	DEPTH_SHOWN = 64,         /* inlined calls that are marked by a bar each */
-	INSTRUCTIONS_BEFORE = 60, /* that are shown before the address, and behind it */
+	LINES_MAX = 1 << 18,      /* lines of a source file shown above instructions */
+	LINE_SHOWN = 240,         /* bytes shown of such a line */
+	DEPTH_SHOWN = 64,         /* inlined calls that get a bar each */
+	INSTRUCTIONS_BEFORE = 60, /* instructions shown before the address, and as many after it */
 	INSTRUCTIONS_BEHIND = 60,
 	CODE_ROWS_MAX = UX_MODULE_CODE_MAX, /* instructions in one answer of the child */
 };
@@ -31,27 +33,27 @@ static const struct ux_page page = {.title = "Frame - unhex", .section = UX_PAGE
 
 UX_VEC(frame_lines, uint32_t);
 
-/* A source file that instructions or frames are of. */
+/* A source file of instructions or frames. */
 struct frame_file {
 	struct ux_bytes dir, base; /* as the symbols name it */
-	const char *path;          /* under which it was uploaded; NULL: it was not */
-	struct ux_mapping pack;    /* the bundle that it is in */
+	const char *path;          /* its path in the store; NULL: not uploaded */
+	struct ux_mapping pack;    /* the bundle that contains it */
 	struct ux_bytes text;
-	struct frame_lines starts; /* offset of each line; empty until it is needed */
+	struct frame_lines starts; /* offset of each line; empty until needed */
 };
 
-/* What is shown. */
+/* State of the page. */
 struct frame_view {
 	struct ux_request *req;
 	struct ux_work work;
 	const char *id; /* canonical */
 	uint64_t pc;
 	struct ux_open_module *module;
-	struct frame_file files[FILES_MAX]; /* those that were looked for */
+	struct frame_file files[FILES_MAX]; /* files that were looked up */
 	size_t n_files;
-	bool looked; /* for a source package */
+	bool looked; /* the source package was looked up */
 	enum ux_source_package_state package_state;
-	const char *package; /* its name, if there is one */
+	const char *package; /* its name; NULL: none */
 };
 
 static void frame_view_deinit(struct frame_view *v)
@@ -84,7 +86,7 @@ static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *fil
 		v->looked = true;
 		v->package_state =
 			ux_source_package_state(server, &request, &req->arena, &v->package);
-		/* between both looks its files may have come */
+		/* its files may have arrived between the two lookups */
 		if (v->package && v->package_state == UX_SOURCE_PACKAGE_NONE)
 			code = ux_source_lookup(server->store, &request, &req->arena, &s, NULL);
 	}
@@ -100,7 +102,7 @@ static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *fil
 }
 
 /*
- * The file that a frame names. *ret is NULL when it was not uploaded, or when the address has too
+ * Gets the file that a frame names. *ret is NULL if it was not uploaded, or if the address has too
  * many files.
  */
 static enum ux_code frame_file_get(struct frame_view *v, const struct ux_frame_text *f,
@@ -128,7 +130,7 @@ static enum ux_code frame_file_get(struct frame_view *v, const struct ux_frame_t
 	return UX_OK;
 }
 
-/* The text of one line without blanks at its ends; empty when the file has no such line. */
+/* Gets the text of one line without blanks at its ends; empty if the file has no such line. */
 static enum ux_code frame_file_line(struct frame_view *v, struct frame_file *file, uint32_t line,
 				    struct ux_bytes *ret)
 {
@@ -156,8 +158,9 @@ static enum ux_code frame_file_line(struct frame_view *v, struct frame_file *fil
 	return UX_OK;
 }
 
-/* The lines around `line`, or "" when the file ends before it. *ret_first is the first one's
- * number.
+/*
+ * Returns the lines around `line`; "" if the file has fewer lines. *ret_first is the number of the
+ * first one.
  */
 static struct ux_bytes frame_lines_around(struct ux_bytes text, uint32_t line, uint32_t *ret_first)
 {
@@ -242,7 +245,7 @@ static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_fram
 
 UX_VEC(frame_code, struct ux_instruction);
 
-/* The range of instructions that is shown: those around the one at the address. */
+/* Chooses the range of instructions that is shown, around the one at the address. */
 static void frame_code_window(const struct frame_code *code, uint64_t at, size_t *ret_first,
 			      size_t *ret_end, size_t *ret_at)
 {
@@ -253,7 +256,7 @@ static void frame_code_window(const struct frame_code *code, uint64_t at, size_t
 	*ret_end = ux_min(code->size, *ret_at + INSTRUCTIONS_BEHIND);
 }
 
-/* One bar for each inlined call around a line. */
+/* Writes one bar for each inlined call around a line. */
 static void frame_put_bars(struct ux_out *out, size_t depth)
 {
 	for (size_t i = 0; i < ux_min(depth, (size_t)DEPTH_SHOWN); i++)
@@ -261,8 +264,8 @@ static void frame_put_bars(struct ux_out *out, size_t depth)
 }
 
 /*
- * The frames of an instruction, from the outermost one on. Returns how many there are; of too many,
- * those nearest to the instruction are left out.
+ * Lists the frames of an instruction, from the outermost one on. Returns their number; of too many,
+ * leaves out the innermost ones.
  */
 static size_t frame_chain(const struct ux_frame_cache *cache, uint32_t frame,
 			  uint32_t chain[DEPTH_SHOWN])
@@ -277,14 +280,14 @@ static size_t frame_chain(const struct ux_frame_cache *cache, uint32_t frame,
 	return n - skipped;
 }
 
-/* Is it the same call, at whatever line of it? */
+/* Tests whether two frames are the same call, at any line. */
 static bool frame_is_same_call(const struct ux_frame_cache *cache, uint32_t a, uint32_t b)
 {
 	const struct ux_cached_frame *x = ux_cached_frame(cache, a), *y = ux_cached_frame(cache, b);
 	return x->function == y->function && x->up == y->up;
 }
 
-/* Names the inlined calls that begin with an instruction, and the line that it is of. */
+/* Names the inlined calls that begin with an instruction, and its line. */
 static enum ux_code frame_put_place(struct frame_view *v, const struct ux_frame_cache *cache,
 				    uint32_t frame, uint32_t before)
 {
@@ -316,7 +319,10 @@ static enum ux_code frame_put_place(struct frame_view *v, const struct ux_frame_
 	return UX_OK;
 }
 
-/* Brings the names of instructions together: one by one would be a request to the bucket each. */
+/*
+ * Fetches the symbols of all instructions together: one by one would take a request to the bucket
+ * each.
+ */
 static enum ux_code frame_bring(const struct frame_view *v, const struct frame_code *code,
 				uint64_t start, size_t first, size_t end)
 {
@@ -327,7 +333,10 @@ static enum ux_code frame_bring(const struct frame_view *v, const struct frame_c
 	return ux_open_module_bring(v->module, pcs, n, /* back= */ 0, &v->req->err);
 }
 
-/* Shows instructions beside their source: inlined calls, and the line above the first one of it. */
+/*
+ * Shows instructions beside their source: inlined calls, and each source line above its first
+ * instruction.
+ */
 static enum ux_code frame_put_instructions(struct frame_view *v, const struct frame_code *code,
 					   uint64_t start)
 {
@@ -347,7 +356,7 @@ static enum ux_code frame_put_instructions(struct frame_view *v, const struct fr
 		uint32_t frame = 0;
 		size_t done = 0;
 		UX_TRY(ux_resolve(&r, &pc, 1, &frame, &done, &v->req->err));
-		if (r.fresh) /* numbers of the cache before mean nothing in this one */
+		if (r.fresh) /* numbers of the previous cache are invalid in this one */
 			before = 0;
 		if (frame != 0 && frame != before)
 			UX_TRY(frame_put_place(v, r.cache, frame, before));
@@ -375,7 +384,10 @@ static enum ux_code frame_read_code(struct frame_view *v, struct ux_module_code 
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return code;
 	*why = (struct ux_error)UX_ERROR_INIT;
-	/* Of a giant function, what is around the address cannot be found from its start. */
+	/*
+	 * In a giant function, the instructions around the address are too far from its start:
+	 * start at the address.
+	 */
 	if (v->pc - start >= UX_MODULE_CODE_MAX)
 		start = v->pc;
 	const struct ux_code_request wish = {.start = start, .size = ux_max(size, (uint64_t)1)};

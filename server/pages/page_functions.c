@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /modules/{id}/functions: the functions of a module, all or those with a text in their name.
+/*
+ * GET /modules/{id}/functions: all functions of a module, or only the ones with a text in their
+ * name.
  */
 #include "page.h"
 #include "pages.h"
@@ -30,7 +32,10 @@ static void page_functions_put_form(struct ux_out *out, const char *id, struct u
 		ux_html_url(id), q);
 }
 
-/* Ranges without a name are listed, and counted by themselves, as on the page of the module. */
+/*
+ * Writes the head of the list. Ranges without a name are listed, and counted separately, as on the
+ * module's page.
+ */
 static void page_functions_put_head(struct ux_out *out, const struct ux_module *m,
 				    const struct ux_gsym *g, bool filtered, uint64_t total,
 				    bool whole)
@@ -55,17 +60,17 @@ static void page_functions_put_head(struct ux_out *out, const struct ux_module *
 			ux_html_count(total), ux_html_count(named));
 }
 
-/* What one page of the list shows. */
+/* One page of the list. */
 struct function_page {
 	struct ux_out list;
 	uint64_t total; /* functions that match, from the first one on */
 	size_t shown;
-	uint32_t last; /* number of the last one that is shown */
-	bool more;     /* there are others behind it */
+	uint32_t last; /* number of the last one shown */
+	bool more;     /* more functions follow */
 	bool whole;    /* all functions were read */
 };
 
-/* Without a query only the functions that are shown are read. */
+/* Reads the functions of a page. Without a query, reads only the functions that are shown. */
 static enum ux_code page_functions_read(struct ux_function_scan *scan, const char *id,
 					uint32_t from, struct function_page *p,
 					struct ux_error *err)
@@ -74,7 +79,8 @@ static enum ux_code page_functions_read(struct ux_function_scan *scan, const cha
 	for (bool any = true; any && !(p->more && !scan->query);) {
 		struct ux_function f;
 		enum ux_code code = ux_function_scan_next(scan, &f, &any, err);
-		if (code == UX_ELIMIT) { /* the budget ended: what was found until then is shown */
+		/* the budget is used up: show the functions found so far */
+		if (code == UX_ELIMIT) {
 			*err = (struct ux_error)UX_ERROR_INIT;
 			return ux_out_status(&p->list, err);
 		}

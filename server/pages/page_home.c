@@ -49,7 +49,8 @@ static enum ux_code page_home_put_numbers(struct ux_request *req)
 	page_home_put_fact(out, "uploaded", ux_html_size(usage.bytes));
 	page_home_put_fact(out, "extracted or fetched", ux_html_size(usage.cache_bytes));
 	page_home_put_fact(out, "uploads running", ux_html_count(uploads.of_ns));
-	if ((ux_caller_of(req)->scopes & UX_SCOPE_METRICS) != 0) /* of all namespaces */
+	/* the counts cover all namespaces */
+	if ((ux_caller_of(req)->scopes & UX_SCOPE_METRICS) != 0)
 		page_home_put_fact(out, "files being extracted",
 				   ux_html_count(jobs.waiting + jobs.running));
 	ux_out_cstr(out, "</dl>\n");
@@ -81,7 +82,10 @@ static enum ux_code page_home_put_recent(struct ux_request *req)
 	return UX_OK;
 }
 
-/* The route is open to everyone. A caller who may not read sees only how to sign in. */
+/*
+ * Shows the home page. The route is open to everyone; a caller who may not read sees only how to
+ * sign in.
+ */
 enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 {
 	if ((ux_caller_of(req)->scopes & UX_SCOPE_READ) == 0)

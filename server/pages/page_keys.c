@@ -12,7 +12,7 @@ static bool page_keys_of_all_namespaces(const struct ux_request *req)
 	return (ux_caller_of(req)->scopes & UX_SCOPE_SERVER) != 0;
 }
 
-/* The only time that a token is shown. The answer is stored by no cache, as no page is. */
+/* Shows a new token, for the only time. Like every page, the answer is never cached. */
 static void page_keys_put_token(struct ux_out *out, const struct ux_key *key, const char *token)
 {
 	UX_HTML(out,
@@ -113,7 +113,7 @@ static void page_keys_put_create(struct ux_request *req)
 		    "</form>\n</section>\n");
 }
 
-/* token: of the key that was created or rotated; NULL: none. */
+/* Shows the page. token: of the key that was just created or rotated; NULL: none. */
 static enum ux_code page_keys_show(struct ux_request *req, struct ux_response *res,
 				   const struct ux_key *key, const char *token)
 {
@@ -138,7 +138,7 @@ enum ux_code ux_web_keys(struct ux_request *req, struct ux_response *res)
 	return page_keys_show(req, res, NULL, NULL);
 }
 
-/* A text of the form; NULL when it is empty. */
+/* Returns a text of the form; NULL if it is empty. */
 static const char *page_keys_text(const struct ux_form *form, const char *name)
 {
 	struct ux_bytes text = ux_form_get(form, name);

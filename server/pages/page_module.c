@@ -6,8 +6,8 @@
 #include "request_values.h"
 
 enum {
-	HISTORY = 50, /* entries of the audit log */
-	BUILDS = 5,   /* other modules of the same name */
+	HISTORY = 50, /* entries of the audit log that are shown */
+	BUILDS = 5,   /* other modules of the same name that are shown */
 	CANDIDATES =
 		/*
 		 * candidates of one module that are shown: a program has as many .dwo files as
@@ -129,8 +129,8 @@ static const char *page_module_state_class(enum ux_candidate_state state)
 }
 
 /*
- * The key that did something: its description, which only callers with a key of the namespace, or
- * on this machine, may see; otherwise its number.
+ * Writes the key that made a change: its description for callers with a key of the namespace or on
+ * this machine, otherwise its number.
  */
 static void page_module_put_key(struct ux_request *req, const char *key_id)
 {
@@ -161,7 +161,7 @@ static void page_module_put_origin(struct ux_request *req, const struct ux_candi
 	ux_out_cstr(out, "</p>\n");
 }
 
-/* Links are made of addresses of the web alone, since a client sent them. */
+/* Writes a URL; as a link only if it is http or https, because a client sent it. */
 static void page_module_put_url(struct ux_out *out, const char *url)
 {
 	if (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0)
@@ -170,7 +170,7 @@ static void page_module_put_url(struct ux_out *out, const char *url)
 		UX_HTML(out, "$", url);
 }
 
-/* The package of a distribution that it is from. */
+/* Writes the distribution's package that the module is from. */
 static void page_module_put_package(struct ux_out *out, const struct ux_provenance *p)
 {
 	const char *name = ux_provenance_get(p, UX_PACKAGE);
@@ -187,7 +187,7 @@ static void page_module_put_package(struct ux_out *out, const struct ux_provenan
 		UX_HTML(out, "<span>sha256 <code>$</code></span>", sha256);
 }
 
-/* Where the build comes from: revision and run lead to all modules of the same. */
+/* Writes where the build comes from: revision and run are links to all modules with the same. */
 static void page_module_put_provenance(struct ux_out *out, const struct ux_provenance *p)
 {
 	const char *revision = ux_provenance_get(p, UX_GIT_REVISION);
@@ -257,7 +257,7 @@ static void page_module_put_candidates(struct ux_request *req, const struct ux_m
 	ux_out_cstr(out, "</section>\n");
 }
 
-/* Only administrators see the addresses of callers. */
+/* Writes the audit log. Only administrators see the addresses of callers. */
 static enum ux_code page_module_put_history(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -294,7 +294,7 @@ static void page_module_put_download(struct ux_out *out, const char *before, con
 	ux_out_cstr(out, "</li>\n");
 }
 
-/* The build ID, in hex, by which debuggers know the module; NULL: it has none. */
+/* Returns the build ID in hex, by which debuggers know the module; NULL: it has none. */
 static const char *page_module_build_id(const struct ux_module *m)
 {
 	for (size_t i = 0; i < m->n_ids; i++)
@@ -303,7 +303,7 @@ static const char *page_module_build_id(const struct ux_module *m)
 	return NULL;
 }
 
-/* The same files that debuggers fetch by the protocol of debuginfod. */
+/* Links the files that debuggers fetch by the protocol of debuginfod. */
 static void page_module_put_downloads(struct ux_out *out, const struct ux_module *m)
 {
 	const char *id = m->n_ids > 0 ? m->ids[0] : "";
@@ -348,7 +348,7 @@ static void page_module_put_contents(struct ux_out *out, const struct ux_module 
 		ux_html_url(id), ux_html_count(gsym->counts.functions), ux_html_url(id));
 }
 
-/* Other modules whose file has the same name, newest first. */
+/* Lists other modules with the same file name, newest first. */
 static enum ux_code page_module_put_builds(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;

@@ -15,7 +15,7 @@ void ux_page_share(struct ux_out *out, uint64_t part, uint64_t whole, const char
 {
 	double share = whole > 0 ? (double)ux_min(part, whole) / (double)whole : 0;
 	/*
-	 * The bar is drawn with attributes, since the content security policy forbids inline
+	 * The bar is drawn with attributes, because the content security policy forbids inline
 	 * styles.
 	 */
 	unsigned percent = (unsigned)(share * 100);
@@ -110,7 +110,7 @@ void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
 	ux_out_cstr(out, "</li>\n");
 }
 
-/* Quotes what is more than a plain word for a POSIX shell. */
+/* Writes a word for a POSIX shell, and quotes it if it is not plain. */
 static void page_put_shell_word(struct ux_out *out, struct ux_bytes word)
 {
 	bool plain = word.size > 0 && word.data[0] != '-';
@@ -130,7 +130,10 @@ static void page_put_shell_word(struct ux_out *out, struct ux_bytes word)
 	ux_out_u8(out, '\'');
 }
 
-/* Host is the client's word for this server; anything but a host and a port is left out. */
+/*
+ * Writes the URL of this server. Host comes from the client: anything but a host and a port is left
+ * out.
+ */
 static void page_put_own_url(struct ux_request *req, struct ux_out *out)
 {
 	const struct ux_caller *caller = ux_caller_of(req);

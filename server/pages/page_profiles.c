@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /profiles: the services that have kept profiles. */
+/* GET /profiles: the services with kept profiles. */
 #include "page.h"
 #include "pages.h"
 #include "profile_keeper.h"
@@ -18,7 +18,7 @@ static void page_profiles_put_service(struct ux_out *out, const struct ux_profil
 		ux_html_time(s->ended));
 }
 
-/* What to do where nothing was kept yet. */
+/* Writes what to do if no profile was kept yet. */
 static void page_profiles_put_hint(struct ux_request *req)
 {
 	bool on = ux_profile_keeper_is_on(ux_server_of(req)->profiles);

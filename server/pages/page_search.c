@@ -10,16 +10,16 @@
 
 enum {
 	PAGE = 50,          /* modules on one page of a list */
-	FEW = 10,           /* modules of a list that is one of several */
-	MODULES_READ = 500, /* modules whose rows are read at a time */
+	FEW = 10,           /* modules of a list that is shown beside others */
+	MODULES_READ = 500, /* modules whose rows are read in one step */
 	MODULES_SHOWN = 25, /* modules with functions on one page */
 	PREFIX_MIN = 2,     /* hex digits that may be the beginning of an ID */
 	DAY_S = 24 * 60 * 60,
-	/* part of a request's work that functions may take where they are one of several lists */
+	/* 1/4 of a request's work, for functions if they are one of several lists */
 	FUNCTIONS_PART = 4,
 };
 
-/* What is searched for. */
+/* The kind of search. */
 enum search_what {
 	SEARCH_ALL,
 	SEARCH_FILES,
@@ -41,11 +41,12 @@ static const char *const age_texts[] = {"any time", "the last day", "the last we
 struct search {
 	struct ux_request *req;
 	const char *q;  /* the search text */
-	const char *in; /* "", or which modules, by the names of their files */
+	const char *in; /* "", or a filter of modules by their file names */
 	enum search_what what;
-	size_t quality, age;            /* indexes of the words above */
-	struct ux_module_search filter; /* of modules: what is in the form, and ?before= */
-	bool any;                       /* something was found */
+	size_t quality, age; /* indexes of the words above */
+	/* filter of modules: the values of the form, and ?before= */
+	struct ux_module_search filter;
+	bool any; /* something was found */
 };
 
 /* --- the form --------------------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ static void page_search_put_form(const struct search *s)
 	ux_out_cstr(out, "<button class=\"main\">Search</button>\n</form>\n");
 }
 
-/* A link to another page of this search: `what`, from the module with that number on. */
+/* Writes a link to another page of this search: `what`, from the module with that number on. */
 static void page_search_put_link(const struct search *s, enum search_what what, int64_t before,
 				 const char *text)
 {
@@ -145,14 +146,14 @@ static enum ux_code page_search_put_hits(struct search *s, const struct ux_hits 
 	struct ux_request *req = s->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	ux_out_cstr(&req->out, "<ol class=\"modules\">\n");
-	for (size_t i = hits->n; i-- > 0;) { /* the newest first */
+	for (size_t i = hits->n; i-- > 0;) { /* newest first */
 		struct ux_module m;
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, hits->hits[i].id,
 						     &req->arena, &m, &why);
 		if (code == UX_OK) {
 			ux_page_module_entry(&req->out, &m);
-		} else if (code != UX_ENOTFOUND) { /* that is, removed meanwhile */
+		} else if (code != UX_ENOTFOUND) { /* UX_ENOTFOUND: removed since */
 			req->err = why;
 			return code;
 		}
@@ -161,7 +162,7 @@ static enum ux_code page_search_put_hits(struct search *s, const struct ux_hits 
 	return UX_OK;
 }
 
-/* The text may be the beginning of an ID of any type. */
+/* Searches for IDs. The text may be the beginning of an ID of any type. */
 static enum ux_code page_search_put_ids(struct search *s)
 {
 	static const char *const types[] = {"gnu:", "file:", "uuid:", "cubin-crc:"};
@@ -196,8 +197,8 @@ static enum ux_code page_search_put_ids(struct search *s)
 /* --- names of files --------------------------------------------------------------------------- */
 
 /*
- * A pattern of glob.h, in lower case, that finds the text anywhere in the name, unless it contains
- * a '*' itself. NULL: memory is short.
+ * Returns a pattern of glob.h, in lower case, that finds the text anywhere in a name, unless the
+ * text contains a '*' itself. NULL: memory is short.
  */
 static const char *page_search_pattern_of(struct ux_request *req, const char *q)
 {
@@ -225,7 +226,7 @@ static void page_search_put_total(struct ux_out *out, const char *noun, uint64_t
 		total == 1 ? "module" : "modules");
 }
 
-/* The modules that were found, and a link to those before them. */
+/* Lists the modules that were found, and links to older ones. */
 static void page_search_put_modules(struct search *s, const struct ux_module_list *list,
 				    const char *older)
 {
@@ -262,13 +263,15 @@ static enum ux_code page_search_put_files(struct search *s)
 
 /* --- builds ----------------------------------------------------------------------------------- */
 
-/* Text that names a build instead of files: "git:REVISION", or its beginning, "ci:URL",
- * "package:NAME". */
+/*
+ * Prefixes of a text that names a build instead of files: "git:REVISION", or its beginning,
+ * "ci:URL", "package:NAME".
+ */
 #define GIT_WORD     "git:"
 #define CI_WORD      "ci:"
 #define PACKAGE_WORD "package:"
 
-/* Sets which modules are searched for when the text names a build. */
+/* Sets the filter of modules if the text names a build. */
 static bool page_search_of_build(const struct search *s, struct ux_module_search *what)
 {
 	const char *text = s->q;
@@ -316,12 +319,12 @@ struct function_search {
 	struct ux_function_query query;
 	struct ux_work work;
 	struct ux_out list; /* the entries */
-	uint64_t functions; /* that were found... */
-	uint64_t modules;   /* ...in so many modules */
+	uint64_t functions; /* functions found... */
+	uint64_t modules;   /* ...in that number of modules */
 	uint64_t searched;  /* modules that were searched */
-	uint64_t total;     /* modules that there are to search */
+	uint64_t total;     /* modules to search in all */
 	uint64_t unread;    /* modules whose GSYM could not be read */
-	int64_t last;       /* number of the last module that was searched; 0: none */
+	int64_t last;       /* number of the last module searched; 0: none */
 	bool over;          /* all modules were searched */
 };
 
@@ -344,7 +347,10 @@ static void page_search_put_functions_of(struct function_search *f, const struct
 	ux_out_cstr(out, "</li>\n");
 }
 
-/* UX_ELIMIT: the budget is used up. A module that cannot be read is counted and left out. */
+/*
+ * Searches one module. UX_ELIMIT: the budget is used up. A module that cannot be read is counted
+ * and skipped.
+ */
 static enum ux_code page_search_module(struct function_search *f, const struct ux_module *m,
 				       struct ux_error *err)
 {
@@ -367,8 +373,8 @@ static enum ux_code page_search_module(struct function_search *f, const struct u
 }
 
 /*
- * Searches the modules of one page of the index. *ret_more: there are others, and room for them.
- * When the budget ends within the first module, as much of it as fits was searched.
+ * Searches the modules of one page of the index. *ret_more: more modules follow, and there is room
+ * for them. If the budget ends within the first module, its results so far are kept.
  */
 static enum ux_code page_search_batch(struct function_search *f, struct ux_module_search *what,
 				      bool *ret_more)
@@ -472,7 +478,7 @@ static enum ux_code page_search_put_functions(struct search *s)
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* Redirects to the module when the text is a complete ID in any syntax. */
+/* Redirects to the module if the text is a complete ID in any syntax. */
 static bool page_search_find_whole(struct ux_request *req, struct ux_bytes q,
 				   struct ux_bytes *ret_path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /profiles/{service}: its flame graph and its functions in a span of time, and their change
- * since another span or build; /profiles/{service}/flame and flame.svg: the graph itself.
+ * GET /profiles/{service}: its flame graph and functions over a time range, and their change since
+ * another range or build; /profiles/{service}/flame and flame.svg: only the graph.
  */
 #include "page.h"
 #include "pages.h"
@@ -16,13 +16,13 @@ enum {
 	ANSWER_MAX = 64 << 20,
 };
 
-/* A page about a span. */
+/* A page about one time range. */
 struct service_page {
 	struct ux_request *req;
 	const char *service;
 	struct ux_profile_request request;
 	struct ux_profile_span *span, *before;
-	struct ux_bytes query; /* of the links to other views of the same span */
+	struct ux_bytes query; /* query of the links to other views of the same range */
 };
 
 static void service_page_deinit(struct service_page *p)
@@ -44,7 +44,7 @@ static void service_put_number(struct ux_out *out, const char *name, int64_t val
 	ux_out_fmt(out, "%s%s=%" PRId64, out->size > 0 ? "&" : "?", name, value);
 }
 
-/* Times are absolute in links, so that all views are about the same profiles. */
+/* Writes the query. Times are absolute in links, so that all views show the same profiles. */
 static enum ux_code service_make_query(struct service_page *p)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -129,7 +129,7 @@ enum ux_code ux_web_service_picture(struct ux_request *req, struct ux_response *
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* A time as an input of type datetime-local has it. */
+/* Writes a time for an input of type datetime-local. */
 static void service_put_time(struct ux_out *out, const char *name, const char *label, ux_time t)
 {
 	char text[UX_TIME_TEXT];
@@ -147,7 +147,9 @@ static void service_put_option(struct ux_out *out, const char *value, const char
 		chosen ? UX_HTML_OURS(" selected") : UX_HTML_OURS(""), text);
 }
 
-/* A choice of hosts or builds. The chosen one is offered although the span has none of it. */
+/*
+ * Writes a choice of hosts or builds. Also offers the chosen one if the range has no profile of it.
+ */
 static enum ux_code service_put_texts(struct service_page *p, enum ux_profile_column column,
 				      const char *name, const char *label, const char *any,
 				      const char *chosen)
@@ -219,7 +221,7 @@ static enum ux_code service_put_form(struct service_page *p)
 	return UX_OK;
 }
 
-/* Links to spans that end where this one does. */
+/* Writes links to time ranges that end where this one does. */
 static void service_put_spans(struct service_page *p)
 {
 	static const struct {
@@ -297,13 +299,15 @@ static enum ux_code service_put_table(struct service_page *p)
 static void service_put_download(struct service_page *p, const char *format, const char *text)
 {
 	struct ux_bytes query = p->query;
-	query = ux_bytes(query.data + 1, query.size - 1); /* its '?' */
+	query = ux_bytes(query.data + 1, query.size - 1); /* skip its '?' */
 	UX_HTML(&p->req->out,
 		" <a href=\"/v1/profiles/merged?service=$&amp;format=$&amp;download=1&amp;$\">$</a>",
 		ux_html_url(p->service), format, query, text);
 }
 
-/* The URL under which a viewer of another site fetches a file from here, as a part of its own URL.
+/*
+ * Writes a link to a viewer of another site. The link contains the URL of the profile on this
+ * server, which the viewer fetches.
  */
 static void service_put_viewer(struct service_page *p, const char *url, struct ux_bytes host,
 			       const char *format, const char *text)
@@ -325,8 +329,8 @@ static void service_put_viewer(struct service_page *p, const char *url, struct u
 }
 
 /*
- * Viewers of other sites fetch a profile from here without a key, and are told its URL: so there
- * are links to them only where no key is needed, and none in a path.
+ * Writes links to viewers of other sites. These fetch a profile from here without a key, and learn
+ * its URL: so there are links only if no key is needed, and none if the path contains a token.
  */
 static void service_put_viewers(struct service_page *p)
 {

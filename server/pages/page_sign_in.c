@@ -43,7 +43,7 @@ enum ux_code ux_web_sign_in_form(struct ux_request *req, struct ux_response *res
 	return ux_page_end(req, res, &page);
 }
 
-/* The cookie is not available to scripts or other sites, and with TLS is never sent unencrypted. */
+/* Sets the cookie: hidden from scripts and other sites, and with TLS never sent unencrypted. */
 static enum ux_code sign_in_put_cookie(struct ux_request *req, struct ux_response *res,
 				       const char *value, int64_t seconds)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /modules/{id}/sources: the source files that a module's symbols name, and those that were
- * uploaded, as a tree; GET /modules/{id}/source/{path...}: the text of one.
+ * GET /modules/{id}/sources: the source files that a module's symbols name, and the uploaded ones,
+ * as a tree; GET /modules/{id}/source/{path...}: the text of one file.
  */
 #include "page.h"
 #include "pages.h"
@@ -13,17 +13,17 @@
 #include "vec.h"
 
 enum {
-	FILES_MAX = 200000, /* files of one module that are put in order */
-	BATCH = 1000,       /* uploaded files that are read at a time */
-	SHOWN = 1000,       /* entries of one folder that are shown */
-	TEXT_MAX = 4 << 20, /* bytes of a file that is shown */
+	FILES_MAX = 200000, /* files of one module that are sorted at most */
+	BATCH = 1000,       /* uploaded files read in one step */
+	SHOWN = 1000,       /* entries of one folder shown at most */
+	TEXT_MAX = 4 << 20, /* bytes of the largest file that is shown */
 	FILE_COST = 64,     /* work of reading a name */
 };
 
 /* A source file below the folder that is shown. */
 struct source_path {
 	const char *path; /* canonical; in the request's arena */
-	uint64_t size;    /* of its text; 0 without one */
+	uint64_t size;    /* of its text; 0: no text */
 	bool has_text;    /* it was uploaded */
 };
 
@@ -53,7 +53,7 @@ static enum ux_code page_sources_add(struct source_folder *f, const char *path, 
 		       : ux_error_nomem(err);
 }
 
-/* The files that the symbols name. One whose name is no path is left out. */
+/* Reads the files that the symbols name. Skips a name that is not a path. */
 static enum ux_code page_sources_read_gsym(struct source_folder *f, const struct ux_module *m)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -81,7 +81,7 @@ static enum ux_code page_sources_read_gsym(struct source_folder *f, const struct
 	return UX_OK;
 }
 
-/* The files that were uploaded: their paths follow each other in the index. */
+/* Reads the uploaded files: their paths are consecutive in the index. */
 static enum ux_code page_sources_read_uploaded(struct source_folder *f, const struct ux_module *m)
 {
 	struct ux_request *req = f->req;
@@ -105,7 +105,7 @@ static enum ux_code page_sources_read_uploaded(struct source_folder *f, const st
 	return UX_OK;
 }
 
-/* A file with text comes before the same one without, so that the first is kept. */
+/* Sorts a file with text before the same file without, so that the first one is kept. */
 static int page_sources_cmp(const void *x, const void *y)
 {
 	const struct source_path *a = x, *b = y;
@@ -126,7 +126,10 @@ static void page_sources_sort(struct source_paths *v)
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
-/* Length of the path up to the slash behind its component at `from`; 0: it is the file's name. */
+/*
+ * Returns the length of the path up to the slash after its component at `from`; 0: the component is
+ * the file's name.
+ */
 static size_t page_sources_end(const char *path, size_t from)
 {
 	const char *slash = strchr(path + from, '/');
@@ -145,7 +148,7 @@ static void page_sources_put_file(struct ux_out *out, const char *id, const stru
 	UX_HTML(out, "<span class=\"where\">$</span></li>\n", ux_html_size(s->size));
 }
 
-/* Folders that have nothing but one folder are shown together with it. */
+/* Writes a folder. Folders that contain only one folder are shown together with it. */
 static void page_sources_put_folder(struct ux_out *out, const char *id,
 				    const struct source_path *first, size_t n, size_t from)
 {
@@ -191,7 +194,7 @@ static void page_sources_put_entries(struct source_folder *f, const char *id)
 			ux_html_count(shown));
 }
 
-/* The folder as links to itself and those above it. */
+/* Writes the folder as links to itself and the folders above it. */
 static void page_sources_put_way(struct ux_out *out, const char *id, struct ux_bytes dir)
 {
 	UX_HTML(out, "<p class=\"path\"><a href=\"/modules/$/sources\">/</a>", ux_html_url(id));

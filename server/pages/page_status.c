@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /status: health, free space, trends, modules that are missing, upstreams, namespaces. */
+/* GET /status: health, free space, trends, missing modules, upstreams, namespaces. */
 #include "page.h"
 #include "pages.h"
 
@@ -7,8 +7,8 @@
 #include "misses.h"
 
 enum {
-	MISSES = 50,       /* missing IDs that are read; those that came since are left out... */
-	MISSES_SHOWN = 10, /* ...and so many of the others are shown */
+	MISSES = 50,       /* missing IDs read; modules that have arrived since are left out... */
+	MISSES_SHOWN = 10, /* ...of which at most this many are shown */
 	TREND_HEIGHT = 36,
 };
 
@@ -44,7 +44,7 @@ static void page_status_put_requests(struct ux_out *out, const struct ux_metrics
 			     ux_html_count(page_status_sum_of(&m->extract_failed, 1)));
 }
 
-/* Counters of the whole server, for those who may read /metrics. */
+/* Writes counters of the whole server, for callers who may read /metrics. */
 static enum ux_code page_status_put_counters(struct ux_request *req)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -69,7 +69,7 @@ static enum ux_code page_status_put_counters(struct ux_request *req)
 
 /* --- health and free space -------------------------------------------------------------------- */
 
-/* The page itself shows that the index answers: it has read it before this is shown. */
+/* Writes the health. That the page is shown proves that the index answers: it was read before. */
 static void page_status_put_health(struct ux_request *req, bool counters)
 {
 	struct ux_out *out = &req->out;
@@ -100,7 +100,10 @@ static void page_status_put_health(struct ux_request *req, bool counters)
 
 /* --- trends ----------------------------------------------------------------------------------- */
 
-/* One bar for each step, drawn by attributes: the policy of our pages allows no inline style. */
+/*
+ * Writes one bar for each step, drawn by attributes: our content security policy forbids inline
+ * styles.
+ */
 static void page_status_put_bars(struct ux_out *out, const uint64_t *counts, uint64_t max)
 {
 	UX_HTML(out,
@@ -151,7 +154,7 @@ static void page_status_put_trends(struct ux_request *req)
 
 /* --- modules that are missing ----------------------------------------------------------------- */
 
-/* Whether a module that was missing is here now. */
+/* Tests whether a module that was missing has arrived. */
 static enum ux_code page_status_came(struct ux_request *req, const char *id, bool *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -223,7 +226,8 @@ static void page_status_put_upstream(struct ux_out *out, const struct ux_upstrea
 static void page_status_put_upstreams(struct ux_request *req)
 {
 	struct ux_out *out = &req->out;
-	struct ux_fetcher *f = ux_server_of(req)->fetcher; /* a reload may exchange it */
+	/* read once, because a reload may replace it */
+	struct ux_fetcher *f = ux_server_of(req)->fetcher;
 	if (!f || ux_fetcher_count(f) == 0)
 		return;
 	ux_out_cstr(
@@ -287,7 +291,7 @@ static enum ux_code page_status_put_namespace(struct ux_request *req, const stru
 	return UX_OK;
 }
 
-/* All namespaces for administrators of the server, otherwise only the caller's. */
+/* Lists all namespaces for administrators of the server, otherwise only the caller's. */
 static enum ux_code page_status_list_of(struct ux_request *req, struct ux_namespace_list *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /symbolize: the frames of pasted crash reports with their names. */
+/* /symbolize: names the frames of pasted crash reports. */
 #include "page.h"
 #include "pages.h"
 
@@ -9,8 +9,9 @@
 
 enum {
 	ANSWER_MAX = 64 << 20, /* bytes of HTML and of plain text */
-	RUN_SHOWN = 6,         /* lines without frames that are shown one after another */
-	LINK_BYTES_MAX = 6000, /* bytes of a link to a stack: what servers and programs pass on */
+	RUN_SHOWN = 6,         /* consecutive lines without frames that are shown unfolded */
+	/* bytes of a link to a stack: longer ones do not pass all servers and programs */
+	LINK_BYTES_MAX = 6000,
 	CHOICES_MAX = 64,
 };
 
@@ -33,7 +34,7 @@ struct symbolize_answer {
 	struct ux_out *html;
 	struct ux_out text, markdown, link;
 	struct ux_bytes link_id; /* of the last frame in the link */
-	bool link_full;          /* it would be too long */
+	bool link_full;          /* the link would be too long */
 	unsigned number;         /* frames in the Markdown so far */
 };
 
@@ -55,7 +56,7 @@ static void symbolize_put_place(struct ux_out *out, const struct ux_frame_text *
 		ux_out_fmt(out, ":%" PRIu32, f->line);
 }
 
-/* A name in a span of code of Markdown, which cannot have a backtick. */
+/* Writes a name as a code span of Markdown, which cannot contain a backtick. */
 static void symbolize_put_code(struct ux_out *out, struct ux_bytes text)
 {
 	ux_out_u8(out, '`');
@@ -87,7 +88,7 @@ static void symbolize_put_texts(struct symbolize_answer *a, const struct ux_fram
 	}
 }
 
-/* A frame that has no name from here, as an item of the list. */
+/* Writes a frame without a name as an item of the list. */
 static void symbolize_put_unnamed(struct symbolize_answer *a, const struct ux_paste_frame *f)
 {
 	ux_out_fmt(&a->markdown, "%u. ", a->number++);
@@ -104,7 +105,10 @@ static void symbolize_put_unnamed(struct symbolize_answer *a, const struct ux_pa
 	ux_out_u8(&a->markdown, '\n');
 }
 
-/* "ID@1139,1140;ID@..." has the builds and the addresses as they were looked up. */
+/*
+ * Appends a frame to the link: "ID@1139,1140;ID@..." has the builds and the addresses that were
+ * looked up.
+ */
 static void symbolize_put_link(struct symbolize_answer *a, const struct ux_paste_frame *f)
 {
 	if (!f->has_pc || !f->module || !f->module->id || a->link_full)
@@ -128,7 +132,7 @@ static void symbolize_put_link(struct symbolize_answer *a, const struct ux_paste
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Which build was used, how it was chosen, and where its code is shown. */
+/* Writes which build was used, how it was chosen, and a link to its code. */
 static void symbolize_put_build(struct ux_out *out, const struct ux_paste_frame *f)
 {
 	const struct ux_paste_module *k = f->module;
@@ -204,7 +208,7 @@ static enum ux_code symbolize_put_line(struct symbolize_answer *a, const struct 
 	return UX_OK;
 }
 
-/* Lines without frames: many together are folded up. */
+/* Writes lines without frames; folds them if they are many. */
 static void symbolize_put_run(struct ux_out *out, const struct ux_paste_line *lines, size_t n)
 {
 	bool folded = n > RUN_SHOWN;
@@ -252,7 +256,7 @@ static enum ux_code symbolize_put_lines(struct symbolize_answer *a)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-/* The builds of names that have several; one click each. */
+/* Writes the builds of names that have several; one click selects one. */
 static void symbolize_put_builds(struct symbolize_answer *a)
 {
 	struct ux_out *out = a->html;
@@ -288,7 +292,7 @@ static void symbolize_put_builds(struct symbolize_answer *a)
 		ux_out_cstr(out, "</section>\n");
 }
 
-/* A path that can be copied into a command as it is; else a word that stands for it. */
+/* Returns a path if it can be pasted into a command unquoted; otherwise a placeholder. */
 static struct ux_bytes symbolize_shell_path(struct ux_bytes name)
 {
 	for (size_t i = 0; i < name.size; i++)
@@ -361,8 +365,10 @@ static void symbolize_put_copies(struct symbolize_answer *a)
 		ux_out_bytes(&a->markdown));
 }
 
-/* The list of frames is written into a buffer of its own, since what stands above it follows from
- * it. */
+/*
+ * Writes the answer. The list of frames is written into its own buffer first, because the text
+ * above depends on it.
+ */
 static enum ux_code symbolize_put_answer(struct ux_paste *p)
 {
 	struct ux_request *req = p->req;
@@ -445,7 +451,7 @@ static enum ux_code symbolize_answer(struct ux_request *req, const struct symbol
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-/* Reads the stack in a link, and sets the text that it stands for: a line for each frame. */
+/* Reads the stack in a link, and sets the corresponding text: a line for each frame. */
 static enum ux_code symbolize_read_link(struct ux_request *req, struct ux_bytes stack,
 					struct ux_bytes *ret)
 {
@@ -493,7 +499,7 @@ enum ux_code ux_web_symbolize_form(struct ux_request *req, struct ux_response *r
 	return ux_page_end(req, res, what);
 }
 
-/* The builds that were selected, now and before. */
+/* Reads the builds that were selected, now and earlier. */
 static void symbolize_read_choices(struct symbolize_form *f, const struct ux_form *form)
 {
 	for (size_t i = 0; i < form->n && f->n_choices < CHOICES_MAX; i++)

@@ -32,7 +32,7 @@ static const char *page_uploads_state_class(enum ux_upload_state state)
 	return state == UX_UPLOAD_DONE ? "good" : state == UX_UPLOAD_FAILED ? "bad" : "busy";
 }
 
-/* The part may have been removed meanwhile, so that nothing was received. */
+/* Returns the bytes received. The part may have been removed since; then 0. */
 static uint64_t page_uploads_bytes_there(struct ux_request *req, const struct ux_upload *up)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
@@ -127,7 +127,10 @@ static enum ux_code page_uploads_put_jobs(struct ux_request *req)
 	return UX_OK;
 }
 
-/* The script makes the form visible. Without scripts, files are uploaded with the command. */
+/*
+ * Writes the form, which only the script makes visible. Without scripts, files are uploaded with
+ * the command.
+ */
 static void page_uploads_put_form(struct ux_request *req)
 {
 	struct ux_out *out = &req->out;

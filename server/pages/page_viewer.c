@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /viewers/speedscope/{name}: the files of speedscope, and frame.html, in which it runs. That
- * is code of others, so its document has an origin of its own (Content-Security-Policy: sandbox):
- * it has no session, reads nothing of this server, and gets the one profile that the page around it
- * hands over.
+ * GET /viewers/speedscope/{name}: the files of speedscope, and frame.html, in which it runs. It is
+ * third-party code, so its document has an origin of its own (Content-Security-Policy: sandbox): it
+ * has no session, cannot read from this server, and gets only the profile that the surrounding page
+ * passes to it.
  */
 #include "page.h"
 
@@ -29,7 +29,7 @@ static enum ux_code viewer_put_document(struct ux_request *req, struct ux_respon
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 
-/* The document's own origin is another one than that of its files, which are no secret. */
+/* Serves a file. The document and its files have different origins; the files are not secret. */
 static enum ux_code viewer_put_file(struct ux_request *req, struct ux_response *res,
 				    struct ux_bytes bytes, const char *tag, const char *type)
 {

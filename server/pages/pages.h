@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers of the web pages; their paths are in server/run/routes.c. All but uploading works
+ * Handlers of the web pages; their paths are in server/run/routes.c. Everything but uploading works
  * without scripts.
  */
 #ifndef UX_PAGES_H
@@ -45,7 +45,7 @@ ux_handler_fn ux_web_service_speedscope, ux_web_viewer;
 /* GET /uploads: open and recent uploads, and the form to send files. */
 ux_handler_fn ux_web_uploads;
 
-/* GET /crawl: how far crawls of packages are. */
+/* GET /crawl: progress of crawls of packages. */
 ux_handler_fn ux_web_crawl;
 
 /* GET /status: usage, namespaces, keys, health. */
@@ -72,7 +72,7 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 
 /*
  * The callback error_page of struct ux_http_app: shows an error of a page, or of an unknown route,
- * as a page if the client accepts HTML; with the sign-in form when a key is missing.
+ * as a page if the client accepts HTML; with the sign-in form if a key is missing.
  */
 void ux_web_error(struct ux_request *req, struct ux_response *res);
 

@@ -9,10 +9,10 @@
 #include "profile_text.h"
 #include "stored_profile.h"
 
-/* A row of the table: rows of the two profiles; SIZE_MAX: it is not in that one. */
+/* A row of the table: its rows in the two profiles; SIZE_MAX: not in that profile. */
 struct table_row {
 	size_t now, then;
-	double change; /* of the share that it has itself */
+	double change; /* of its share of self values */
 };
 
 UX_VEC(table_rows, struct table_row);
@@ -32,13 +32,13 @@ static void table_deinit(struct table *t)
 	table_rows_deinit(&t->rows);
 }
 
-/* A value without digits of its own: an empty profile has no shares. */
+/* Returns a share in percent. An empty profile has no shares: 0. */
 static double table_share(int64_t part, int64_t whole)
 {
 	return whole != 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* What a row is about, whichever profile it is of. */
+/* Returns a hash of a row's function, module, file and line, equal for both profiles. */
 static uint64_t table_key(const struct ux_top *top, const struct ux_profile *p, size_t row)
 {
 	const struct ux_top_row *r = &top->rows.data[row];
@@ -141,7 +141,10 @@ static void table_put_change(const struct table_row *row, struct ux_out *out)
 	UX_HTML(out, "<td class=\"num\"><b>$</b></td>", text);
 }
 
-/* Writes a function's name, with a link to the page about a frame of it if its module has one. */
+/*
+ * Writes a function's name, with a link to the page of one of its frames if its module has such a
+ * page.
+ */
 static void table_put_name(struct table *t, const struct ux_profile *p, uint32_t location,
 			   struct ux_bytes name)
 {
@@ -193,8 +196,7 @@ enum ux_code ux_profile_table_put(struct ux_request *req, const struct ux_profil
 			 "tabindex=\"0\">\n<table class=\"functions\"><thead><tr>");
 	if (what->before)
 		ux_out_cstr(out, "<th class=\"num\" scope=\"col\">change</th>");
-	/* Where there is no room for amounts, "self" and "total" are the headings of their shares.
-	 */
+	/* If there is no room for amounts, "self" and "total" are the headings of the shares. */
 	ux_out_cstr(out, "<th class=\"num\" scope=\"col\">self</th><th class=\"num share\" "
 			 "scope=\"col\">share</th><th class=\"num\" scope=\"col\">total</th>"
 			 "<th class=\"num share\" scope=\"col\">share</th>"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of functions, or of lines, of a profile, and of their change since another one. */
+/* A table of functions or lines of a profile, and of their change since another profile. */
 #ifndef UX_PROFILE_TABLE_H
 #define UX_PROFILE_TABLE_H
 
@@ -7,12 +7,12 @@
 #include "profile_top.h"
 
 enum {
-	UX_PROFILE_TABLE_ROWS = 100 /* that are shown */
+	UX_PROFILE_TABLE_ROWS = 100 /* rows that are shown */
 };
 
 struct ux_profile_table {
 	const struct ux_profile *profile;
-	const struct ux_profile *before; /* NULL: it is not compared */
+	const struct ux_profile *before; /* NULL: no comparison */
 	struct ux_bytes value;           /* name of a value; empty: the last one */
 	enum ux_top_level level;
 };

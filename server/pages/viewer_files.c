@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the files of a viewer into memory, so that changes of the folder change no answer.
- */
+/* Reads the files of a viewer into memory, so that later changes of the folder change no answer. */
 #include "viewer_files.h"
 
 #include "base.h"
@@ -41,7 +40,7 @@ static void viewer_close_dir(DIR **d)
 		(void)closedir(*d);
 }
 
-/* The content type of a file by its name; NULL: no page loads it. */
+/* Returns the content type of a file by its name; NULL: no page loads it. */
 static const char *viewer_type(const char *name)
 {
 	size_t size = strlen(name);
@@ -102,7 +101,7 @@ static enum ux_code viewer_read(struct ux_viewer *v, const char *dir, const char
 	return UX_OK;
 }
 
-/* The one file "speedscope-HASH" with that suffix; NULL: there is none, or there are several. */
+/* Returns the only file "speedscope-HASH" with that suffix; NULL: none, or several. */
 static const struct ux_viewer_file *viewer_main(const struct ux_viewer *v, const char *type)
 {
 	const struct ux_viewer_file *found = NULL;

@@ -7,10 +7,10 @@
 #include "error.h"
 
 enum {
-	UX_VIEWER_FILES_MAX = 32,       /* of the folder's files, those that a page loads */
-	UX_VIEWER_BYTES_MAX = 16 << 20, /* of all of them */
+	UX_VIEWER_FILES_MAX = 32,       /* files of the folder that a page loads */
+	UX_VIEWER_BYTES_MAX = 16 << 20, /* bytes of all of them */
 	UX_VIEWER_NAME_MAX = 96,        /* bytes of a name, with its NUL */
-	UX_VIEWER_TAG = 2 * 12 + 2 + 1, /* an entity tag */
+	UX_VIEWER_TAG = 2 * 12 + 2 + 1, /* bytes of an entity tag */
 };
 
 struct ux_viewer_file {
@@ -24,12 +24,12 @@ struct ux_viewer_file {
 struct ux_viewer {
 	struct ux_viewer_file files[UX_VIEWER_FILES_MAX];
 	size_t n;
-	const struct ux_viewer_file *script, *style; /* those that its page begins with */
+	const struct ux_viewer_file *script, *style; /* the files that its page loads first */
 };
 
 /*
  * Reads the scripts, styles and fonts in `dir`, the folder dist/release of speedscope's package.
- * UX_EINVAL: its script or its style is not there. UX_ELIMIT, UX_EIO, UX_ENOTFOUND, UX_ENOMEM.
+ * UX_EINVAL: the script or the style is missing. UX_ELIMIT, UX_EIO, UX_ENOTFOUND, UX_ENOMEM.
  */
 enum ux_code ux_viewer_open(const char *dir, struct ux_viewer **ret, struct ux_error *err) ux_must;
 /* NULL is allowed. */

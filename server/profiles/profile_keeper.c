@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeping profiles, and removing and merging them. */
+/* Keeps profiles, removes and merges them. */
 #include "profile_keeper.h"
 
 #include "clock.h"
@@ -16,11 +16,13 @@
 
 enum {
 	TICK_S = 5,
-	MERGE_MS = 1000,               /* of each tick, for merging */
-	REMOVE_MAX = 1000,             /* rows that one transaction removes */
-	FUTURE_MAX_S = 24 * 60 * 60,   /* a profile from later than that has no usable time */
-	SPAN_MAX_S = 7 * 24 * 60 * 60, /* of one profile: longer durations are damaged */
-	TEXTS_MAX = 16 << 10,          /* bytes of the names of one resource */
+	MERGE_MS = 1000,   /* ms of each tick for merging */
+	REMOVE_MAX = 1000, /* rows that one transaction removes */
+	/* seconds; the times of a profile from further in the future are ignored */
+	FUTURE_MAX_S = 24 * 60 * 60,
+	/* seconds that one profile covers; longer durations are damaged */
+	SPAN_MAX_S = 7 * 24 * 60 * 60,
+	TEXTS_MAX = 16 << 10, /* bytes of the names of one resource */
 };
 
 enum ux_code ux_profile_keeper_create(struct ux_profile_keeper **ret, struct ux_server *server,
@@ -59,7 +61,7 @@ bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k)
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
-/* The first value of all samples, which is their number in most formats. */
+/* Sums up the first values of all samples: in most formats, their number. */
 static uint64_t keeper_count(const struct ux_profile *p)
 {
 	uint64_t sum = 0;
@@ -70,7 +72,7 @@ static uint64_t keeper_count(const struct ux_profile *p)
 	return ux_min(sum, (uint64_t)INT64_MAX);
 }
 
-/* The span of time of a profile, by its own times where these are plausible. */
+/* Sets the time range of a profile, by its own times if they are plausible. */
 static void keeper_set_times(const struct ux_profile *p, ux_time now, ux_time ended,
 			     struct ux_kept_profile *row)
 {
@@ -90,7 +92,7 @@ static void keeper_set_times(const struct ux_profile *p, ux_time now, ux_time en
 	}
 }
 
-/* The build of a profile that does not name it: the ID of its first file. */
+/* Returns the build of a profile that does not name it: the ID of its first file. */
 static const char *keeper_build_of(const struct ux_profile *p, char text[UX_ID_TEXT])
 {
 	text[0] = '\0';
@@ -142,7 +144,10 @@ static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
 
 /* --- messages of OpenTelemetry ---------------------------------------------------------------- */
 
-/* A text that a sender chose, as it is stored: cut, and without what would hide in it. */
+/*
+ * Returns a text that a sender chose in the form that is stored: truncated, and without control
+ * characters that would hide in it.
+ */
 static const char *keeper_text(const struct ux_profile *p, uint32_t string, const char *otherwise,
 			       struct ux_arena *arena)
 {
@@ -161,7 +166,7 @@ static const char *keeper_text(const struct ux_profile *p, uint32_t string, cons
 	return copy;
 }
 
-/* Keeps the samples of one resource, which are those of one thread. */
+/* Keeps the samples of one resource. */
 static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k,
 					 const struct ux_profile_origin *of,
 					 const struct ux_profile *all,
@@ -204,9 +209,11 @@ static enum ux_code keeper_keep_message(struct ux_profile_keeper *k,
 	return UX_OK;
 }
 
-/* --- what is called by others ----------------------------------------------------------------- */
+/* --- interface -------------------------------------------------------------------------------- */
 
-/* Only a message of OpenTelemetry says by itself what it is about. */
+/*
+ * Keeps a profile of an unnamed service: only an OpenTelemetry message names its services itself.
+ */
 static enum ux_code keeper_keep_unnamed(struct ux_profile_keeper *k,
 					const struct ux_profile_origin *origin,
 					struct ux_bytes bytes, struct ux_work *work,

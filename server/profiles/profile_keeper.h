@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps profiles: those that pass as OTLP messages and those that are uploaded, by service, host
- * and time. Old ones are removed, and neighbours in time are merged.
+ * Keeps profiles that arrive as OTLP messages or are uploaded, by service, host and time. Removes
+ * old ones, and merges neighbours in time.
  */
 #ifndef UX_PROFILE_KEEPER_H
 #define UX_PROFILE_KEEPER_H
@@ -30,15 +30,15 @@ struct ux_profile_keeper {
 	int64_t next_tick; /* seconds of the monotonic clock */
 };
 
-/* What is known about a profile beside its bytes. Texts are "" where unknown. */
+/* Facts about a profile besides its bytes. Texts are "" if unknown. */
 struct ux_profile_origin {
 	const char *ns;
-	const char *service; /* "": as the message says, which OTLP's does for each resource */
+	const char *service; /* "": from the message; an OTLP message has one for each resource */
 	const char *host;
 	const char *build;
-	ux_time ended; /* 0: as the profile says, else now */
+	ux_time ended; /* 0: from the profile, otherwise now */
 	const char *key_id;
-	bool alone; /* it is never merged with others, since the client gets its number */
+	bool alone; /* never merged with others, because the client gets its number */
 };
 
 UX_VEC(ux_kept_numbers, int64_t);
@@ -56,23 +56,25 @@ bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k);
 
 /*
  * Keeps an ExportProfilesServiceRequest that has its names: one profile for each service, host and
- * build in it. It is on the disk when this returns. Does nothing when nothing is to be kept; k may
- * be NULL. Codes as of ux_profile_keep_as().
+ * build in it. It is on the disk when this returns. Does nothing if keeping is off; k may be NULL.
+ * The codes of ux_profile_keep_as().
  */
 enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
 			     struct ux_error *err) ux_must;
 
 /*
- * Keeps a profile of any format (ux_profile_parse()), and appends the number of each that it became
- * to `ret`, which may be NULL. Locations without names get those that this server has. UX_EINVAL:
- * it names no service. UX_EUNAVAILABLE: nothing is kept here, or `work` was stopped. UX_ECORRUPT,
- * UX_EUNSUPPORTED, UX_ELIMIT: the profile. UX_EIO: the store.
+ * Keeps a profile of any format (ux_profile_parse()), and appends the number of each stored profile
+ * to `ret`, which may be NULL. Locations without names get names from this server's modules.
+ * UX_EINVAL: the service is unknown. UX_EUNAVAILABLE: keeping is off, or `work` was stopped.
+ * UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT: the profile. UX_EIO: the store.
  */
 enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_profile_origin *origin,
 				struct ux_bytes bytes, struct ux_work *work,
 				struct ux_kept_numbers *ret, struct ux_error *err) ux_must;
 
-/* Removes what is too old or too much, and merges what is old. Called once a second, by one thread.
+/*
+ * Removes profiles that are too old or exceed the limit, and merges old ones. Called once a second,
+ * by one thread.
  */
 void ux_profile_keeper_tick(struct ux_profile_keeper *k);
 

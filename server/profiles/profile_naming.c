@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of a profile, module by module. */
+/* Names the locations of a profile, module by module. */
 #include "profile_naming.h"
 
 #include "resolve.h"
@@ -70,7 +70,9 @@ static enum ux_code naming_put_file(struct naming *n, const struct ux_frame_text
 	return ux_profile_string(n->profile, ux_out_bytes(&n->path), ret, err);
 }
 
-/* Gives a location a frame and those that it is inlined into. A function without a name is none. */
+/*
+ * Gives a location a frame and the frames that it is inlined into. Skips a function without a name.
+ */
 static enum ux_code naming_name(struct naming *n, const struct ux_frame_cache *cache,
 				uint32_t location, uint32_t frame, struct ux_error *err)
 {
@@ -90,8 +92,8 @@ static enum ux_code naming_name(struct naming *n, const struct ux_frame_cache *c
 }
 
 /*
- * Turns positions in the module's file, and addresses relative to its start, into pcs. What cannot
- * be turned is taken off the list; *ret_end is its new end.
+ * Converts positions in the module's file, and addresses relative to its start, into pcs. Removes
+ * locations that cannot be converted from the list; *ret_end is its new end.
  */
 static enum ux_code naming_turn(struct naming *n, struct ux_open_module *m, size_t first,
 				size_t end, size_t *ret_end, struct ux_error *err)
@@ -125,7 +127,9 @@ static uint64_t naming_pc(const struct naming *n, size_t i)
 	return l->address - (l->returns && l->address > 0);
 }
 
-/* Brings what the names need; `pcs` is room for some at a time. */
+/*
+ * Fetches the parts of the module that the names need; `pcs` has room for some addresses at a time.
+ */
 static enum ux_code naming_bring(struct naming *n, struct ux_open_module *m, size_t first,
 				 size_t end, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers made of a profile. */
+/* Writes answers from a profile. */
 #include "profile_output.h"
 
 #include "folded.h"
@@ -7,7 +7,7 @@
 #include "profile_viewers.h"
 #include "stored_profile.h"
 
-/* Frames that are narrower than half a pixel are not in a picture. */
+/* share of the width; a picture omits narrower frames, less than half a pixel */
 static const double output_svg_min = 0.0004;
 
 static const struct {
@@ -100,7 +100,10 @@ static enum ux_code output_put_samples(struct ux_request *req,
 	return output_put_graph(req, o, s);
 }
 
-/* The page has the same policy in its own markup; frame-ancestors works in a header alone. */
+/*
+ * Sets the policy. The page has the same in its own markup, but frame-ancestors works only in a
+ * header.
+ */
 static enum ux_code output_put_policy(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out policy = {0};

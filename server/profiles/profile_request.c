@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters of requests about kept profiles. */
+/* Reads parameters of requests about kept profiles. */
 #include "profile_request.h"
 
 #include "text.h"
@@ -7,7 +7,7 @@
 #include <time.h>
 
 enum {
-	SPAN_S = 3600, /* the span without a parameter */
+	SPAN_S = 3600, /* seconds of the time range without a parameter */
 };
 
 bool ux_profile_time_parse(struct ux_bytes text, ux_time *ret)
@@ -48,7 +48,7 @@ enum ux_code ux_profile_parameter(struct ux_request *req, const char *name, cons
 	return *ret ? UX_OK : ux_arena_fail(&req->arena, &req->err);
 }
 
-/* *ret is unchanged when the parameter is absent. */
+/* Reads a time. *ret is unchanged if the parameter is absent. */
 static enum ux_code request_time(struct ux_request *req, const char *name, ux_time *ret)
 {
 	struct ux_bytes v;
@@ -60,7 +60,7 @@ static enum ux_code request_time(struct ux_request *req, const char *name, ux_ti
 		(int)ux_min(v.size, (size_t)40), (const char *)v.data);
 }
 
-/* The newest time of a service, which a list of one service from its name on has. */
+/* Gets the newest time of a service, from a list that begins with its name and has one entry. */
 static enum ux_code request_newest(struct ux_request *req, const char *ns, const char *service,
 				   ux_time *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/profiles: keeping profiles, listing them, and the sum of a span. */
+/* /v1/profiles: keeps profiles, lists them, and sums up a time range. */
 #include "profiles.h"
 
 #include "json_out.h"
@@ -12,9 +12,9 @@
 #include "text.h"
 
 enum {
-	LIST = 100,      /* entries of a list without ?limit= */
-	BODY_FACTOR = 8, /* memory of a profile while it is read, by its size as it was sent */
-	ANSWER_MAX = 64 << 20, /* bytes of a graph or a file of another program */
+	LIST = 100,            /* entries of a list without ?limit= */
+	BODY_FACTOR = 8,       /* memory to read a profile, as a multiple of its size as sent */
+	ANSWER_MAX = 64 << 20, /* bytes of a graph or a file for another program */
 };
 
 enum ux_code ux_profiles_check(struct ux_request *req)
@@ -63,7 +63,10 @@ static enum ux_code profiles_answer(struct ux_request *req, struct ux_response *
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
-/* A text parameter of an upload, "" when it is absent. Control characters would only hide in it. */
+/*
+ * Reads a text parameter of an upload, "" if absent. Rejects control characters, which would only
+ * hide in it.
+ */
 static enum ux_code upload_text(struct ux_request *req, const char *name, const char **ret)
 {
 	struct ux_bytes v;
@@ -159,7 +162,7 @@ enum ux_code ux_handle_profile_services(struct ux_request *req, struct ux_respon
 	return profiles_answer(req, res);
 }
 
-/* The filter of a list, in which everything may be absent. */
+/* Reads the filter of a list; everything may be absent. */
 static enum ux_code profiles_list_filter(struct ux_request *req, struct ux_profile_filter *f)
 {
 	static const char *const names[] = {"from", "until"};
@@ -231,7 +234,7 @@ enum ux_code ux_handle_profile_delete(struct ux_request *req, struct ux_response
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* What a request names: one profile by ?id=, or a span. */
+/* Gets the profiles that a request names: one by ?id=, or a time range. */
 static enum ux_code merged_get(struct ux_request *req, struct ux_profile_request *r,
 			       struct ux_profile_span **ret)
 {

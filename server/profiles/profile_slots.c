@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merging of kept profiles that are next to each other in time. */
+/* Merges kept profiles that are next to each other in time. */
 #include "profile_slots.h"
 
 #include "clock.h"
@@ -9,10 +9,13 @@
 #include "stored_profile.h"
 
 enum {
-	ROWS_BUDGET = 4 << 20, /* memory of the rows of one slot */
+	ROWS_BUDGET = 4 << 20, /* bytes for the rows of one slot */
 };
 
-/* A slot is merged once it has been over for some time, since profiles come late. */
+/*
+ * Lengths of slots, and how long after its end a slot is merged, because profiles arrive late; in
+ * seconds.
+ */
 static const struct {
 	ux_time slot_s;
 	ux_time over_s;
@@ -21,13 +24,13 @@ static const struct {
 	{60 * 60, 6 * 60 * 60},
 };
 
-/* The parts of one sum. */
+/* A sum and its parts. */
 struct slot_sum {
 	struct ux_profile profile;
 	struct ux_profile_merger merger;
-	int64_t numbers[UX_PROFILE_MERGE_MAX]; /* of the parts */
+	int64_t numbers[UX_PROFILE_MERGE_MAX]; /* numbers of the parts */
 	size_t n;
-	struct ux_kept_profile row; /* of the sum */
+	struct ux_kept_profile row; /* row of the sum */
 };
 
 static void slot_sum_free(struct slot_sum **s)
@@ -48,7 +51,7 @@ static enum ux_code slot_sum_create(struct slot_sum **ret, struct ux_error *err)
 	return ux_profile_merger_init(&(*ret)->merger, &(*ret)->profile, err);
 }
 
-/* Reads a part. *ret_skip: it cannot be read, and is left alone from now on. */
+/* Reads a part. *ret_skip: it cannot be read, and is never tried again. */
 static enum ux_code slot_read(struct ux_profile_keeper *k, const struct ux_kept_profile *row,
 			      struct ux_profile *p, bool *ret_skip, struct ux_error *err)
 {
@@ -85,7 +88,7 @@ static void slot_use_row(struct slot_sum *s, const struct ux_kept_profile *row)
 	s->numbers[s->n++] = row->number;
 }
 
-/* Adds parts as long as the sum is one that each view can afford; the first one always is. */
+/* Adds parts until the sum would become too large for some view; always adds the first one. */
 static enum ux_code slot_add(struct ux_profile_keeper *k, const struct ux_kept_profiles *rows,
 			     struct slot_sum *s, struct ux_error *err)
 {
@@ -103,7 +106,7 @@ static enum ux_code slot_add(struct ux_profile_keeper *k, const struct ux_kept_p
 	return UX_OK;
 }
 
-/* Merges one slot. *ret: parts that are gone; *ret_any: there was such a slot. */
+/* Merges one slot. *ret: number of removed parts; *ret_any: a slot was found. */
 static enum ux_code slot_merge(struct ux_profile_keeper *k, const struct ux_profile_slot *slot,
 			       uint64_t *ret, bool *ret_any, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sum of the profiles of a span of time. */
+/* Sums up the profiles of a time range. */
 #include "profile_span.h"
 
 #include "cache.h"
@@ -13,12 +13,12 @@
 #include <pthread.h>
 
 enum {
-	NAMES_HOLD_MS = 30000, /* how long a sum with locations without names is cached */
+	NAMES_HOLD_MS = 30000, /* ms for which a sum with unnamed locations is cached */
 };
 
 struct ux_span_cache {
 	pthread_mutex_t lock;  /* guards the cache */
-	struct ux_cache cache; /* of struct span_slot, by the hash of what is in the sum */
+	struct ux_cache cache; /* of struct span_slot, by the hash of the sum's parts */
 };
 
 struct span_slot {
@@ -29,7 +29,7 @@ struct span_slot {
 
 void ux_profile_span_unref(struct ux_profile_span *s)
 {
-	/* Release: what other threads read is read before the memory is freed here. */
+	/* Acquire-release: all reads by other threads happen before the memory is freed here. */
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	ux_profile_deinit(&s->profile);
@@ -44,7 +44,8 @@ static enum ux_code span_create(struct ux_profile_span **ret, struct ux_error *e
 	atomic_init(&s->refs, 1);
 	*ret = s;
 	UX_TRY(ux_profile_init(&s->profile, err));
-	s->profile.max = (uint64_t)2 * UX_PROFILE_MEMORY_MAX; /* with what the merger keeps */
+	/* including the memory of the merger */
+	s->profile.max = (uint64_t)2 * UX_PROFILE_MEMORY_MAX;
 	return UX_OK;
 }
 
@@ -107,7 +108,7 @@ static bool span_is_named(const struct ux_profile *p)
 	return true;
 }
 
-/* A sum that would take most of the cache is not put there, nor one that lacks something. */
+/* Caches a sum, unless it would take most of the cache, or lacks something. */
 static void span_cache_put(struct ux_span_cache *c, const struct ux_blob_hash *key,
 			   struct ux_profile_span *span)
 {
@@ -119,7 +120,7 @@ static void span_cache_put(struct ux_span_cache *c, const struct ux_blob_hash *k
 	pthread_mutex_lock(&c->lock);
 	struct span_slot *slot = ux_cache_insert(&c->cache, ux_bytes(key, sizeof(*key)),
 						 ux_clock_ms(), expires, &fresh);
-	if (slot && fresh) { /* else another thread was first */
+	if (slot && fresh) { /* otherwise another thread added it first */
 		slot->span = span;
 		atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
 		ux_cache_charge(&c->cache, slot, (size_t)span->profile.charged);
@@ -152,7 +153,7 @@ static void span_sum_deinit(struct span_sum *s)
 	ux_profile_span_unref(s->span);
 }
 
-/* Adds a profile. *ret_full: the limits are reached, and it is left out. */
+/* Adds a profile. *ret_full: the limits are reached, and the profile is left out. */
 static enum ux_code span_add(struct span_sum *s, const struct ux_kept_profile *row, bool *ret_full)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
@@ -197,7 +198,7 @@ static enum ux_code span_add_all(struct span_sum *s, const struct ux_kept_profil
 				   &s->req->err);
 }
 
-/* What is in the sum, so that a sum of other profiles is another one. */
+/* Returns a hash of the sum's parts, so that sums of different profiles differ. */
 static struct ux_blob_hash span_key(const char *ns, const struct ux_kept_profiles *rows)
 {
 	struct ux_blob_hash key = ux_blob_hash_of(ux_bytes_cstr(ns));

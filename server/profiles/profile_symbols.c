@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /p/{id}/pprof/profile and /p/{id}/pprof/symbol: a kept profile, or the sum of a span, for
+ * /p/{id}/pprof/profile and /p/{id}/pprof/symbol: a kept profile, or the sum of a time range, for
  * `go tool pprof`, which fetches names of addresses from the second path. Source: google/pprof,
- * "Remote Servers". The names of addresses are those of the profile's own locations.
+ * "Remote Servers". The names come from the profile's own locations.
  */
 #include "profile_output.h"
 #include "profile_request.h"
@@ -12,10 +12,12 @@
 #include "text.h"
 
 enum {
-	FILE_MAX = 256 << 20, /* bytes of a profile as pprof reads it */
+	FILE_MAX = 256 << 20, /* bytes of a profile in the form that pprof reads */
 };
 
-/* {id} is the number of a profile, or "span" with the parameters of one. */
+/*
+ * Gets the profile. {id} is the number of a profile, or "span" with the parameters of a time range.
+ */
 static enum ux_code symbols_get(struct ux_request *req, struct ux_profile_span **ret)
 {
 	struct ux_profile_request r = {.filter.ns = ux_caller_of(req)->ns};
@@ -38,7 +40,7 @@ enum ux_code ux_handle_profile_pprof(struct ux_request *req, struct ux_response 
 	return ux_profile_output_put(req, res, &o);
 }
 
-/* An answer of 0 would mean that the profile has names already. */
+/* Always answers with a number above 0: 0 would mean that the profile already has its names. */
 enum ux_code ux_handle_profile_symbol_probe(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_profile_span_release) struct ux_profile_span *span = NULL;
@@ -50,9 +52,9 @@ enum ux_code ux_handle_profile_symbol_probe(struct ux_request *req, struct ux_re
 /* The innermost name of each address. */
 UX_MAP(symbol_names, uint64_t, uint32_t, ux_hash_u64, ux_profile_number_eq);
 
-#define AMBIGUOUS UINT32_MAX /* in place of a location */
+#define AMBIGUOUS UINT32_MAX /* several modules have the address, with different names */
 
-/* Whether two locations have the same innermost name. */
+/* Tests whether two locations have the same innermost name. */
 static bool symbols_agree(const struct ux_profile *p, uint32_t a, uint32_t b)
 {
 	const struct ux_profile_frame *x = &p->frames.data[p->locations.data[a].first];
@@ -61,8 +63,8 @@ static bool symbols_agree(const struct ux_profile *p, uint32_t a, uint32_t b)
 }
 
 /*
- * The protocol does not say in which module an address is. One that several modules have, with
- * different names, gets none.
+ * Indexes the names by address. The protocol does not tell the module of an address: an address of
+ * several modules with different names gets no name.
  */
 static enum ux_code symbols_index(const struct ux_profile *p, struct symbol_names *names,
 				  struct ux_error *err)

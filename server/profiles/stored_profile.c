@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles as they are received and stored. */
+/* Reads profiles in the forms in which they are received and stored. */
 #include "stored_profile.h"
 
 #include "gzip.h"
@@ -20,7 +20,10 @@ enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struc
 	return ux_profile_document_read(&document, bytes, p, err);
 }
 
-/* Each location without a name is shown as its module and address, as a text of its own. */
+/*
+ * Checks the names of locations. Each location without a name is shown as its module and address,
+ * as a text of its own.
+ */
 static enum ux_code bound_places(const struct ux_profile *p, struct ux_error *err)
 {
 	uint64_t sum = 0;
@@ -38,7 +41,8 @@ static enum ux_code bound_places(const struct ux_profile *p, struct ux_error *er
 
 enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
 {
-	/* Frames of each stack with those of its callers. A stack has a higher number than these.
+	/*
+	 * Frames of each stack including its callers. A stack has a higher number than its callers.
 	 */
 	ux_cleanup(ux_free_ptr) uint64_t *frames = calloc(p->stacks.size, sizeof(*frames));
 	uint64_t sum = 0;

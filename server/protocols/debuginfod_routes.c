@@ -96,8 +96,8 @@ static enum ux_code debuginfod_put_text(struct ux_request *req, struct ux_respon
 }
 
 /*
- * The name is sent without its folders, which are private, if its characters are allowed in a
- * header.
+ * Adds a header with the file's name if its characters are allowed in a header; without its
+ * folders, which are private.
  */
 static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_response *res,
 					     const char *header, const char *path)
@@ -110,7 +110,10 @@ static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_r
 	return name[0] == '\0' ? UX_OK : debuginfod_put_text(req, res, header, name, strlen(name));
 }
 
-/* RFC 9110, 5.6.7. The names of days depend on the locale, which this program leaves at "C". */
+/*
+ * Adds a date header (RFC 9110, 5.6.7). The names of days depend on the locale, which this program
+ * leaves at "C".
+ */
 static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_response *res, ux_time t)
 {
 	char text[64];
@@ -122,7 +125,7 @@ static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_respon
 	return debuginfod_put_text(req, res, "Last-Modified", text, n);
 }
 
-/* Answers 406 when the file is larger than the client accepts. */
+/* Answers 406 if the file is larger than the client accepts. */
 static enum ux_code debuginfod_check_requested(struct ux_request *req, struct ux_response *res,
 					       uint64_t size)
 {
@@ -147,7 +150,7 @@ static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_res
 	return debuginfod_put_date(req, res, f->created);
 }
 
-/* The entity tag is "HASH", or "HASH-OFF-SIZE" for a range. */
+/* Makes the entity tag: "HASH", or "HASH-OFF-SIZE" for a range. */
 static enum ux_code debuginfod_make_tag(struct ux_request *req, const struct debuginfod_file *f,
 					struct ux_bytes *ret)
 {
@@ -199,7 +202,7 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	return UX_OK;
 }
 
-/* Says with a 404 that there are symbols, which unhex's client reads in another way. */
+/* Says in a 404 that symbols exist, which unhex's client reads in another way. */
 static enum ux_code debuginfod_explain(struct ux_request *req, const struct ux_module *m,
 				       enum ux_code code)
 {
@@ -265,8 +268,8 @@ static enum ux_code debuginfod_find_section(struct ux_request *req, const struct
 }
 
 /*
- * The section is read from the debug file, or from the executable if the debug file lacks it. A
- * file that the store lacks is fetched from upstreams, the debug file first.
+ * Reads the section from the debug file, or from the executable if the debug file lacks it. Fetches
+ * a file that the store lacks from upstreams, the debug file first.
  */
 enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_response *res)
 {
@@ -292,7 +295,7 @@ enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_resp
 	return found ? debuginfod_answer(req, res, &f) : code;
 }
 
-/* Finds a source file that an upstream sent. It remains available when the upstream is removed. */
+/* Finds a source file that an upstream sent. It remains available after the upstream is removed. */
 static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_response *res,
 					      const char *id, const char *path)
 {
@@ -318,8 +321,8 @@ static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_
 }
 
 /*
- * The path in a request is only used as a key of the index. Both it and the uploaded path are
- * compared in canonical form.
+ * Uses the path of the request only as a key of the index. Both it and the uploaded path are in
+ * canonical form.
  */
 enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_response *res)
 {
@@ -374,7 +377,7 @@ static void debuginfod_put_hit(struct ux_json *j, const struct ux_hit *hit)
 		debuginfod_put_file(j, "debuginfo", hit->id + n, hit->file_name);
 }
 
-/* The files of one module: of each type the one that /buildid/ answers with. */
+/* Lists the files of one module: of each type the one that /buildid/ answers with. */
 static enum ux_code debuginfod_put_module(struct ux_request *req, struct ux_json *j,
 					  struct ux_bytes hex)
 {

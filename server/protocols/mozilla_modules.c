@@ -20,8 +20,8 @@ static bool mozilla_is_same(const struct ux_mozilla_module *a, const struct ux_m
 }
 
 /*
- * Modules that are sent twice refer to the first one, since a JSON object should have each key
- * once.
+ * Lets modules that are sent twice refer to the first one, because a JSON object should have each
+ * key once.
  */
 static enum ux_code mozilla_link_duplicates(struct ux_mozilla_modules *m, struct ux_arena *arena,
 					    struct ux_error *err)

@@ -9,8 +9,8 @@
 #include "server.h"
 
 enum {
-	UX_MOZILLA_MODULES_MAX = 10000, /* of one job */
-	UX_MOZILLA_NAME_BYTES = 1024,   /* of a module's name */
+	UX_MOZILLA_MODULES_MAX = 10000, /* modules of one job */
+	UX_MOZILLA_NAME_BYTES = 1024,   /* bytes of a module's name */
 };
 
 enum ux_mozilla_state {
@@ -26,9 +26,9 @@ struct ux_mozilla_module {
 	struct ux_mozilla_module *same;
 	enum ux_mozilla_state state; /* state of the first one; the others stay unused */
 	struct ux_open_module *open;
-	/* frames are waiting to be resolved; used by the caller, only of the first one */
+	/* frames are waiting to be resolved; used by the caller, and only for the first one */
 	bool queued;
-	uint16_t first; /* the first of these frames */
+	uint16_t first; /* index of the first of these frames */
 };
 
 /* The modules of one memoryMap. */
@@ -43,8 +43,8 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m);
 
 /*
- * Opens module m; *ret is NULL, and m is marked as missing, when it has no symbols or cannot be
- * read. UX_ENOMEM is the only error.
+ * Opens module m. If it has no symbols or cannot be read, *ret is NULL and m is marked as missing.
+ * UX_ENOMEM is the only error.
  */
 enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,
 				    struct ux_open_module **ret) ux_must;
@@ -57,12 +57,12 @@ void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json
 
 /*
  * Finds the canonical ID of the module with that debug ID (debug_id.h), or with that GNU build ID,
- * which some clients send instead. UX_ENOTFOUND; UX_EINVAL: it is neither.
+ * which some clients send instead. UX_ENOTFOUND; UX_EINVAL: neither kind of ID.
  */
 enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, const char **ret,
 			   struct ux_error *err) ux_must;
 
-/* The same, and opens the module. Codes as above, and those of ux_module_cache_get(). */
+/* Like ux_mozilla_id(), and opens the module. Also the codes of ux_module_cache_get(). */
 enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
 			     struct ux_open_module **ret, struct ux_error *err) ux_must;
 

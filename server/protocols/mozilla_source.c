@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * POST /source/v1: a source file for the Firefox Profiler. Source: API.md of samply-api, v1. The
- * address in the request proves that the file belongs to the module, since its frames must name
- * exactly that file. So a client can only read files that symbols name, and these are taken only
- * from uploaded bundles.
+ * address in the request proves that the file belongs to the module: its frames must name exactly
+ * that file. So a client can read only files that symbols name, and they come only from uploaded
+ * bundles.
  */
 #include "text.h"
 #include "json_out.h"
@@ -40,7 +40,7 @@ static enum ux_code source_read_request(struct ux_request *req, const json_t *do
 	return ux_mozilla_id(req, ux_bytes_cstr(debug_id), &ret->id, err);
 }
 
-/* In the form of /symbolicate/v5: the directory and name joined by one slash. */
+/* Compares in the form of /symbolicate/v5: directory and name joined by one slash. */
 static bool source_is_of_frame(const struct ux_frame_text *f, struct ux_bytes file)
 {
 	size_t n = f->dir.size;

@@ -10,8 +10,8 @@
 
 enum {
 	JOBS_MAX = 10,
-	STACKS_MAX = 100000, /* in one job */
-	FRAMES_MAX = 100000, /* in one stack */
+	STACKS_MAX = 100000, /* stacks of one job */
+	FRAMES_MAX = 100000, /* frames of one stack */
 	HEX_SIZE = 19,       /* "0x", 16 digits and a NUL */
 	FUN_SIZE = 21,       /* "fun_", 16 digits and a NUL */
 	WINDOW = UX_RESOLVE_MAX,
@@ -33,7 +33,7 @@ struct entry {
 	/* NULL for index -1, which means code outside of all modules */
 	struct ux_mozilla_module *module;
 	uint64_t offset;
-	/* range of its members in the texts of the window; 0 bytes: nothing is known */
+	/* range of its members in the window's texts; 0 bytes: nothing is known */
 	size_t text, text_size;
 };
 
@@ -66,8 +66,8 @@ static void symbolicate_put_hex(struct ux_json *j, const char *key, uint64_t v)
 /* --- the members of one frame ----------------------------------------------------------------- */
 
 /*
- * A function that is known only from unwind tables. The profiler merges functions with the same
- * name, so this name contains the start address, in the same form as samply's.
+ * Writes a function that is known only from unwind tables. The profiler merges functions with the
+ * same name, so this name contains the start address, in the same form as samply's.
  */
 static void symbolicate_put_unnamed(struct ux_json *j, uint64_t start)
 {
@@ -143,8 +143,10 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	if (m->state == UX_MOZILLA_UNUSED)
 		UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 	UX_TRY(ux_mozilla_module_open(w->req, m, &open));
-	/* Offsets in a request count from the address at which the file's first byte is mapped.
-	 * Where that is not known, other functions than the right ones would be named. */
+	/*
+	 * Offsets in a request count from the address at which the file's first byte is mapped. If
+	 * that is unknown, names would be wrong, so give none.
+	 */
 	uint64_t base = 0;
 	bool known = open && ux_open_module_image_start(open, &base, NULL) == UX_OK;
 	for (uint16_t k = m->first; k != NO_ENTRY; k = w->entries[k].next) {

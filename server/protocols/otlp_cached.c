@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of an OTLP message from the stacks of a frame cache. */
+/* Writes lines of an OTLP message from the stacks of a frame cache. */
 #include "otlp_cached.h"
 
 enum {
-	PAGE = 64,           /* numbers that have places together */
-	RESERVED_MAX = 8192, /* addresses for which there is room from the beginning */
+	PAGE = 64,           /* numbers in one page */
+	RESERVED_MAX = 8192, /* addresses for which memory is reserved at the beginning */
 };
 static_assert(UX_CACHED_STRING_TAG == (OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES), "");
 static_assert((int)UX_CACHED_STRING_BEHIND >= (int)UX_OTLP_BORROWED_BEHIND, "");
@@ -12,7 +12,7 @@ static_assert((int)UX_CACHED_STRING_BEHIND >= (int)UX_OTLP_BORROWED_BEHIND, "");
 void ux_otlp_cached_init(struct ux_otlp_cached *c, struct ux_otlp_names *names)
 {
 	memset(c, 0,
-	       offsetof(struct ux_otlp_cached, batch)); /* which is written before it is read */
+	       offsetof(struct ux_otlp_cached, batch)); /* the batch is written before it is read */
 	c->names = names;
 }
 
@@ -61,7 +61,7 @@ ux_inline bool otlp_pages_have(const struct ux_otlp_pages *p, uint32_t number)
 	return ux_likely(page < p->numbers.size) && ux_likely(p->numbers.data[page] != 0);
 }
 
-/* The place of a number whose page is there. */
+/* Returns the place of a number whose page exists. */
 ux_inline uint32_t otlp_pages_place(const struct ux_otlp_pages *p, uint32_t number)
 {
 	return (p->numbers.data[number / PAGE] - 1) * PAGE + number % PAGE;
@@ -95,7 +95,7 @@ static ux_cold bool otlp_add_strings(struct ux_otlp_cached *c, uint32_t string)
 
 /* --- strings of functions --------------------------------------------------------------------- */
 
-/* Strings that are appended: the number of the next one. */
+/* State of appending strings: the number of the next one. */
 struct otlp_string_adder {
 	struct ux_otlp_cached *c;
 	const struct ux_frame_cache *cache;
@@ -103,8 +103,8 @@ struct otlp_string_adder {
 };
 
 /*
- * The number in the message of a string of the cache, which is s. One that the message has by a
- * cache before is found by its bytes.
+ * Gets the message's number of string s of the cache. A string that the message already has from a
+ * previous cache is found by its bytes.
  */
 ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string,
 			       const struct ux_cached_string *s, uint32_t *ret)
@@ -130,7 +130,7 @@ ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string,
 	return true;
 }
 
-/* The same for a string that has to be looked up. */
+/* Like otlp_put_string(), for a string that has to be looked up. */
 static bool otlp_put_other_string(struct otlp_string_adder *a, uint32_t string, uint32_t *ret)
 {
 	const struct ux_cached_string *s = string ? ux_cached_string(a->cache, string) : NULL;
@@ -138,8 +138,8 @@ static bool otlp_put_other_string(struct otlp_string_adder *a, uint32_t string, 
 }
 
 /*
- * The numbers in the message of both names of a function, which most messages that have the
- * function lack until then. False: they have to be put one by one.
+ * Gets the message's numbers of both names of a function. Usually the message has neither yet, and
+ * both are appended together. False: they have to be appended one by one.
  */
 ux_inline bool otlp_put_names(struct otlp_string_adder *a, const struct ux_cached_function *f,
 			      uint32_t *ret_name, uint32_t *ret_linkage)
@@ -160,7 +160,7 @@ ux_inline bool otlp_put_names(struct otlp_string_adder *a, const struct ux_cache
 	return true;
 }
 
-/* Appends the functions that n lines of the batch are the first ones of. */
+/* Appends the new functions of the batch; n lines use a function for the first time. */
 static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
 				   size_t n, struct ux_error *err)
 {
@@ -173,7 +173,8 @@ static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_fra
 	if (!p || a.next == 0)
 		return ux_otlp_names_status(c->names, err);
 	const uint32_t first = c->names->n_functions;
-	const bool settled = c->names->strings.list.size > 0; /* which are found by their bytes */
+	/* earlier strings are found by their bytes */
+	const bool settled = c->names->strings.list.size > 0;
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t line = b->fresh[i];
 		const struct ux_cached_function *f =
@@ -194,7 +195,7 @@ static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_fra
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Copies the stacks of addresses, as many as there is room for. Returns how many these are. */
+/* Copies the stacks of as many addresses as fit. Returns their number. */
 static size_t otlp_batch_fill(struct ux_otlp_batch *b, const struct ux_cached_stack *const *stacks,
 			      size_t n, size_t *ret_lines)
 {
@@ -213,7 +214,10 @@ static size_t otlp_batch_fill(struct ux_otlp_batch *b, const struct ux_cached_st
 	return i;
 }
 
-/* Finds the functions of n lines, of which some may be new: whether one is cannot be foreseen. */
+/*
+ * Finds the functions of n lines. Some may be new, which is unpredictable, so the loop has no
+ * branch on it.
+ */
 static enum ux_code otlp_batch_functions(struct ux_otlp_cached *c,
 					 const struct ux_frame_cache *cache, size_t n,
 					 struct ux_error *err)
@@ -231,12 +235,12 @@ static enum ux_code otlp_batch_functions(struct ux_otlp_cached *c,
 		b->fresh[n_fresh] = (uint32_t)i;
 		__builtin_prefetch(ux_cached_function(cache, function));
 		n_fresh += head->size == 0;
-		head->size |= head->size == 0; /* its size, if it is new, follows */
+		head->size |= head->size == 0; /* marks a new function; its real size follows */
 	}
 	return otlp_put_fresh(c, cache, n_fresh, err);
 }
 
-/* Writes n_lines lines, which are those of n addresses, from `first` on. */
+/* Writes n_lines lines, which belong to n addresses from `first` on. */
 static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t n_lines,
 				     size_t first, struct ux_error *err)
 {
@@ -263,8 +267,8 @@ static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t 
 }
 
 /*
- * Takes room for what n addresses of a profile usually have, so that lists need not be copied again
- * and again while they grow.
+ * Reserves memory for a typical profile of n addresses, so that lists are not copied again and
+ * again while they grow.
  */
 static bool otlp_cached_reserve(struct ux_otlp_cached *c, size_t n)
 {
@@ -281,7 +285,7 @@ enum ux_code ux_otlp_cached_put(struct ux_otlp_cached *c, struct ux_frame_cache 
 				const struct ux_cached_stack *const *stacks, size_t n, size_t first,
 				struct ux_error *err)
 {
-	if (!c->cache) { /* which has the strings */
+	if (!c->cache) { /* the message borrows the cache's strings */
 		c->cache = ux_frame_cache_ref(cache);
 		if (!otlp_cached_reserve(c, n))
 			return ux_error_nomem(err);
@@ -292,7 +296,7 @@ enum ux_code ux_otlp_cached_put(struct ux_otlp_cached *c, struct ux_frame_cache 
 	for (size_t at = 0, some = 0; at < n; at += some) {
 		size_t lines = 0;
 		some = ux_min(n - at, (size_t)UX_OTLP_BATCH);
-		/* those of the next batch are on their way while this one is written */
+		/* prefetch the next batch while this one is written */
 		for (size_t i = at + some; i < ux_min(n, at + some + UX_OTLP_BATCH); i++)
 			__builtin_prefetch(stacks[i]);
 		some = otlp_batch_fill(&c->batch, stacks + at, some, &lines);

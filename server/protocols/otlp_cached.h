@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of an OTLP message from the stacks of a frame cache: which functions and strings of the
- * cache the message has by now.
+ * Writes lines of an OTLP message from the stacks of a frame cache, and records which functions and
+ * strings of the cache the message has by now.
  */
 #ifndef UX_OTLP_CACHED_H
 #define UX_OTLP_CACHED_H
@@ -15,50 +15,58 @@ UX_VEC(ux_otlp_head_list, struct ux_otlp_line_head);
 UX_VEC(ux_otlp_number_list, uint32_t);
 
 /*
- * Numbers of the cache as places in a shorter table, which has memory for those pages of numbers
- * alone that are used.
+ * Maps numbers of the cache to places in a shorter table, which has memory only for pages of
+ * numbers that are used.
  */
 struct ux_otlp_pages {
-	struct ux_otlp_page_list numbers; /* of a page in the table plus 1; 0: it has none yet */
-	uint32_t n;                       /* pages in the table */
+	/* number of a page in the table plus 1; 0: no memory yet */
+	struct ux_otlp_page_list numbers;
+	uint32_t n; /* pages in the table */
 };
 
 enum {
-	UX_OTLP_BATCH = 64, /* addresses that get their lines together, */
-	/* if they have no more of them; those of one address have room in any case */
+	UX_OTLP_BATCH = 64, /* addresses in one batch */
+	/*
+	 * lines in one batch; a batch has fewer addresses if they have more lines, but always fits
+	 * one
+	 */
 	UX_OTLP_BATCH_LINES = 4 * UX_FRAMES_MAX,
 };
 
 /*
- * The lines of some addresses. How many an address has is random: the stacks are copied one behind
- * the other, so that the processor need not foresee where the lines of an address end.
+ * The lines of some addresses. How many lines an address has is unpredictable, so the stacks are
+ * copied one after the other: then no branch depends on where the lines of an address end.
  */
 struct ux_otlp_batch {
-	/* so many are copied at once: UX_CACHED_LINES_MIN */
+	/*
+	 * UX_CACHED_LINES_MIN lines are copied in one step, so there is room for these at the end
+	 */
 	struct ux_cached_line lines[UX_OTLP_BATCH_LINES + UX_CACHED_LINES_MIN];
-	uint32_t ends[UX_OTLP_BATCH];            /* number of lines up to each address */
-	uint32_t heads[UX_OTLP_BATCH_LINES];     /* place in ux_otlp_cached.heads */
-	uint32_t fresh[UX_OTLP_BATCH_LINES + 1]; /* lines that have their function first */
-	uint32_t line_ends[UX_OTLP_BATCH_LINES]; /* of each line in the buffer of lines */
+	uint32_t ends[UX_OTLP_BATCH];        /* number of lines up to each address */
+	uint32_t heads[UX_OTLP_BATCH_LINES]; /* place in ux_otlp_cached.heads */
+	/* lines that use their function for the first time */
+	uint32_t fresh[UX_OTLP_BATCH_LINES + 1];
+	uint32_t line_ends[UX_OTLP_BATCH_LINES]; /* end of each line in the buffer of lines */
 };
 
 /* One thread at a time. */
 struct ux_otlp_cached {
-	struct ux_otlp_names *names; /* of the caller */
-	uint64_t named, nameless;    /* addresses that have got lines, and that have none */
+	struct ux_otlp_names *names; /* owned by the caller */
+	uint64_t named, nameless;    /* addresses with lines, and addresses without */
 	/* The fields below belong to the functions of this header. */
-	struct ux_frame_cache *cache; /* a reference; NULL: the message has nothing of one */
+	struct ux_frame_cache *cache; /* a reference; NULL: the message has nothing of any cache */
 	struct ux_otlp_pages function_pages, string_pages;
-	struct ux_otlp_head_list heads;     /* of functions; size 0: the message lacks it */
+	/* heads of functions; size 0: the message lacks the function */
+	struct ux_otlp_head_list heads;
 	struct ux_otlp_number_list strings; /* numbers in the message; 0: it lacks the string */
 	struct ux_otlp_batch batch;
 };
 
-/* It must be released in any case. */
+/* The caller must release it, also after an error. */
 void ux_otlp_cached_init(struct ux_otlp_cached *c, struct ux_otlp_names *names);
 void ux_otlp_cached_deinit(struct ux_otlp_cached *c);
 
-/* Forgets what the message has, before another frame cache is used, but keeps the memory. */
+/* Forgets which items the message has, before another frame cache is used, but keeps the memory. */
 void ux_otlp_cached_reset(struct ux_otlp_cached *c);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /v1development/profiles: takes profiles of OpenTelemetry, gives them names, keeps them and
- * passes them on. POST /v1/symbolize/otlp: the named message is the answer.
+ * POST /v1development/profiles: receives profiles of OpenTelemetry, names their locations, keeps
+ * them and forwards them. POST /v1/symbolize/otlp: answers with the named message.
  */
 #include "forwarder.h"
 #include "module_cache.h"
@@ -12,11 +12,11 @@
 #include "spare_memory.h"
 #include "unhex/frame.h"
 
-/* Seconds, while the queue is full or cannot be written. */
+/* seconds to wait while the queue is full or cannot be written */
 #define RETRY_AFTER "5"
 
 enum {
-	/* bytes of JSON that is answered with JSON, of which all is in memory as a profile */
+	/* bytes of JSON that is answered with JSON; all of it is in memory as a profile */
 	JSON_MAX = 4 << 20,
 };
 
@@ -24,7 +24,7 @@ static const char unused_warning[] =
 	"the profiles were symbolized and dropped: this server neither keeps nor forwards "
 	"profiles (settings keep-profiles and otlp-forward)";
 
-/* Names the message of a request. For a malformed one the specification has status 400. */
+/* Names the message of a request. A malformed one gets status 400, as the specification demands. */
 static enum ux_code otlp_name(struct ux_request *req, struct ux_response *res,
 			      struct ux_otlp_body *body, struct ux_out *out)
 {
@@ -52,9 +52,9 @@ static void otlp_keep_answer(void *ctx)
 /* --- taking messages -------------------------------------------------------------------------- */
 
 /*
- * What is kept or passed on needs a sender that is known: a key, or this machine where the server
- * is open to it alone. Anyone else could write to the store, and to the receiver with the server's
- * credentials.
+ * Checks the sender. Only a known sender may have messages kept or forwarded: one with a key, or
+ * this machine if the server is open only to it. Anyone else could write to the store, and to the
+ * receiver with the server's credentials.
  */
 static enum ux_code otlp_check_sender(struct ux_request *req, struct ux_response *res)
 {
@@ -68,7 +68,7 @@ static enum ux_code otlp_check_sender(struct ux_request *req, struct ux_response
 		"keeping or forwarding profiles needs a key: send Authorization: Bearer TOKEN");
 }
 
-/* The sender shall come again later, whatever the reason: a message is never dropped here. */
+/* Tells the sender to retry later, whatever the reason: a message is never dropped here. */
 static enum ux_code otlp_refuse(struct ux_response *res, unsigned status, enum ux_code code)
 {
 	ux_response_field(res, "Retry-After", UX_STR(RETRY_AFTER));
@@ -77,8 +77,8 @@ static enum ux_code otlp_refuse(struct ux_response *res, unsigned status, enum u
 }
 
 /*
- * Keeps a message, and adds it to the queue. What cannot be kept or queued is refused, so that its
- * sender has it still: when one of both has worked by then, it is there twice later.
+ * Keeps a message, and adds it to the queue. If either fails, refuses the message, so that the
+ * sender still has it; if one of both succeeded, the retry duplicates it there.
  */
 static enum ux_code otlp_take(struct ux_request *req, struct ux_response *res,
 			      struct ux_bytes message)
@@ -123,7 +123,7 @@ static enum ux_code otlp_copy_string(struct ux_profile *to, const struct ux_prof
 	return ux_profile_string(to, ux_profile_text(from, *string), string, err);
 }
 
-/* Gives a location of a JSON message the lines that it has got in protobuf. */
+/* Gives a location of a JSON message the lines that it got in protobuf. */
 static enum ux_code otlp_copy_lines(struct ux_profile *to, uint32_t location,
 				    const struct ux_profile *from,
 				    const struct ux_profile_location *lines, struct ux_error *err)
@@ -139,10 +139,10 @@ static enum ux_code otlp_copy_lines(struct ux_profile *to, uint32_t location,
 	return ux_profile_name(to, location, frames, n, err);
 }
 
-/* The state of an answer in JSON. */
+/* State of an answer in JSON. */
 struct otlp_json_answer {
 	struct ux_otlp unnamed, named;
-	struct ux_profile before, after; /* locations alone, and with lines */
+	struct ux_profile before, after; /* locations without and with lines */
 	struct ux_out message;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names from the store for the locations of an OTLP message. */
+/* Names the locations of an OTLP message from the store. */
 #include "protocols.h"
 
 #include "otlp_cached.h"
@@ -50,7 +50,7 @@ static enum ux_code otlp_resolve(struct otlp_work *w, struct ux_open_module *ope
 	return UX_OK;
 }
 
-/* Names the locations of a module, if it is there. */
+/* Names the locations of a module, if the store has it. */
 static enum ux_code otlp_symbolize_module(struct otlp_work *w, const struct ux_otlp_module *m)
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *open = NULL;
@@ -72,7 +72,10 @@ static enum ux_code otlp_symbolize_module(struct otlp_work *w, const struct ux_o
 	return UX_OK;
 }
 
-/* The work of one request is bounded; the next message begins with what this one has cached. */
+/*
+ * Names the modules. The work of one request is bounded; the next message profits from what this
+ * one has cached.
+ */
 static enum ux_code otlp_symbolize_modules(struct otlp_work *w)
 {
 	const struct ux_otlp_modules *modules = &w->names.modules;

@@ -10,7 +10,7 @@
 #include "text.h"
 
 enum {
-	WAIT_MS = 5000 /* while a module is being fetched, since pprof does not retry */
+	WAIT_MS = 5000 /* ms to wait while a module is fetched, because pprof does not retry */
 };
 
 static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_module **ret)
@@ -33,7 +33,7 @@ static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_mod
 	}
 }
 
-/* An answer of 0 would mean that the profile already has names. */
+/* Always answers with a number above 0: 0 would mean that the profile already has names. */
 enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
@@ -44,7 +44,7 @@ enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *r
 
 /* --- the request: addresses separated by '+' -------------------------------------------------- */
 
-/* Cuts the text before the next '+' off the front. */
+/* Cuts the text before the next '+' from the front. */
 static struct ux_bytes pprof_word_next(struct ux_bytes *s)
 {
 	const uint8_t *plus = memchr(s->data, '+', s->size);
@@ -82,7 +82,7 @@ static enum ux_code pprof_read_addresses(struct ux_request *req, struct ux_reque
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Writes a line for each address with a name, which is that of the innermost frame. */
+/* Writes a line for each address with a name: the name of the innermost frame. */
 static enum ux_code pprof_put_lines(struct ux_request *req, const struct ux_resolver *r,
 				    const uint64_t *pcs, const uint32_t *frames, size_t n)
 {

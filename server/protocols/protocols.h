@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handlers of the debuginfod, Mozilla, pprof and OpenTelemetry protocols, whose paths are in
- * server/run/routes.c, and names for the messages of the last one.
+ * The handlers of the debuginfod, Mozilla, pprof and OpenTelemetry protocols; their paths are in
+ * server/run/routes.c. Also names for OpenTelemetry messages.
  */
 #ifndef UX_PROTOCOLS_H
 #define UX_PROTOCOLS_H
@@ -21,18 +21,18 @@ ux_handler_fn ux_handle_symbolicate_v5;
 /* POST /source/v1 and /asm/v1 of samply's API, for the Firefox Profiler. */
 ux_handler_fn ux_handle_source_v1, ux_handle_asm_v1;
 
-/* /pprof/{id}/symbol of pprof's remote symbolization. GET: are there symbols? */
+/* /pprof/{id}/symbol of pprof's remote symbolization. GET tells whether the server has symbols. */
 ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
 
 /* POST /v1development/profiles and POST /v1/symbolize/otlp: profiles of OpenTelemetry. */
 ux_handler_fn ux_handle_otlp_profiles, ux_handle_symbolize_otlp;
 
 /*
- * Appends the message with names from the modules of the caller's namespace. What cannot be named
- * is left as it is: a module that is missing is fetched from upstreams meanwhile, and known to the
- * next message; when the request's work is over its budget, the other locations stay without names.
- * UX_ECORRUPT: the message is malformed, with the offset. UX_EUNAVAILABLE: the request's deadline
- * has passed, or its client has left. UX_ELIMIT, UX_ENOMEM.
+ * Appends the message with names from the modules of the caller's namespace. Locations that cannot
+ * be named stay unchanged: a missing module is fetched from upstreams in the background, and used
+ * for the next message; when the request's budget is used up, the other locations stay without
+ * names. UX_ECORRUPT: the message is malformed, with the offset. UX_EUNAVAILABLE: the request's
+ * deadline has passed, or its client has left. UX_ELIMIT, UX_ENOMEM.
  */
 enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message, struct ux_out *out)
 	ux_must;

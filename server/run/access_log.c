@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 
 enum {
-	QUOTED = 400,            /* room for a quoted text from a client */
-	LINE_MOSTLY = 512,       /* room for nearly every line */
-	DECODED_MAX = 128 << 10, /* of a path: larger than the limit on headers */
+	QUOTED = 400,            /* bytes for a quoted text from a client */
+	LINE_MOSTLY = 512,       /* bytes for nearly every line */
+	DECODED_MAX = 128 << 10, /* bytes of a decoded path: more than the limit on headers */
 };
 
 /* Writes the path without the token after a leading "/k/", and with every other token shortened. */
@@ -29,7 +29,7 @@ static void access_log_put_redacted(struct ux_bytes path, struct ux_out *out)
 	ux_log_redact(ux_bytes(path.data + end, path.size - end), out);
 }
 
-/* The path is written as sent, unless an escape hides a token. */
+/* Writes the path as sent, unless an escape hides a token. */
 void ux_log_path(struct ux_bytes path, struct ux_out *out)
 {
 	UX_ARENA(arena, DECODED_MAX);
@@ -85,7 +85,10 @@ void ux_log_sample(unsigned n)
 	atomic_store_explicit(&sample_of, n, memory_order_relaxed);
 }
 
-/* An answer that did not reach its client is not a success, whatever its status. */
+/*
+ * Tests whether the line is left out. An answer that did not reach its client is not a success,
+ * whatever its status.
+ */
 static bool access_log_is_sampled_out(const struct ux_request *req, const struct ux_response *res,
 				      bool sent, unsigned of)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics of the bucket that has the blobs, and of this node's copies of them. */
+/* Metrics of the bucket that stores the blobs, and of this node's copies of them. */
 #include "serve.h"
 
 #include "metric_text.h"

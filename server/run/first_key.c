@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The admin key that the first start of a store creates. */
+/* Creates the admin key at the first start of a store. */
 #include "serve.h"
 
 #include "file.h"
@@ -22,8 +22,8 @@ static void first_key_close(int *fd)
 }
 
 /*
- * A file of that name is of an earlier start that was killed before the key was in the index, so it
- * is replaced. The file is on disk when this returns.
+ * Writes the token to a file, which is on disk when this returns. An existing file is from an
+ * earlier start that was killed before it added the key to the index, so it is replaced.
  */
 static enum ux_code first_key_write(const char *path, const char *token, struct ux_error *err)
 {
@@ -38,7 +38,7 @@ static enum ux_code first_key_write(const char *path, const char *token, struct 
 	return fsync(fd) == 0 ? UX_OK : ux_error_os(err, errno, "cannot write %.200s", path);
 }
 
-/* The file comes before the row: after a crash there is no valid key whose token is lost. */
+/* Writes the file before the row: so no crash leaves a valid key with a lost token. */
 static enum ux_code first_key_make(struct ux_store *store, const char *path, char *token,
 				   struct ux_error *err)
 {
@@ -52,7 +52,7 @@ static enum ux_code first_key_make(struct ux_store *store, const char *path, cha
 	return store->index->keys.add(store->index, &key, &row, &who, err);
 }
 
-/* The token in the file of the setting admin-key, on its first line. */
+/* Reads the token from the first line of the file of the setting admin-key. */
 static enum ux_code first_key_map(const char *path, struct ux_mapping *ret, struct ux_bytes *token,
 				  struct ux_error *err)
 {
@@ -65,12 +65,15 @@ static enum ux_code first_key_map(const char *path, struct ux_mapping *ret, stru
 			"admin-key %.160s: others may read it; expected mode 0600 or 0640", path);
 	UX_TRY(ux_file_map(path, ret, err));
 	struct ux_bytes text = ret->bytes;
-	(void)!ux_text_take_line(&text, token); /* none: an empty token, which is refused */
+	(void)!ux_text_take_line(&text, token); /* no line: an empty token, which is refused */
 	*token = ux_trim(*token);
 	return UX_OK;
 }
 
-/* Servers that start at the same moment with one index add the same key: the first one did. */
+/*
+ * Adds the given key. Servers that start at the same moment with one index add the same key: only
+ * the first one succeeds, and the others accept that.
+ */
 static enum ux_code first_key_add_given(struct ux_store *store, struct ux_key *key,
 					const struct ux_token_row *row, struct ux_error *err)
 {

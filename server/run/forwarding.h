@@ -6,7 +6,7 @@
 #include "server.h"
 #include "settings.h"
 
-/* Checks the settings without opening anything: codes of ux_forward_check(). */
+/* Checks the settings without opening anything. The codes of ux_forward_check(). */
 enum ux_code ux_forwarding_check(const struct ux_settings *settings, struct ux_error *err) ux_must;
 
 /* Opens s->forwarder if the settings have a receiver. dir: the folder of the store. */

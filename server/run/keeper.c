@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Periodic work of a running server. */
+/* Does periodic work of a running server. */
 #include "keeper.h"
 
 #include "clock.h"
@@ -13,9 +13,9 @@ enum {
 	WRITE_SECONDS = 60,
 	SWEEP_SECONDS = 3600,
 	SWEEP_GRACE = 24 * 60 * 60,
-	/* for expired answers of upstreams; requests for random IDs create many */
+	/* seconds to keep expired answers of upstreams; requests for random IDs create many */
 	ANSWERS_GRACE = 60 * 60,
-	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week, so that people can notice the mark */
+	RETAIN_GRACE = 7 * 24 * 60 * 60, /* seconds: a week, so that people can notice the mark */
 };
 
 struct ux_keeper ux_keeper_make(struct ux_server *server)
@@ -41,7 +41,7 @@ static void keeper_write_uses(struct ux_keeper *k)
 		keeper_log_failure("uses", &err);
 }
 
-/* Removes the files of what was deleted some seconds ago. */
+/* Removes the files of objects that were deleted some seconds ago. */
 static void keeper_collect(struct ux_keeper *k)
 {
 	struct ux_error err = UX_ERROR_INIT;

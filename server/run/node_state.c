@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of this server as one node of several. */
+/* Reports the state of this server as one node of several. */
 #include "node_state.h"
 
 #include "event_log.h"
 
 enum {
-	SILENT_MS = 5000, /* without an answer of the database, before the log says so */
+	SILENT_MS = 5000, /* ms without an answer of the database, before the log says so */
 };
 
 static void node_log_change(bool now, bool *logged, const char *what, const char *advice)
@@ -46,7 +46,7 @@ bool ux_node_has_duplicate(struct ux_server *s)
 	return f && ux_fleet_status(f).duplicate;
 }
 
-/* A value of the connections to the database, and of those to its replica where there is one. */
+/* Writes a value of the connections to the database, and to its replica if there is one. */
 static void node_put_pools(struct ux_out *out, const char *name, const char *type, const char *help,
 			   const uint64_t *values, size_t n)
 {
@@ -103,7 +103,7 @@ static void node_put_thousandths(struct ux_out *out, const char *name, const cha
 	ux_out_fmt(out, "%s %.3f\n", name, (double)ms / 1000);
 }
 
-/* What the node knows of the others, and how it does. */
+/* Writes the state of this node, and its view of the other nodes. */
 static void node_put_fleet(struct ux_server *s, struct ux_out *out)
 {
 	const struct ux_fleet_status n = ux_fleet_status(s->store->fleet);

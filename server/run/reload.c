@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reloading of settings while the server runs. */
+/* Reloads settings while the server runs. */
 #include "serve.h"
 
 #include "auth.h"
@@ -75,7 +75,7 @@ void ux_settings_apply(struct ux_running *r)
 			      memory_order_relaxed);
 }
 
-/* The changed keys, logged once all of them are in force. */
+/* The changed keys; logged after all of them are in force. */
 struct changes {
 	const struct ux_setting *rows[UX_SETTINGS_MAX];
 	size_t n;
@@ -101,7 +101,7 @@ static void reload_log_changes(const struct changes *c)
 	}
 }
 
-/* A server that started without upstreams stays without. */
+/* Ignores new upstreams if the server started without any. */
 static void reload_keep_alone(struct ux_settings *next)
 {
 	if (next->upstreams.n == 0)
@@ -111,7 +111,7 @@ static void reload_keep_alone(struct ux_settings *next)
 	next->upstreams = (struct ux_setting_list){0};
 }
 
-/* Whether the server uses TLS cannot change. */
+/* Keeps TLS on or off as it was: that cannot change without a restart. */
 static enum ux_code reload_keep_tls(const struct ux_settings *now, struct ux_settings *next,
 				    struct ux_error *err)
 {
@@ -188,7 +188,7 @@ enum {
 /* One set of access settings that is or was in force. */
 struct in_force {
 	struct ux_access access;
-	struct ux_arena arena; /* memory of the origins */
+	struct ux_arena arena; /* memory for the origins */
 	struct in_force *before;
 };
 

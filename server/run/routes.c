@@ -183,14 +183,14 @@ const struct ux_route ux_server_routes[] = {
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
 enum {
-	CRAWL_ARENA = 64 << 10, /* for causes of failures */
+	CRAWL_ARENA = 64 << 10, /* bytes for causes of failures */
 };
 
 static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MAX, "each is counted");
 
 /*
- * The process answers and its threads make progress. A supervisor should restart it otherwise: no
- * request brings a stuck thread back.
+ * Reports that the process answers and its threads make progress. Otherwise a supervisor should
+ * restart it: nothing else frees a stuck thread.
  */
 enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 {
@@ -222,7 +222,7 @@ static void metrics_put_disk(struct ux_request *req)
 		      "Free bytes below which uploads are refused.", room.least_bytes);
 }
 
-/* Metrics that are read from the index at each scrape. Those that fail are omitted. */
+/* Writes metrics that are read from the index at each scrape. Omits metrics that cannot be read. */
 static void metrics_put_index(struct ux_request *req)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -250,7 +250,7 @@ static void metrics_put_index(struct ux_request *req)
 	}
 }
 
-/* Requests that compute, and those that wait for a thread to do so. */
+/* Writes counts of requests that compute, and of requests that wait for a thread. */
 static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 {
 	struct ux_http_server *http = atomic_load_explicit(&s->http, memory_order_acquire);
@@ -262,7 +262,7 @@ static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 		      n.waiting);
 }
 
-/* What answers of addresses are cached in. */
+/* Writes metrics of the caches of resolved addresses. */
 static void metrics_put_frame_caches(struct ux_server *s, struct ux_out *out)
 {
 	const struct ux_frame_filler_counts n =
@@ -305,7 +305,7 @@ static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 		      usage.bytes);
 }
 
-/* Packages of all namespaces. */
+/* Writes counts of packages of all namespaces. */
 static void metrics_put_crawl(const struct ux_server *s, struct ux_out *out)
 {
 	UX_ARENA(arena, CRAWL_ARENA);
@@ -364,10 +364,10 @@ static enum ux_code ready_refuse(struct ux_response *res, enum ux_code code)
 
 /*
  * Ready means that the index answers and that the server is not stopping; only connections that are
- * already open see the latter. /healthz checks less, since a restart does not help against, for
- * example, a full disk. On a full disk the server is ready, since it still answers; the document
- * says that it takes no uploads. It also says that another process has the name of this node: their
- * leases are taken for those of one, so that work may be done twice.
+ * already open see the latter. /healthz checks less, because a restart does not help against, for
+ * example, a full disk. On a full disk the server is ready, because it still answers; the document
+ * says that it takes no uploads. It also says if another process has the name of this node: both
+ * share their leases then, so work may be done twice.
  */
 enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 {

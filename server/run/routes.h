@@ -8,14 +8,18 @@
 extern const struct ux_route ux_server_routes[];
 extern const size_t ux_server_route_count;
 
-/* The program for net/, serving the table of routes; the defaults of limits are filled in. */
+/*
+ * Returns the application for net/ that serves the table of routes; fills in the defaults of
+ * limits.
+ */
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits);
 
 ux_handler_fn ux_handle_health, ux_handle_ready, ux_handle_metrics;
 
 /*
- * Logs one of n requests that succeeded (1: each; 0: none), chosen by a hash of the request's
- * number, so that no pattern of requests is left out. Others are always logged. Any thread.
+ * Sets the sampling: of requests that succeed, logs one of n (1: each; 0: none), chosen by a hash
+ * of the request's number, so that no pattern of requests is left out. Others are always logged.
+ * Any thread.
  */
 void ux_log_sample(unsigned n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex serve: startup, waiting for a signal, shutdown. */
+/* unhex serve: starts, waits for a signal, shuts down. */
 #include "serve.h"
 
 #include "auth.h"
@@ -36,19 +36,20 @@
 
 enum {
 	DESCRIPTORS = 64,        /* file descriptors for the index, logs, the lock and folders */
-	DESCRIPTORS_THREAD = 4,  /* for each thread, besides its connections */
-	CONNECTIONS_MIN = 16,    /* with fewer the server is of no use */
+	DESCRIPTORS_THREAD = 4,  /* for each thread, in addition to its connections */
+	CONNECTIONS_MIN = 16,    /* with fewer the server is useless */
 	EXTRACT_WORKERS_MIN = 2, /* so that a short job need not wait for a long one */
 	FINISHERS_MIN = 2,       /* threads that hash and verify uploads */
 	FINISHERS_MAX = 16,
-	FINISHERS_SMALL = 8, /* more, that finish small ones and wait for the disk */
+	/* additional threads that finish small uploads and wait for the disk */
+	FINISHERS_SMALL = 8,
 	/*
 	 * for each worker that extracts: files, their duplicates, a socket; and four for each of
-	 * three results that are committed meanwhile
+	 * three results that are being committed
 	 */
 	DESCRIPTORS_WORKER = 16 + 3 * 4,
-	STOP_STEP_MS = 50,    /* between checks for a second signal */
-	MAPPED_MIN = 2 << 20, /* bytes that are returned to the system when they are freed */
+	STOP_STEP_MS = 50,    /* ms between checks for a second signal */
+	MAPPED_MIN = 2 << 20, /* bytes of an allocation that is returned to the system when freed */
 	KEPT_MAX = 8 << 20,   /* freed bytes that malloc() keeps, for each of its arenas */
 };
 
@@ -61,7 +62,7 @@ static void serve_on_request_done(void *ctx, const struct ux_request *req,
 	ux_log_request(ctx, req, res, sent, duration_us);
 }
 
-/* If there is no random number, the clock is used; the seed is not a secret. */
+/* Returns a random seed; the clock if there is no random number. The seed is not a secret. */
 static uint64_t serve_random_seed(void)
 {
 	uint64_t seed = (uint64_t)ux_clock_wall();
@@ -110,7 +111,7 @@ static void serve_block_signals(sigset_t *set)
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-/* Runs the periodic work, and reloads, until a signal asks to stop. */
+/* Runs the periodic work and reloads until a signal requests a stop. */
 static void serve_wait_for_signal(struct ux_running *r)
 {
 	int got = -1;
@@ -124,9 +125,9 @@ static void serve_wait_for_signal(struct ux_running *r)
 }
 
 /*
- * The listening socket is closed first, so that new clients are refused and can try another server.
- * Then requests in flight get time to end, which a second signal cuts short. Then the remaining
- * connections are closed.
+ * Stops the server: closes the listening socket, so that new clients are refused and can try
+ * another server; then gives requests in flight time to end, which a second signal cuts short; then
+ * closes the remaining connections.
  */
 static void serve_stop(struct ux_running *r, struct ux_http_server *http)
 {
@@ -154,9 +155,9 @@ static unsigned serve_extract_workers(const struct ux_settings *settings)
 }
 
 /*
- * Each connection may need a second descriptor, for a blob or an upload. Connections get the
- * descriptors that the index, the threads and the rest leave. The soft limit is raised to the hard
- * one. UX_EUNAVAILABLE: too few are left for a server to be of use.
+ * Limits the connections. Each may need a second descriptor, for a blob or an upload. Connections
+ * get the descriptors that the index, the threads and the rest leave. Raises the soft limit to the
+ * hard one. UX_EUNAVAILABLE: too few are left for a useful server.
  */
 static enum ux_code serve_limit_connections(struct ux_http_limits *l, unsigned workers,
 					    struct ux_error *err)
@@ -293,7 +294,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	return code;
 }
 
-/* A viewer that is configured must be there; the one of the package need not. */
+/* Opens the viewer. A configured one must exist; the packaged one need not. */
 static enum ux_code serve_open_viewer(struct ux_server *s, const struct ux_settings *settings,
 				      struct ux_error *err)
 {
@@ -304,7 +305,10 @@ static enum ux_code serve_open_viewer(struct ux_server *s, const struct ux_setti
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-/* Modules that any node changed are opened again. Called by the store's thread. */
+/*
+ * Evicts modules that any node changed, so that they are opened again. Called by the store's
+ * thread.
+ */
 static void serve_take_changes(void *ctx, const struct ux_change_batch *batch)
 {
 	ux_module_cache_evict_numbers(ctx, batch->everything ? NULL : batch->modules,
@@ -362,12 +366,12 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	ux_module_cache_destroy(s->cache);
 	ux_misses_destroy(ux_take(&s->misses));
 	ux_store_close(s->store);
-	ux_watch_close(ux_take(&s->watch)); /* after all that may take long */
+	ux_watch_close(ux_take(&s->watch)); /* last, after everything that may take long */
 	return code;
 }
 
 /*
- * Everything that can be wrong is checked first, so that a typing error creates no folder and no
+ * Checks everything that can be wrong first, so that a typing error creates neither a folder nor a
  * key.
  */
 static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd,
@@ -388,9 +392,9 @@ static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd
 }
 
 /*
- * By default, malloc() raises both limits to 32 MiB and more when large buffers are freed. Then the
- * buffers of a few large answers stay in fragmented arenas: 290 MiB after answers that were bounded
- * by 32.
+ * Lowers two limits of malloc(). By default it raises both to 32 MiB and more when large buffers
+ * are freed; then the buffers of a few large answers stay in fragmented arenas: 290 MiB after
+ * answers that were limited to 32 MiB.
  */
 static void serve_tune_malloc(void)
 {
@@ -398,7 +402,10 @@ static void serve_tune_malloc(void)
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 }
 
-/* The folder has all that is served, so a store of the server's own has no place beside it. */
+/*
+ * Opens the folder to serve. It has everything that is served, so it excludes a store of the
+ * server's own.
+ */
 static enum ux_code serve_open_folder(const struct ux_settings *s, struct ux_served_folder **ret,
 				      struct ux_error *err)
 {

@@ -25,16 +25,16 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
  * Creates an admin key if the store has no keys. If stdout is a terminal, prints "unhex: admin key
  * TOKEN", the only time that the token is shown. Otherwise stdout may be a log that others can
  * read, such as systemd's journal: the token is written to the file UX_FIRST_KEY_FILE in the
- * folder, mode 0600, and its path is printed. given: a file with the token that the key gets, which
- * is neither printed nor written; NULL: a new one. UX_EINVAL: that file has no token, or others may
- * read it.
+ * folder, mode 0600, and its path is printed. given: a file with the token for the key, which is
+ * then neither printed nor written; NULL: a new token. UX_EINVAL: that file has no token, or others
+ * may read it.
  */
 enum ux_code ux_first_key(struct ux_store *store, const char *dir, const char *given,
 			  struct ux_error *err) ux_must;
 
 #define UX_FIRST_KEY_FILE "admin-key"
 
-/* The place of a store whose folder is dir; valid as long as both. */
+/* Returns the place of a store in the folder dir; valid as long as both. */
 struct ux_store_place ux_store_place_of(const struct ux_settings *s, const char *dir);
 
 /* --- settings that change while the server runs ----------------------------------------------- */
@@ -60,23 +60,23 @@ void ux_settings_apply(struct ux_running *r);
  */
 void ux_reload(struct ux_running *r);
 
-/* Writes metrics of the bucket that has the blobs; nothing where there is none. Any thread. */
+/* Writes metrics of the bucket that stores the blobs; nothing without a bucket. Any thread. */
 void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out);
 
-/* Milliseconds as seconds, rounded up. */
+/* Converts milliseconds to seconds, rounded up. */
 static inline unsigned ux_seconds_of(uint64_t ms)
 {
 	return (unsigned)((ms + 999) / 1000);
 }
 
 /*
- * Replaces the access settings. Requests in progress go on using the previous ones, which are kept
- * until ux_access_forget(). Called by one thread. UX_EINVAL: a network is malformed.
+ * Replaces the access settings. Requests in progress keep using the previous ones, which stay until
+ * ux_access_forget(). Called by one thread. UX_EINVAL: a network is malformed.
  */
 enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *settings,
 			     struct ux_error *err) ux_must;
 
-/* Frees all access settings. No request may be served any more. */
+/* Frees all access settings. No request may be running any more. */
 void ux_access_forget(struct ux_server *s);
 
 struct ux_s3_options;
@@ -86,9 +86,10 @@ struct ux_served_folder;
 
 /*
  * Reads the manifest of a folder and makes a temporary folder for its index. key: a public key of
- * minisign, a file or its text, that must have signed the manifest; NULL: none need have. Codes:
- * those of ux_manifest_read() and ux_minisign_verify(). bucket: it is there, and not at path;
- * copies of at most cache_bytes of its objects are in the temporary folder. NULL: it is at path.
+ * minisign, as a file or a text, that must have signed the manifest; NULL: no signature needed. The
+ * codes of ux_manifest_read() and ux_minisign_verify(). bucket: the bucket that has the objects
+ * instead of path; at most cache_bytes of copies of its objects are in the temporary folder. NULL:
+ * the objects are at path.
  */
 enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *path, const char *key,
 				   const struct ux_s3_options *bucket, uint64_t cache_bytes,
@@ -97,10 +98,10 @@ enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *pa
 /* Removes the temporary folder. The store must be closed. NULL is allowed. */
 void ux_served_folder_close(struct ux_served_folder *f);
 
-/* The temporary folder, which a store is opened in. */
+/* Returns the temporary folder, in which a store is opened. */
 const char *ux_served_folder_scratch(const struct ux_served_folder *f);
 
-/* Gives an empty store the objects of the folder, whose files become its blobs. */
+/* Gives an empty store the objects of the folder; the folder's files become its blobs. */
 enum ux_code ux_served_folder_attach(struct ux_served_folder *f, struct ux_store *s,
 				     struct ux_error *err) ux_must;
 

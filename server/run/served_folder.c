@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder of symbols that is served as it is (docs/clone.md): its manifest becomes an index in a
- * temporary folder, and its files are the blobs.
+ * Serves a folder of symbols directly (docs/clone.md): its manifest becomes an index in a temporary
+ * folder, and its files are the blobs.
  */
 #include "serve.h"
 
@@ -22,12 +22,12 @@ enum {
 };
 
 struct ux_served_folder {
-	int dir;                 /* of the objects; -1: they are in a bucket */
+	int dir;                 /* folder of the objects; -1: they are in a bucket */
 	struct ux_blobs *bucket; /* NULL: they are in a folder */
-	bool attaching;          /* what the manifest has counts as being there */
+	bool attaching;          /* treat every object of the manifest as present */
 	struct ux_manifest manifest;
 	struct ux_entries_by_hash by_hash;
-	char *scratch; /* of the index; malloc'ed */
+	char *scratch; /* folder of the index; malloc'ed */
 };
 
 static int served_remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -40,7 +40,7 @@ void ux_served_folder_close(struct ux_served_folder *f)
 {
 	if (!f)
 		return;
-	/* Its copies are in the folder that goes with it. */
+	/* The bucket's copies are in the folder that is removed below. */
 	if (f->bucket)
 		f->bucket->close(f->bucket);
 	if (f->scratch)
@@ -87,7 +87,7 @@ static enum ux_code served_take(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return ux_out_status(out, err);
 }
 
-/* The name of a file, or the key itself. */
+/* Reads a key: the name of a file, or the key itself. */
 static enum ux_code served_read_key(const char *text, struct ux_minisign_public *ret,
 				    struct ux_error *err)
 {
@@ -111,7 +111,7 @@ static enum ux_code served_verify(const struct ux_served_folder *f, struct ux_by
 	return ux_minisign_verify(&public_key, manifest, signature.bytes, err);
 }
 
-/* The manifest of a bucket, and its signature, if a key has to be in it. */
+/* Reads the manifest of a bucket, and its signature if a key is required. */
 static enum ux_code served_read_bucket(struct ux_served_folder *f,
 				       const struct ux_s3_options *where, const char *key,
 				       struct ux_error *err)
@@ -210,7 +210,7 @@ enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *pa
 	return UX_OK;
 }
 
-/* ux_blobs_lower_fn; its bytes are compared with the hash by whoever uses them. */
+/* Implements ux_blobs_lower_fn. The user of the bytes compares them with the hash. */
 static int served_open_blob(void *ctx, const struct ux_blob_hash *hash)
 {
 	const struct ux_served_folder *f = ctx;
@@ -235,7 +235,7 @@ static unsigned served_holds(unsigned holds)
 	       ((holds & UX_ENTRY_SECTIONS) != 0 ? UX_HOLDS_SECTIONS : 0U);
 }
 
-/* Bundles of sources are unpacked as uploaded ones are; all others are ready. */
+/* Adds an object. Bundles of sources are unpacked like uploaded ones; all others are ready. */
 static enum ux_code served_add(struct ux_store *s, const struct ux_entry *e, struct ux_error *err)
 {
 	struct ux_add_result result;
@@ -264,7 +264,7 @@ static enum ux_code served_add(struct ux_store *s, const struct ux_entry *e, str
 	return ux_store_commit_candidate(s, NULL, &arrival, &c, &who, &result, err);
 }
 
-/* What is not there, or does not go together, is left out and logged; the rest is served. */
+/* Adds all objects. Logs and skips objects that are missing or inconsistent; the rest is served. */
 static enum ux_code served_add_all(const struct ux_served_folder *f, struct ux_store *s,
 				   struct ux_error *err)
 {
@@ -295,7 +295,7 @@ enum ux_code ux_served_folder_attach(struct ux_served_folder *f, struct ux_store
 	struct ux_blobs *overlay = NULL;
 	UX_TRY(ux_blobs_overlay_open(&overlay, s->blobs, served_open_blob, f, err));
 	s->blobs = overlay;
-	/* To look at each object of a bucket would fetch them all. */
+	/* Checking each object of a bucket would fetch them all. */
 	f->attaching = f->bucket != NULL;
 	enum ux_code code = served_add_all(f, s, err);
 	f->attaching = false;

@@ -38,7 +38,7 @@ enum ux_code ux_passed_socket(int *ret, struct ux_error *err)
 	return UX_OK;
 }
 
-/* A path, or with a leading '@' an abstract socket name. */
+/* Parses a path, or with a leading '@' an abstract socket name. */
 static socklen_t service_address(const char *path, struct sockaddr_un *un)
 {
 	size_t n = strlen(path);

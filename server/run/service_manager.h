@@ -20,7 +20,7 @@ void ux_service_notify(const char *fmt, ...) ux_printf(1, 2);
 /* Sends "RELOADING=1" with the timestamp that the protocol requires. */
 void ux_service_reloading(void);
 
-/* Interval in seconds at which "WATCHDOG=1" should be sent; 0: never. */
+/* Returns the interval in seconds at which "WATCHDOG=1" should be sent; 0: never. */
 unsigned ux_service_watchdog(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the settings say that the store is. */
+/* Finds the store's place in the settings. */
 #include "serve.h"
 
 struct ux_store_place ux_store_place_of(const struct ux_settings *s, const char *dir)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching the threads of a server. */
+/* Watches the threads of a server. */
 #include "watch.h"
 
 #include "clock.h"
@@ -14,28 +14,28 @@
 
 enum {
 	TICK_MS = 200,
-	STUCK_MS = 180000, /* until limits are set */
-	EXIT_STATUS = 1    /* of a process that could not end in time */
+	STUCK_MS = 180000, /* ms, until limits are set */
+	EXIT_STATUS = 1    /* exit status of a process that could not stop in time */
 };
 
 struct ux_watch {
 	pthread_t thread;
 	sigset_t signals;
 	_Atomic int64_t stuck_ms, stop_ms; /* settings: no memory order needed */
-	_Atomic int64_t main_ms;           /* when the main thread took its last turn */
+	_Atomic int64_t main_ms;           /* ms; last turn of the main loop */
 	_Atomic bool ending;
 	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t arrived;
 	sigset_t pending; /* signals that the main thread has not taken */
 	struct ux_http_server *http;
 	/* Used only by the thread. */
-	int64_t end_ms;    /* when the process is ended; 0: no signal to stop */
-	int64_t notify_ms; /* when the service manager is notified next */
-	int64_t every_ms;  /* 0: it is not */
+	int64_t end_ms;    /* ms at which the process is ended; 0: no stop requested */
+	int64_t notify_ms; /* ms at which the service manager is notified next */
+	int64_t every_ms;  /* watchdog interval in ms; 0: systemd set none */
 	bool was_fine;
 };
 
-/* Finds the thread that has been busy longest with one thing. */
+/* Finds the thread that has been busy with one thing for the longest time. */
 bool ux_watch_is_fine(struct ux_watch *w, const char **ret_what, int64_t *ret_ms)
 {
 	if (!w)
@@ -60,7 +60,7 @@ static void watch_take_signal(struct ux_watch *w, int got)
 	int64_t stop = atomic_load_explicit(&w->stop_ms, memory_order_relaxed);
 	int64_t end = ux_clock_ms() + UX_WATCH_END_MS;
 	if (got != SIGHUP)
-		/* the second one ends the wait for requests in flight */
+		/* the second signal ends the wait for requests in flight */
 		w->end_ms = w->end_ms > 0 ? ux_min(w->end_ms, end) : end + stop;
 	pthread_mutex_lock(&w->lock);
 	sigaddset(&w->pending, got);
@@ -158,7 +158,7 @@ void ux_watch_set_server(struct ux_watch *w, struct ux_http_server *http)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Called with the lock held. */
+/* Returns a pending signal. Called with the lock held. */
 static int watch_next_pending(struct ux_watch *w)
 {
 	for (int i = 1; i < NSIG; i++)

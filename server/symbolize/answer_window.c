@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large answers are written past the processor's caches. */
+/* Writes large answers past the processor's caches. */
 #include "spare_memory.h"
 
 #ifdef __SSE2__
 enum {
-	LINE = 64, /* bytes of a line of a cache */
+	LINE = 64, /* bytes of a cache line */
 };
 
 typedef long long window_lane __attribute__((vector_size(16)));
@@ -23,13 +23,14 @@ ux_inline void window_store(uint8_t *to, const uint8_t *from)
 
 static void window_copy(uint8_t *to, const uint8_t *from, size_t n)
 {
-	/* the rest of a line that is partly written is in a cache */
+	/* the rest of a partly written line is in a cache: copy it as usual */
 	size_t head = ux_min(-(uintptr_t)to & (LINE - 1), n), at = head;
 	memcpy(to, from, head);
 	for (; n - at >= LINE; at += LINE)
 		for (size_t i = 0; i < LINE; i += sizeof(window_lane))
 			window_store(to + at + i, from + at + i);
-	__builtin_ia32_sfence(); /* they are not ordered with what other threads see otherwise */
+	__builtin_ia32_sfence(); /* orders the non-temporal stores before later ones, as other
+				    threads see them */
 	memcpy(to + at, from + at, n - at);
 }
 #else

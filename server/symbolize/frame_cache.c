@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame cache of a module: its life, and its table of addresses. */
+/* The frame cache of a module: creation, release and its table of addresses. */
 #include "frame_cache_internal.h"
 
 #include "table_memory.h"
@@ -15,7 +15,7 @@ void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l
 	size_t piece = ux_frame_cache_piece(place), first = (size_t)1 << piece;
 	if (piece == UX_FRAME_CACHE_PIECES)
 		return NULL;
-	if (place == first) { /* of a new piece, which has as many items */
+	if (place == first) { /* first item of a new piece, which holds `first` items */
 		void *items =
 			m->bytes + first * size <= m->max ? ux_table_alloc(first * size) : NULL;
 		if (!items)
@@ -32,7 +32,7 @@ void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align)
 	size_t before = m->arena.used;
 	if (m->bytes + size > m->max)
 		return NULL;
-	/* the next block of the arena may be larger than what is left for the cache */
+	/* the next block of the arena may exceed the cache's remaining memory */
 	m->arena.budget = m->arena.used + (m->max - m->bytes);
 	void *memory = ux_arena_alloc(&m->arena, size, align);
 	frame_cache_charge(m, m->arena.used - before);
@@ -138,7 +138,7 @@ static size_t frame_cache_slot_index(const struct ux_frame_cache *m, uint64_t pc
 	return (size_t)ux_hash_u64(pc) & (m->addresses_cap - 1);
 }
 
-/* The slot of an address, or the free slot for it. */
+/* Returns the slot of an address, or the free slot where it belongs. */
 static struct address_slot *frame_cache_slot(const struct ux_frame_cache *m, uint64_t pc)
 {
 	size_t i = frame_cache_slot_index(m, pc);
@@ -184,7 +184,7 @@ static size_t frame_cache_find_none(const uint64_t *pcs, size_t n, uint64_t back
 	return unknown;
 }
 
-/* Finds those addresses in the slots that are not in the map. */
+/* Looks up in the slots the addresses that the map does not have. */
 static size_t frame_cache_find_others(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets)
 {
@@ -204,7 +204,7 @@ static size_t frame_cache_find_others(struct ux_frame_cache *m, const uint64_t *
 	return unknown;
 }
 
-/* The lock is held, and `unknown` addresses are not in the map. */
+/* Looks up addresses while the lock is held; `unknown` of them are not in the map. */
 static size_t frame_cache_find_locked(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets,
 				      size_t unknown)
@@ -217,7 +217,7 @@ static size_t frame_cache_find_locked(struct ux_frame_cache *m, const uint64_t *
 			   : frame_cache_find_in_slots(m, pcs, n, back, ret, NULL, false);
 }
 
-/* How many addresses are not in the map, which is read without the lock. */
+/* Looks up addresses in the map, without the lock. Returns how many are not in it. */
 static size_t frame_cache_find_in_map(const struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets)
 {
@@ -298,7 +298,9 @@ void ux_frame_cache_unlock(struct ux_frame_cache *m)
 	pthread_rwlock_unlock(&m->lock);
 }
 
-/* Stores an offset that needs a map entry. Such offsets are rare, in functions without a size. */
+/*
+ * Stores an offset that needs a map entry. Such offsets are rare: only in functions without a size.
+ */
 static bool frame_cache_add_far(struct ux_frame_cache *m, uint64_t pc, uint64_t offset)
 {
 	bool fresh = false;

@@ -15,12 +15,12 @@
 /*
  * Profiles contain the same addresses again and again, and most of the cost of an address is
  * reading its record and demangling its names. The cache keeps the results: for each address the
- * number of its innermost frame, for each frame the number of the one that it is inlined into, and
- * each text once. Numbers begin at 1; 0 means "none".
+ * number of its innermost frame, for each frame the number of the frame that it is inlined into,
+ * and each text once. Numbers begin at 1; 0 means "none".
  *
  * A cache only grows. A thread that finds it full replaces it by an empty one
- * (ux_open_module_frames()). The hash tables are read and extended under its lock. The item behind
- * a number never changes or moves, and is read without the lock. Items refer to strings in the
+ * (ux_open_module_frames()). The hash tables are read and extended under its lock. The item with a
+ * given number never changes or moves, and is read without the lock. Items refer to strings in the
  * module's files, so the module must be held while its cache is used.
  */
 struct ux_frame_cache;
@@ -29,22 +29,26 @@ enum {
 	UX_FRAME_CACHE_MAX = 24 << 20, /* default size limit of one cache in bytes */
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
 	/*
-	 * Longest text: names of functions, demangled, and the two parts of a path. A longer one is
-	 * cut and ends with UX_TEXT_CUT. Files may have one name as long as the file in 257
-	 * frames of each address.
+	 * longest text in bytes: a demangled function name, or one part of a path. A longer one is
+	 * cut and ends with UX_TEXT_CUT: a crafted file may have one name as long as the file in
+	 * the 257 frames of each address.
 	 */
 	UX_FRAME_TEXT_MAX = 8192,
-	/* Addresses whose memory is prefetched together, so that it is waited for once. */
+	/* Addresses whose memory is prefetched together, so that the cache misses overlap. */
 	UX_FRAME_CACHE_GROUP = 32,
 };
 
 struct ux_cached_text {
 	const char *data; /* NUL-terminated */
-	/* of a function: its linkage name, as the module's file has it; otherwise as data. It may
-	 * be longer than any text, and then has more bytes than linkage_size. */
+	/*
+	 * of a function: its linkage name, as the module's file has it; otherwise the same as data.
+	 * It may be longer than any text; linkage_size then covers only its start.
+	 */
 	const char *linkage;
-	/* the lower half of ux_hash_bytes() of both, so that writers of tables of texts need not
-	 * wait for the bytes */
+	/*
+	 * lower half of ux_hash_bytes() of each, so that writers of tables of texts need not wait
+	 * for the bytes
+	 */
 	uint32_t hash, linkage_hash;
 	uint16_t size, linkage_size;
 	bool plain; /* printable ASCII without quotes and backslashes, which JSON need not escape */
@@ -53,21 +57,22 @@ static_assert(2 * UX_FRAME_TEXT_MAX + 1 <= UINT16_MAX, "a path has two texts and
 
 struct ux_cached_file {
 	uint32_t dir, base; /* numbers of texts */
-	uint32_t path;      /* both joined; a number of a text that is nowhere else */
+	uint32_t path;      /* both joined; number of a text that only this path uses */
 };
 
 struct ux_cached_frame {
 	uint32_t function; /* number of the demangled text */
 	uint32_t file;
 	uint32_t line;
-	uint32_t up; /* the frame that this one is inlined into, a smaller number; 0: none */
+	uint32_t up; /* number of the frame that this one is inlined into, always a smaller number;
+			0: none */
 };
 
 /*
- * A name or a path as the field of an OTLP message's table of strings: its tag, its size and its
- * bytes. A cache has one for equal bytes, whichever texts have them, so that a message that has a
- * string once needs to compare numbers only. Up to UX_CACHED_STRING_BEHIND bytes behind the field
- * can be read.
+ * A name or a path, encoded as a field of the string table of an OTLP message: tag, size and bytes.
+ * A cache stores equal bytes once, whichever texts have them, so a message that writes each string
+ * once only has to compare numbers. Up to UX_CACHED_STRING_BEHIND bytes after the field can be
+ * read.
  */
 struct ux_cached_string {
 	const uint8_t *field;
@@ -76,27 +81,29 @@ struct ux_cached_string {
 	uint16_t head; /* of the tag and the size */
 };
 enum {
-	UX_CACHED_STRING_TAG = 0x2a, /* Source: as of otlp_fields.h */
+	UX_CACHED_STRING_TAG = 0x2a, /* as in otlp_fields.h */
 	UX_CACHED_STRING_BEHIND = 192,
 };
 
 /*
- * A function of a file: what formats with a table of functions have once. Most names are of one
- * function: appending both of them and the path to a message reads this line of the processor's
- * cache instead of four.
+ * A function of a file, as formats with a table of functions write it. Most names belong to one
+ * function: appending both names and the path to a message reads this one cache line instead of
+ * four.
  */
 struct ux_cached_function {
 	uint32_t text; /* number of its name, 0: none */
 	uint32_t file;
 	uint32_t name, linkage, path; /* numbers of a ux_cached_string, 0: the empty one */
-	/* How many strings both names are, if the second one has the number and the field behind
-	 * those of the first one; 0: others. Then where their fields begin, how many bytes these
-	 * are together, and their hashes. */
+	/*
+	 * The two names are copied in one piece if their fields are adjacent: names_n is the number
+	 * of strings in that piece (1 if both names are equal); 0: the fields are not adjacent.
+	 * Then the bytes of the piece, the hashes of the strings, and the start of the piece.
+	 */
 	uint32_t names_n;
 	uint32_t names_size;
 	uint32_t names_hashes[2];
 	const uint8_t *names;
-	struct ux_cached_string path_string; /* that of the path, if there is one */
+	struct ux_cached_string path_string; /* the string of the path, if there is one */
 };
 static_assert(sizeof(struct ux_cached_function) == 64, "");
 
@@ -112,14 +119,17 @@ struct ux_cached_line {
 struct ux_cached_stack {
 	uint32_t n;
 	uint32_t unused;
-	struct ux_cached_line lines[]; /* so many can be read in any case: UX_CACHED_LINES_MIN */
+	struct ux_cached_line lines[]; /* at least UX_CACHED_LINES_MIN can be read, whatever n is */
 };
 
 enum {
-	UX_CACHED_LINES_MIN = 3, /* most addresses have no more frames */
+	UX_CACHED_LINES_MIN = 3, /* most addresses have no more frames than this */
 };
 
-/* all: the total size of all caches, to which this one adds its size. NULL when memory is short. */
+/*
+ * Creates a cache. `all`: the total size of all caches, to which this one adds its size. NULL when
+ * memory is short.
+ */
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all);
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
 void ux_frame_cache_unref(struct ux_frame_cache *m);
@@ -127,22 +137,22 @@ void ux_frame_cache_unref(struct ux_frame_cache *m);
 /* Sets the size limit, while no other thread knows the cache. */
 void ux_frame_cache_limit(struct ux_frame_cache *m, size_t max);
 
-/* The memory that the cache uses. */
+/* Returns the bytes of memory that the cache uses. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 
 /*
- * Finds the innermost frames of n addresses, from each of which `back` is subtracted. An address
- * that is not cached gets UX_FRAME_UNKNOWN; returns how many these are. An address below `back` has
- * no frames. ret_offsets is NULL, or receives the distance from the start of the function for each
- * cached address with frames.
+ * Subtracts `back` from each of n addresses, and finds their innermost frames. An address that is
+ * not cached gets UX_FRAME_UNKNOWN; returns the number of such addresses. An address below `back`
+ * has no frames. ret_offsets is NULL, or receives the distance from the start of the function for
+ * each cached address with frames.
  */
 #define UX_FRAME_UNKNOWN UINT32_MAX
 size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			   uint32_t *ret, uint64_t *ret_offsets);
 
 /*
- * The same without offsets, and without waiting for a thread that adds to the cache. False: there
- * is one, or an address is not cached.
+ * The same without offsets, and without waiting for a thread that adds to the cache. False: a
+ * thread is adding, or an address is not cached.
  */
 bool ux_frame_cache_try_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			     uint32_t *ret);
@@ -159,30 +169,30 @@ bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_f
 			size_t n, uint32_t *ret) ux_must;
 
 /*
- * The stacks of n frames (0: none) that are made already, NULL for the others; returns how many
- * these are. Stacks are read without the lock, as items are.
+ * Finds the stacks of n frames (0: none) that exist already; ret gets NULL for the others. Returns
+ * the number of missing stacks. Stacks are read without the lock, as items are.
  */
 size_t ux_frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 				  const struct ux_cached_stack **ret);
 
 /*
- * Makes those that the function above has not found. Returns for how many of the n frames there is
- * a stack then; fewer than n: the cache is full, or memory is short.
+ * Creates the stacks that ux_frame_cache_find_stacks() did not find. Returns how many of the first
+ * frames have a stack then; fewer than n: the cache is full, or memory is short.
  */
 size_t ux_frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 				  const struct ux_cached_stack **ret);
 
 /*
- * The stacks of n addresses that were added by the function below: one look instead of those for
- * the address, for its frame and for the stack of the frame. An address that was not gets NULL,
- * unless none ever was; returns how many were not.
+ * Finds the stacks of n addresses that ux_frame_cache_add_address_stacks() added: one lookup
+ * instead of one each for the address, its frame and the frame's stack. ret gets NULL for an
+ * address that was not added, and is unchanged if none ever was. Returns how many were not found.
  */
 size_t ux_frame_cache_find_address_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 					  const struct ux_cached_stack **ret);
 
 /*
- * Adds the stacks of n addresses, which are this cache's, as far as there is room: a part of its
- * memory. NULL: the address is left out.
+ * Adds the stacks of n addresses; the stacks belong to this cache. Adds as many as fit in the share
+ * of memory that the table may take. NULL: skips the address.
  */
 void ux_frame_cache_add_address_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 				       const struct ux_cached_stack *const *stacks);
@@ -192,12 +202,12 @@ struct ux_gsym_place;
 
 /*
  * Fills a new cache, which no other thread knows, with the frames of all functions of g, the
- * module's best candidate: then their addresses need neither a lookup nor a lock. What lookups find
- * by other rules (several functions at one start, damaged records, functions without a name) is
- * left to them. That takes 10 to 20 ns for each byte of the file; it ends early with
+ * module's best candidate: then their addresses need neither a lookup nor a lock. Lookups still
+ * resolve what follows other rules: several functions at one start, damaged records, functions
+ * without a name. That takes 10 to 20 ns for each byte of the file; it ends early with
  * UX_EUNAVAILABLE when *stop is set, or after ten times as long. UX_ELIMIT: the cache is too small;
- * UX_ENOTFOUND, UX_ECORRUPT: there is nothing to fill it with; UX_ENOMEM. On failure the cache must
- * be released.
+ * UX_ENOTFOUND, UX_ECORRUPT: g has nothing to fill it with; UX_ENOMEM. On failure the cache must be
+ * released.
  */
 enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym *g,
 				 const atomic_bool *stop) ux_must;
@@ -206,11 +216,11 @@ enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym 
 bool ux_frame_cache_is_filled(const struct ux_frame_cache *m);
 
 /*
- * Adds n addresses whose places in g, the module's best candidate, were looked up. What they need
- * of calls and files is read from g when it is needed first. ret receives the frames;
- * UX_FRAME_UNKNOWN for those that must be added by ux_frame_cache_add(): their place is unknown,
- * the function has no name in g, the record is damaged, or as there. Returns how many calls were
- * read.
+ * Adds n addresses whose places in g, the module's best candidate, are known. Reads their calls and
+ * files from g the first time they are needed. ret receives the frames, or UX_FRAME_UNKNOWN for an
+ * address that must be added by ux_frame_cache_add(): its place is unknown, its function has no
+ * name in g, its record is damaged, or ux_frame_cache_add() would fail for it too. Returns how many
+ * calls were read.
  */
 size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym *g,
 				 const uint64_t *pcs, const struct ux_gsym_place *places, size_t n,
@@ -224,7 +234,7 @@ enum {
 
 /*
  * A list that grows by pieces, so that items never move. The piece of an item is the highest bit of
- * its place, which is 2^6 - 1 more than its number.
+ * its place; the place is the item's number plus 2^6 - 1.
  */
 struct ux_frame_cache_list {
 	/* where an item with the place 0 would be, so that a place needs no subtraction */
@@ -255,8 +265,8 @@ ux_inline void *ux_frame_cache_item(const struct ux_frame_cache_list *l, size_t 
 }
 
 /*
- * The items behind numbers that ux_frame_cache_find() or ux_frame_cache_add() returned to this
- * thread, and behind the numbers in those items. The number must not be 0.
+ * Return the items of numbers that ux_frame_cache_find() or ux_frame_cache_add() returned to this
+ * thread, or that such an item contains. The number must not be 0.
  */
 ux_inline const struct ux_cached_frame *ux_cached_frame(const struct ux_frame_cache *m, uint32_t i)
 {
@@ -296,24 +306,24 @@ ux_inline struct ux_bytes ux_cached_text_bytes(const struct ux_frame_cache *m, u
 	return ux_bytes(t->data, t->size);
 }
 
-/* The linkage name of a function's text; what is over the limit of a text is cut off. */
+/* The linkage name of a function's text, cut to the longest text. */
 ux_inline struct ux_bytes ux_cached_linkage(const struct ux_cached_text *t)
 {
 	return ux_bytes(t->linkage, t->linkage_size);
 }
 
-/* Prefetches the bytes of a text, or the first of them: the processor then expects the others. */
+/* Prefetches the start of a text; the processor's own prefetcher then fetches the rest. */
 ux_inline void ux_cached_text_prefetch(const struct ux_cached_text *t)
 {
 	enum {
-		LINE = 64, /* bytes that are prefetched at once */
+		LINE = 64, /* bytes of one prefetch */
 		MAX = 512,
 	};
 	for (size_t at = 0; at < t->size && at < MAX; at += LINE)
 		__builtin_prefetch(t->data + at);
 }
 
-/* Prefetches a frame; 0 is allowed. */
+/* Prefetches a frame; 0 is allowed and does nothing. */
 ux_inline void ux_frame_cache_prefetch(const struct ux_frame_cache *m, uint32_t i)
 {
 	if (i != 0)
@@ -333,7 +343,10 @@ struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_
 /* Prefetches what ux_frame_cache_json() reads for n frames, at most UX_FRAME_CACHE_GROUP. */
 void ux_frame_cache_prefetch_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n);
 
-/* Appends the JSON array of a frame (0: none) and the frames that it is inlined into. */
+/*
+ * Appends the JSON array of a frame and the frames that it is inlined into; frame 0: an empty
+ * array.
+ */
 void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out);
 
 #endif

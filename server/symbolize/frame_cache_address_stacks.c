@@ -5,10 +5,11 @@
 #include "table_memory.h"
 
 enum {
-	SLOTS_PART = 8,   /* of the cache's memory that the table may take */
-	FREE_PART = 4,    /* of the slots are taken at most: another place is a wrong guess */
-	SLOTS_AHEAD = 32, /* slots that are prefetched ahead */
-	LOCKED = 256,     /* stacks that are added before the lock is released for readers */
+	SLOTS_PART = 8,   /* the table may take 1/8 of the cache's memory */
+	FREE_PART = 4,    /* at most 1/4 of the slots are taken, because each further probe is a
+			     mispredicted branch */
+	SLOTS_AHEAD = 32, /* how many slots ahead is prefetched */
+	LOCKED = 256,     /* stacks added before the lock is released for readers */
 };
 
 static size_t frame_cache_stack_index(const struct ux_frame_cache *m, uint64_t pc)
@@ -16,7 +17,7 @@ static size_t frame_cache_stack_index(const struct ux_frame_cache *m, uint64_t p
 	return (size_t)ux_hash_u64(pc) & (m->stack_slots_cap - 1);
 }
 
-/* The slot of an address, or the free slot for it. */
+/* Returns the slot of an address, or the free slot where it belongs. */
 ux_inline struct stack_slot *frame_cache_stack_slot(const struct ux_frame_cache *m, uint64_t pc)
 {
 	size_t i = frame_cache_stack_index(m, pc);
@@ -43,7 +44,7 @@ size_t ux_frame_cache_find_address_stacks(struct ux_frame_cache *m, const uint64
 	return unknown;
 }
 
-/* Makes a free slot for an address. False: there is no room, or enough of the memory is taken. */
+/* Makes a free slot for an address. False: memory is short, or the table has its whole share. */
 static bool frame_cache_reserve_stack_slot(struct ux_frame_cache *m)
 {
 	struct stack_slot *old = m->stack_slots;
@@ -64,7 +65,7 @@ static bool frame_cache_reserve_stack_slot(struct ux_frame_cache *m)
 	return true;
 }
 
-/* False: there is no room. */
+/* Adds the stack of an address. False: no room. */
 static bool frame_cache_add_address_stack(struct ux_frame_cache *m, uint64_t pc,
 					  const struct ux_cached_stack *stack)
 {

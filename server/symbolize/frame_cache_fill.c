@@ -8,35 +8,36 @@
 #include "table_memory.h"
 
 enum {
-	FILL_WORK_SHARE = 2,  /* of the cache's limit, what one function may take meanwhile */
-	FILL_KEPT = 64 << 10, /* of which so much is kept for the next one */
-	FILL_SLOTS_MIN = 64,  /* of the table of frames */
+	FILL_WORK_SHARE = 2,  /* one function may take 1/2 of the cache's limit as work memory */
+	FILL_KEPT = 64 << 10, /* bytes of that memory that are kept for the next function */
+	FILL_SLOTS_MIN = 64,  /* smallest table of frames */
 	/*
-	 * Processor time after which filling is given up: real files take 10 to 20 ns for each
-	 * byte. Names and calls may be made to take much more.
+	 * ns of processor time for each byte of the file, after which filling is abandoned: real
+	 * files take 10 to 20. Crafted names and calls can take much more.
 	 */
 	FILL_NS_EACH = 200,
 	FILL_NS_MIN = 200 * UX_CLOCK_NS_IN_MS,
-	FILL_NAMES_EACH = 64, /* names between two looks at the clock */
+	FILL_NAMES_EACH = 64, /* names between two reads of the clock */
 };
 
 /*
- * Functions are filled by their names: frames that are equal have the same outermost function, so
- * that only those of functions with one name have to be compared with each other.
+ * Functions are filled name by name: equal frames have the same outermost function, so only frames
+ * of functions with the same name have to be compared.
  */
 struct frame_fill {
 	struct ux_frame_cache *m;
 	const struct ux_gsym *g;
-	struct ux_arena work; /* of one function */
+	struct ux_arena work; /* memory for one function */
 	struct ux_arena_mark work_start;
 	struct ux_order order; /* functions by the offset of their name */
 	struct ux_frame_map_draft draft;
-	struct frame_slot *slots; /* frames of the functions with one name, by content */
-	size_t slots_cap;         /* of which so many are in use, a power of two */
+	struct frame_slot *slots; /* hash table of the frames of the functions with the current
+				     name, by content */
+	size_t slots_cap;         /* slots in use, a power of two */
 	size_t slots_room;
-	uint32_t first; /* number of the first of these frames */
+	uint32_t first; /* number of the first frame of these functions */
 	const atomic_bool *stop;
-	int64_t end; /* of the thread's clock of processor time */
+	int64_t end; /* deadline, by the thread's clock of processor time */
 	size_t n_names;
 };
 
@@ -55,7 +56,7 @@ static uint32_t frame_fill_last_frame(const struct frame_fill *f)
 	return (uint32_t)f->m->lists.frames.n;
 }
 
-/* Clears the first `cap` slots, and uses them from now on. */
+/* Clears the first `cap` slots and makes them the table. */
 static bool frame_fill_use_slots(struct frame_fill *f, size_t cap)
 {
 	if (cap > f->slots_room) {
@@ -69,7 +70,7 @@ static bool frame_fill_use_slots(struct frame_fill *f, size_t cap)
 	return f->slots != NULL;
 }
 
-/* Makes room for `more` frames besides those of the functions with this name so far. */
+/* Makes room for `more` frames besides the existing frames of the functions with this name. */
 static bool frame_fill_reserve(struct frame_fill *f, size_t more)
 {
 	const uint32_t last = frame_fill_last_frame(f);
@@ -89,7 +90,7 @@ static bool frame_fill_reserve(struct frame_fill *f, size_t more)
 	return true;
 }
 
-/* The number of a frame, which is added if it is new; 0: there is no room. */
+/* Returns the number of a frame, and adds it if it is new; 0: no room. */
 static uint32_t frame_fill_frame(struct frame_fill *f, const struct ux_cached_frame *frame)
 {
 	return frame_cache_frame_among(f->m, f->slots, f->slots_cap, frame);
@@ -97,7 +98,7 @@ static uint32_t frame_fill_frame(struct frame_fill *f, const struct ux_cached_fr
 
 /* --- one function ----------------------------------------------------------------------------- */
 
-/* The number of a file. UX_ENOTFOUND: g has no such file. */
+/* Gets the number of a file. UX_ENOTFOUND: g has no such file. */
 static enum ux_code frame_fill_file(struct frame_fill *f, uint32_t file, uint32_t *ret)
 {
 	const char *dir = NULL, *base = NULL;
@@ -124,7 +125,7 @@ static const struct ux_gsym_call *frame_fill_read_calls(struct frame_fill *f,
 	return calls;
 }
 
-/* What a frame has of each of the function's calls. */
+/* Computes the part of a frame that comes from each of the function's calls. */
 static enum ux_code frame_fill_nodes(struct frame_fill *f, const struct ux_gsym_call *calls,
 				     size_t n, struct cached_node *nodes)
 {
@@ -171,8 +172,8 @@ static enum ux_code frame_fill_pieces(struct frame_fill *f, uint32_t start,
 }
 
 /*
- * Fills function i. UX_ENOTFOUND, UX_ECORRUPT: its addresses have to be looked up. UX_ELIMIT: the
- * cache is full.
+ * Fills function i. UX_ENOTFOUND, UX_ECORRUPT: leave its addresses to lookups. UX_ELIMIT: the cache
+ * is full.
  */
 static enum ux_code frame_fill_function(struct frame_fill *f, uint32_t i)
 {
@@ -212,8 +213,8 @@ static enum ux_code frame_fill_sort(struct frame_fill *f)
 }
 
 /*
- * Fills the functions with one name, from the at-th of the order up to `end`. If the addresses of
- * one of them have to be looked up, those of all have to: an equal frame would have two numbers.
+ * Fills the functions with one name, from the at-th of the order up to `end`. If one of them has to
+ * be left to lookups, all are: otherwise equal frames would get two numbers.
  */
 static enum ux_code frame_fill_name(struct frame_fill *f, size_t at, size_t end)
 {
@@ -232,7 +233,7 @@ static enum ux_code frame_fill_name(struct frame_fill *f, size_t at, size_t end)
 	return UX_OK;
 }
 
-/* Whether filling has to end: it was stopped, or has taken too long. */
+/* Tests whether filling must stop: it was told to, or has taken too long. */
 static bool frame_fill_is_over(struct frame_fill *f)
 {
 	if (atomic_load_explicit(f->stop, memory_order_relaxed))
@@ -242,8 +243,8 @@ static bool frame_fill_is_over(struct frame_fill *f)
 }
 
 /*
- * Whether the cache and the draft of its map are over the cache's limit. A function may have very
- * many pieces and few frames.
+ * Tests whether the cache and the draft of its map exceed the cache's limit. A function may have
+ * very many pieces and few frames.
  */
 static bool frame_fill_is_full(const struct frame_fill *f)
 {
@@ -251,7 +252,7 @@ static bool frame_fill_is_full(const struct frame_fill *f)
 	return f->draft.entries.size > (f->m->max - ux_min(f->m->bytes, f->m->max)) / entry;
 }
 
-/* Makes the map of all that was filled. */
+/* Makes the map of everything that was filled. */
 static enum ux_code frame_fill_map(struct frame_fill *f)
 {
 	struct ux_frame_cache *m = f->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the frame cache share: its tables, and numbers of what is in them. */
+/* Shared by the files of the frame cache: its tables, and the numbers of their items. */
 #ifndef UX_FRAME_CACHE_INTERNAL_H
 #define UX_FRAME_CACHE_INTERNAL_H
 
@@ -12,10 +12,10 @@
 #include <pthread.h>
 
 enum {
-	FRAME_CACHE_AHEAD = 16, /* number of slots that are prefetched ahead */
+	FRAME_CACHE_AHEAD = 16, /* how many slots ahead is prefetched */
 };
 
-/* The frames of one node of an index, except for file and line of the innermost one. */
+/* The frames of one node of an index, without file and line of the innermost one. */
 struct cached_node {
 	uint32_t function;
 	uint32_t up; /* plus 1; 0: not learned */
@@ -27,13 +27,15 @@ enum {
 };
 
 /*
- * The stacks of some frames with consecutive numbers, as those of one function have in a filled
- * cache. Of its many frames few are ever requested as stacks.
+ * The stacks of frames with consecutive numbers, such as the frames of one function in a filled
+ * cache. Few of its many frames are ever requested as stacks.
  */
 struct stacks_page {
-	const struct ux_cached_stack *stacks[FRAME_CACHE_STACKS_PAGE]; /* NULL: not yet */
-	/* of each frame that is in a stack: twice the number of its function, plus 1 if that has no
-	 * name; 0: not known yet */
+	const struct ux_cached_stack *stacks[FRAME_CACHE_STACKS_PAGE]; /* NULL: not made yet */
+	/*
+	 * for each frame that occurs in a stack: twice the number of its function, plus 1 if the
+	 * function has no name; 0: not known yet
+	 */
 	uint32_t functions[FRAME_CACHE_STACKS_PAGE];
 };
 
@@ -51,8 +53,8 @@ struct address_slot {
 };
 
 /*
- * A frame or a string by its content. The tag is a half of its hash: items that differ are told
- * apart without reading them.
+ * A frame or a string, found by its content. The tag is one half of its hash: most items that
+ * differ are told apart without reading them.
  */
 struct frame_slot {
 	uint32_t number; /* 0: the slot is free */
@@ -81,8 +83,10 @@ struct ux_frame_cache {
 	pthread_rwlock_t lock; /* guards lists and the fields below */
 	size_t bytes;          /* total size */
 	size_t max;            /* its limit */
-	/* of all functions of the best candidate, in a cache that was filled with them; never
-	 * changes once others know the cache */
+	/*
+	 * all functions of the best candidate, if the cache was filled with them; never changes
+	 * once other threads know the cache
+	 */
 	struct ux_frame_map *map;
 	/* hash table with open addressing; the size is a power of two */
 	struct address_slot *addresses;
@@ -97,21 +101,22 @@ struct ux_frame_cache {
 	struct cached_numbers function_numbers; /* by text and file */
 	struct frame_slot *string_slots;        /* hash table of strings by their bytes */
 	size_t string_slots_cap;
-	uint8_t *strings_at, *strings_end; /* free memory of strings; in the arena */
-	/* pages of frames in stacks, by their numbers; NULL: none of them was. Frame 0 is the empty
-	 * stack */
+	uint8_t *strings_at, *strings_end; /* free memory for strings, within the arena */
+	/* stack pages by frame number; NULL: no stack yet. Frame 0 is the empty stack. */
 	struct stacks_page **stacks;
 	size_t stacks_cap;
 	/* hash table with open addressing; the size is a power of two */
 	struct stack_slot *stack_slots;
 	size_t stack_slots_cap, n_stack_slots;
-	/* What was learned of the best candidate: pages of nodes, by their numbers, and the numbers
-	 * of files plus 1, by those in its file table. */
+	/*
+	 * Learned from the best candidate: pages of nodes, by node number, and numbers of files
+	 * plus 1, by index in its file table.
+	 */
 	struct cached_node **nodes;
 	size_t nodes_cap;
 	uint32_t *files;
 	size_t files_cap;
-	struct ux_arena arena; /* memory of demangled texts, and pages of nodes */
+	struct ux_arena arena; /* memory of demangled texts and pages of nodes */
 	struct ux_out name;    /* buffer of the demangler */
 };
 
@@ -123,29 +128,29 @@ ux_inline void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
 	atomic_fetch_add_explicit(m->all, bytes, memory_order_relaxed);
 }
 
-/* Appends a cleared item and returns it with its number; NULL when there is no room. */
+/* Appends a cleared item and returns it with its number; NULL: no room. */
 void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l, size_t size,
 			 uint32_t *ret_number);
 
-/* Makes a table of pointers or numbers longer; new elements are zero. False: there is no room. */
+/* Makes a table of pointers or numbers longer; new elements are zero. False: no room. */
 bool frame_cache_lengthen(struct ux_frame_cache *m, void **table, size_t *cap, size_t want,
 			  size_t size);
 
-/* Memory that is freed with the cache; NULL when there is no room. */
+/* Allocates memory that is freed with the cache; NULL: no room. */
 void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align);
 
 /*
- * Allocates a table of twice the size, into which the caller moves the entries. NULL: the old one
- * stays.
+ * Allocates a table of twice the size, into which the caller moves the entries. NULL: no room; the
+ * old table stays.
  */
 void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t size, size_t *ret_cap);
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Makes a free slot for an address; false when there is no room. */
+/* Makes a free slot for an address; false: no room. */
 bool frame_cache_reserve_address(struct ux_frame_cache *m);
 
-/* Stores the innermost frame of an address; there is a free slot for it. */
+/* Stores the innermost frame of an address; the caller made a free slot. */
 bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset, uint32_t frame);
 
 /* Prefetches the slot of an address. */
@@ -172,7 +177,7 @@ ux_inline void frame_cache_prefetch_slot(const struct ux_frame_cache *m,
 		__builtin_prefetch(&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
 }
 
-/* Prefetches the frame to which this one is probably equal. */
+/* Prefetches the existing frame that is probably equal to this one. */
 ux_inline void frame_cache_prefetch_equal(const struct ux_frame_cache *m,
 					  const struct ux_cached_frame *f)
 {
@@ -183,7 +188,10 @@ ux_inline void frame_cache_prefetch_equal(const struct ux_frame_cache *m,
 	if (slot->number != 0 && slot->tag == tag)
 		__builtin_prefetch(ux_cached_frame(m, slot->number));
 }
-/* The slot of an equal frame in a table of `cap` slots, a power of two, or the free slot for it. */
+/*
+ * Returns the slot of an equal frame in a table of `cap` slots, a power of two, or the free slot
+ * where it belongs.
+ */
 ux_inline struct frame_slot *frame_cache_frame_slot(const struct ux_frame_cache *m,
 						    struct frame_slot *slots, size_t cap,
 						    const struct ux_cached_frame *f, uint32_t tag)
@@ -198,8 +206,8 @@ ux_inline struct frame_slot *frame_cache_frame_slot(const struct ux_frame_cache 
 }
 
 /*
- * The number of a frame, which is added to the cache and to a table with a free slot if that has no
- * equal one. 0: there is no room.
+ * Returns the number of an equal frame. Without one, adds the frame to the cache and to the table,
+ * which must have a free slot. 0: no room.
  */
 ux_inline uint32_t frame_cache_frame_among(struct ux_frame_cache *m, struct frame_slot *slots,
 					   size_t cap, const struct ux_cached_frame *f)
@@ -217,7 +225,7 @@ ux_inline uint32_t frame_cache_frame_among(struct ux_frame_cache *m, struct fram
 	return slot->number;
 }
 
-/* The number of a frame, which is added if there is no equal one. False: there is no room. */
+/* Gets the number of a frame, and adds it if there is no equal one. False: no room. */
 bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 			      uint32_t *ret);
 
@@ -226,24 +234,26 @@ ux_inline uint64_t cached_text_key(const char *s, bool function)
 	return (uintptr_t)s << 1 | function;
 }
 
-/* The number of a text; s points into a file of the module, in which each text occurs once. */
+/* Gets the number of a text; s points into a file of the module, which has each text once. */
 bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool function, uint32_t *ret);
 
-/* The map's slot of the number for a key, 0 for a new one. NULL: there is no room. */
+/* Returns the map's slot for the number of a key; a new slot has 0. NULL: no room. */
 uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
 				  uint64_t key);
 
-/* The number of the string with these bytes, which stay where they are; the hash is their lower
- * half of ux_hash_bytes(). */
+/*
+ * Gets the number of the string with these bytes, which must stay valid; `hash` is the lower half
+ * of their ux_hash_bytes().
+ */
 bool frame_cache_string_number(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
 			       uint32_t *ret);
 
 struct ux_gsym;
 
-/* The number of a file of the best candidate plus 1; 0: there is no room, or no such file. */
+/* Returns the number of a file of the best candidate plus 1; 0: no room, or no such file. */
 uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *g, uint32_t file);
 
-/* The number of the file of a frame. */
+/* Gets the number of the file of a frame. */
 bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_frame *f, uint32_t *ret);
 
 #endif

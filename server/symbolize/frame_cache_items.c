@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames, texts and files of a frame cache, each of which it has once. */
+/* Frames, texts and files of a frame cache, each stored once. */
 #include "frame_cache_internal.h"
 
 #include "demangle.h"
@@ -20,7 +20,7 @@ static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 	for (size_t i = 0; i < n; i++) {
 		if (old[i].number == 0)
 			continue;
-		/* all of them are different: the first free slot is that of this one */
+		/* they all differ, so each takes the first free slot */
 		size_t at = old[i].tag & (cap - 1);
 		while (slots[at].number != 0)
 			at = (at + 1) & (cap - 1);
@@ -41,10 +41,10 @@ bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_f
 
 /* --- texts and files -------------------------------------------------------------------------- */
 
-/* Sixteen bytes, which are compared at once. */
+/* Sixteen bytes, compared in one instruction. */
 typedef uint8_t cached_text_lane __attribute__((vector_size(16)));
 
-/* All bits of an element are set where the byte is not plain. */
+/* Sets all bits of an element if its byte is not plain. */
 ux_inline cached_text_lane cached_text_unplain(cached_text_lane c)
 {
 	return (cached_text_lane)(c - 0x20 > 0x7e - 0x20) | (cached_text_lane)(c == '"') |
@@ -69,7 +69,10 @@ static bool cached_text_is_plain(struct ux_bytes text)
 	return (half[0] | half[1]) == 0;
 }
 
-/* A text and the linkage name that it was made of; both are the same bytes if none was. */
+/*
+ * Makes a text with the linkage name that it was demangled from; both are the same bytes if it was
+ * not demangled.
+ */
 static struct ux_cached_text cached_text_of(struct ux_bytes text, struct ux_bytes linkage)
 {
 	const uint32_t hash = (uint32_t)ux_hash_bytes(text);
@@ -84,7 +87,7 @@ static struct ux_cached_text cached_text_of(struct ux_bytes text, struct ux_byte
 	};
 }
 
-/* Replaces a text by a copy in the cache's memory, which is followed by `mark`. */
+/* Replaces a text by a copy in the cache's memory, with `mark` appended. */
 static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, struct ux_bytes mark)
 {
 	size_t size = text->size + mark.size;
@@ -106,7 +109,7 @@ static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text
 	ux_demangle(*text, m->mode, &m->name);
 	frame_cache_charge(m, m->name.cap - cap);
 	struct ux_bytes made = ux_out_bytes(&m->name);
-	if (m->name.failed || ux_bytes_eq(made, *text)) /* the linkage name is used as it is */
+	if (m->name.failed || ux_bytes_eq(made, *text)) /* keep the linkage name */
 		return true;
 	*text = made;
 	return made.size > UX_FRAME_TEXT_MAX || frame_cache_copy(m, text, UX_STR(""));

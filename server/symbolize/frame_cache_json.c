@@ -5,7 +5,7 @@
 #include "json_out.h"
 
 enum {
-	AROUND = 80 /* bytes of a frame without its names and file */
+	AROUND = 80 /* bytes of a frame besides its names and its file */
 };
 
 #define PUT(p, literal) json_put_bytes((p), "" literal "", sizeof(literal) - 1)
@@ -33,15 +33,15 @@ static uint8_t *json_put_long_line(uint8_t *p, uint32_t line)
 }
 
 /*
- * Writes what is between a path and the end of its frame. Lines of up to four digits are written
- * with zeros in front, over which the constant text is written then: so nothing branches on how
- * many digits there are, and no byte is read that was just written in another width, which a
- * processor waits for.
+ * Writes the text between a path and the end of its frame. A line number of up to four digits is
+ * written with leading zeros, and the constant text then overwrites the zeros: so no branch depends
+ * on the number of digits, and no byte is read right after a write of another width, which would
+ * stall the processor.
  */
 static uint8_t *json_put_line(uint8_t *p, uint32_t line)
 {
 	enum {
-		SHORT_MAX = 9999, /* greatest number of four digits */
+		SHORT_MAX = 9999, /* greatest number with four digits */
 	};
 	static const char key[] = "\",\"line\":";
 	const size_t key_size = sizeof(key) - 1;
@@ -109,14 +109,17 @@ static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 void ux_frame_cache_prefetch_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
 {
 	uint32_t at[UX_FRAME_CACHE_GROUP];
-	/* texts of a level, whose bytes are prefetched when the frames of the next one were read */
+	/*
+	 * texts of one level; their bytes are prefetched while the frames of the next level are
+	 * read
+	 */
 	const struct ux_cached_text *texts[2][UX_FRAME_CACHE_GROUP];
 	size_t n_texts[2] = {0};
 	for (size_t i = 0; i < n; i++) {
 		at[i] = frames[i];
 		ux_frame_cache_prefetch(m, at[i]);
 	}
-	/* Paths are few, and need no prefetch. */
+	/* There are few paths, so they need no prefetch. */
 	for (size_t left = n, level = 0; left + n_texts[!level] > 0; level = !level) {
 		size_t all = left;
 		left = n_texts[level] = 0;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a frame cache has learned of the best candidate of its module: nodes of the index, and
- * files. */
+/* Nodes and files of the best candidate that a frame cache has learned. */
 #include "frame_cache_internal.h"
 
 #include "gsym_reader.h"
 
 enum {
-	NODES = 512,         /* nodes of one page */
+	NODES = 512,         /* nodes in one page */
 	LINE = 64,           /* alignment of pages: a line of the processor's cache */
-	FILES_MAX = 1 << 20, /* most files of the best candidate that are learned */
-	NODES_MAX = 1 << 26, /* the same for nodes */
+	FILES_MAX = 1 << 20, /* files of the best candidate that are learned at most */
+	NODES_MAX = 1 << 26, /* nodes that are learned at most */
 };
 
-/* The slot of a node, whose page is made when it is missing; NULL: there is no room. */
+/* Returns the slot of a node, and makes its page if it is missing; NULL: no room. */
 static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint32_t node)
 {
 	size_t page = node / NODES, bytes = NODES * sizeof(struct cached_node);
@@ -44,14 +43,14 @@ uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *
 	return number + 1;
 }
 
-/* The node, if its page was made; otherwise NULL. It may not be learned. */
+/* Returns the node if its page exists; NULL: it does not. The node may not be learned yet. */
 ux_inline struct cached_node *frame_cache_find_node(const struct ux_frame_cache *m, uint32_t node)
 {
 	size_t page = node / NODES;
 	return page < m->nodes_cap && m->nodes[page] ? &m->nodes[page][node % NODES] : NULL;
 }
 
-/* `up` of a node that is in the list of those to be learned; `function` is then its index. */
+/* `up` of a node that is listed to be learned; `function` is then its index in the list. */
 #define NODE_LISTED UINT32_MAX
 
 enum {
@@ -61,9 +60,9 @@ enum {
 
 /* A node that is to be learned. */
 struct listed_node {
-	const struct ux_gsym_place *place; /* in whose record it is */
+	const struct ux_gsym_place *place; /* a place whose record contains the node */
 	uint32_t node;
-	uint32_t next;     /* of the same level: an index plus 1 */
+	uint32_t next;     /* next node of the same level: index plus 1 */
 	uint32_t function; /* number of its text */
 	bool good;
 	struct ux_gsym_call call;
@@ -71,9 +70,8 @@ struct listed_node {
 };
 
 /*
- * Nodes that are learned together, so that memory that one of them needs is waited for while that
- * of the others is. Callers stand before what is inlined into them, and a level is learned after
- * the level of its callers.
+ * Nodes that are learned together, so that their cache misses overlap. Callers stand before the
+ * calls that are inlined into them, and each level is learned after the level of its callers.
  */
 struct node_list {
 	size_t n;
@@ -84,8 +82,8 @@ struct node_list {
 };
 
 /*
- * Adds the node of a place, and those that it is inlined into, to the list, as far as they are
- * neither learned nor listed. When there is no room for one, none is added.
+ * Adds the node of a place, and the nodes that it is inlined into, to the list, unless they are
+ * learned or listed already. If one does not fit, adds none.
  */
 static void node_list_add(struct node_list *l, struct ux_frame_cache *m,
 			  const struct ux_gsym_place *place)
@@ -147,8 +145,8 @@ static size_t node_list_read(struct node_list *l, const struct ux_frame_cache *m
 }
 
 /*
- * Numbers of the function and of the call's file. A function without a name is not learned: another
- * candidate may know it.
+ * Sets the numbers of the function and of the call's file. A function without a name is not
+ * learned: another candidate may know it.
  */
 static void node_list_number(struct node_list *l, struct ux_frame_cache *m, const struct ux_gsym *g)
 {
@@ -205,7 +203,8 @@ static size_t node_list_finish(struct node_list *l, struct ux_frame_cache *m,
 	node_list_number(l, m, g);
 	for (size_t level = 0; level < l->n_levels; level++)
 		node_list_learn(l, m, level);
-	for (size_t i = 0; read < l->n && i < l->n; i++) { /* those that could not be read */
+	for (size_t i = 0; read < l->n && i < l->n;
+	     i++) { /* skip the calls that could not be read */
 		struct cached_node *slot = frame_cache_find_node(m, l->nodes[i].node);
 		if (slot->up == NODE_LISTED)
 			*slot = (struct cached_node){0};
@@ -214,11 +213,11 @@ static size_t node_list_finish(struct node_list *l, struct ux_frame_cache *m,
 	return read;
 }
 
-/* Addresses that are added side by side: memory that they need is waited for together. */
+/* Addresses that are added together, so that their cache misses overlap. */
 struct place_adder {
 	const struct ux_gsym_place *places;
 	size_t n;
-	/* the innermost frames, where `good` */
+	/* the innermost frames, valid where `good` */
 	struct ux_cached_frame frames[UX_FRAME_CACHE_GROUP];
 	bool good[UX_FRAME_CACHE_GROUP];
 };
@@ -240,7 +239,7 @@ static void frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gs
 	frame_cache_prefetch_slot(m, &a->frames[i]);
 }
 
-/* Adds addresses whose nodes are learned, as far as that was possible. */
+/* Adds addresses whose nodes were learned as far as possible. */
 static void frame_cache_add_group(struct ux_frame_cache *m, const struct ux_gsym *g,
 				  const uint64_t *pcs, const struct ux_gsym_place *places, size_t n,
 				  uint32_t *ret)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of a frame cache: the frames of an address as one piece of memory. */
+/* Stacks of a frame cache: all frames of an address in one piece of memory. */
 #include "frame_cache_internal.h"
 
 enum {
-	STACKS_AHEAD = 16,   /* slots of stacks that are prefetched ahead */
-	STACKS_LOCKED = 256, /* stacks that are made before the lock is released for readers */
-	STACKS_GROUP = 32,   /* stacks whose memory is prefetched together, */
-	LEVELS_EXPECTED = 8, /* and so many of their frames; most have fewer */
-	/* Most stacks have this size, and are in one line of the processor's cache then. */
+	STACKS_AHEAD = 16,   /* how many stack slots ahead is prefetched */
+	STACKS_LOCKED = 256, /* stacks made before the lock is released for readers */
+	STACKS_GROUP = 32,   /* stacks whose memory is prefetched together */
+	LEVELS_EXPECTED = 8, /* frames of each stack that are prefetched; most stacks have fewer */
+	/* Most stacks have this size, and then fit in one cache line. */
 	STACK_ALIGN = 32,
 };
 static_assert(sizeof(struct ux_cached_stack) +
@@ -15,7 +15,7 @@ static_assert(sizeof(struct ux_cached_stack) +
 		      STACK_ALIGN,
 	      "");
 
-/* Sets what a function has of its names, if their fields are one behind the other. */
+/* Describes both names of a function as one piece, if their fields are adjacent. */
 static void frame_cache_function_names(const struct ux_frame_cache *m, struct ux_cached_function *f)
 {
 	const uint32_t behind = f->linkage - f->name;
@@ -32,7 +32,7 @@ static void frame_cache_function_names(const struct ux_frame_cache *m, struct ux
 	f->names = name->field;
 }
 
-/* Sets the strings of a function. False: there is no room. */
+/* Sets the strings of a function. False: no room. */
 static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cached_function *f)
 {
 	f->name = f->linkage = f->path = 0;
@@ -60,9 +60,9 @@ static bool frame_cache_has_name(const struct ux_frame_cache *m, uint32_t text)
 }
 
 /*
- * The number of a function in a file as struct stacks_page has it. False: there is no room. The map
- * has it in the same form, so that a text that is in none of the processor's caches is not read to
- * learn whether it is a name.
+ * Gets the number of a function in a file, in the form of struct stacks_page. False: no room. The
+ * map stores the same form, so that a text outside the processor's caches need not be read to learn
+ * whether it is a name.
  */
 static bool frame_cache_function_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 					uint32_t *ret)
@@ -87,7 +87,7 @@ static bool frame_cache_function_number(struct ux_frame_cache *m, const struct u
 	return true;
 }
 
-/* A stack of n lines, which are to be set. NULL: there is no room. */
+/* Allocates a stack of n lines, which the caller sets. NULL: no room. */
 static struct ux_cached_stack *frame_cache_new_stack(struct ux_frame_cache *m, uint32_t n)
 {
 	const size_t lines = ux_max(n, (uint32_t)UX_CACHED_LINES_MIN);
@@ -101,7 +101,7 @@ static struct ux_cached_stack *frame_cache_new_stack(struct ux_frame_cache *m, u
 	return s;
 }
 
-/* The page of a frame; NULL: it was not made yet. */
+/* Returns the page of a frame; NULL: not made yet. */
 ux_inline struct stacks_page *frame_cache_stacks_page(const struct ux_frame_cache *m,
 						      uint32_t frame)
 {
@@ -109,7 +109,7 @@ ux_inline struct stacks_page *frame_cache_stacks_page(const struct ux_frame_cach
 	return ux_likely(page < m->stacks_cap) ? m->stacks[page] : NULL;
 }
 
-/* The page of a frame, which is made when it is missing. NULL: there is no room. */
+/* Returns the page of a frame, and makes it if it is missing. NULL: no room. */
 static struct stacks_page *frame_cache_need_stacks_page(struct ux_frame_cache *m, uint32_t frame)
 {
 	enum {
@@ -127,7 +127,7 @@ static struct stacks_page *frame_cache_need_stacks_page(struct ux_frame_cache *m
 	return m->stacks[page];
 }
 
-/* The function of a frame as struct stacks_page has it, 0: there is no room. */
+/* Returns the function of a frame in the form of struct stacks_page; 0: no room. */
 ux_inline uint32_t frame_cache_frame_function(struct ux_frame_cache *m, uint32_t frame,
 					      const struct ux_cached_frame *f)
 {
@@ -140,7 +140,7 @@ ux_inline uint32_t frame_cache_frame_function(struct ux_frame_cache *m, uint32_t
 	return *known;
 }
 
-/* Makes the stack of a frame. NULL: there is no room. */
+/* Makes the stack of a frame. NULL: no room. */
 static const struct ux_cached_stack *frame_cache_make_stack(struct ux_frame_cache *m,
 							    uint32_t frame)
 {
@@ -166,7 +166,7 @@ static const struct ux_cached_stack *frame_cache_make_stack(struct ux_frame_cach
 	return s;
 }
 
-/* Makes the empty stack, which frame 0 has. False: there is no room. */
+/* Makes the empty stack, the stack of frame 0. False: no room. */
 static bool frame_cache_make_empty_stack(struct ux_frame_cache *m)
 {
 	struct stacks_page *page = frame_cache_need_stacks_page(m, 0);
@@ -175,7 +175,7 @@ static bool frame_cache_make_empty_stack(struct ux_frame_cache *m)
 	return page && page->stacks[0];
 }
 
-/* Prefetches where the function of a frame is. */
+/* Prefetches the entry with the function of a frame. */
 ux_inline void frame_cache_prefetch_function(const struct ux_frame_cache *m, uint32_t frame)
 {
 	const struct stacks_page *page = frame_cache_stacks_page(m, frame);
@@ -190,8 +190,8 @@ ux_inline bool frame_cache_knows_function(const struct ux_frame_cache *m, uint32
 }
 
 /*
- * Prefetches what the stacks of n frames are made of, level by level: memory that one of them needs
- * is waited for while that of the others is.
+ * Prefetches everything that the stacks of n frames are made of, level by level, so that the cache
+ * misses of different stacks overlap.
  */
 static void frame_cache_prefetch_stacks(const struct ux_frame_cache *m, const uint32_t *frames,
 					size_t n)
@@ -220,7 +220,10 @@ static void frame_cache_prefetch_stacks(const struct ux_frame_cache *m, const ui
 	}
 }
 
-/* Makes the stacks of n frames where ret has none. Returns how many there was room for. */
+/*
+ * Makes the stacks of n frames where ret has none. Returns how many of the frames have a stack
+ * then.
+ */
 static size_t frame_cache_make_group(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 				     const struct ux_cached_stack **ret)
 {
@@ -248,7 +251,7 @@ static size_t frame_cache_make_group(struct ux_frame_cache *m, const uint32_t *f
 	return n;
 }
 
-/* Makes the stacks of n frames that have none. Returns how many there was room for. */
+/* Makes the stacks of n frames that have none. Returns how many of the frames have a stack then. */
 static size_t frame_cache_make_some_stacks(struct ux_frame_cache *m, const uint32_t *frames,
 					   size_t n, const struct ux_cached_stack **ret)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings of a frame cache: names and paths as fields of a message's table of strings. */
+/* Strings of a frame cache: names and paths, encoded as fields of a message's string table. */
 #include "frame_cache_internal.h"
 
 enum {
-	/* Memory of strings comes in pieces, so that those of one stack are beside each other. */
+	/*
+	 * Memory of strings comes in pieces, so that the strings of one stack are close together.
+	 */
 	STRING_PIECE = 16 << 10,
 };
 
-/* Bytes for a field, and behind them as many as readers may copy too much. NULL: there is no room.
+/*
+ * Returns memory for a field, followed by the bytes that readers may copy too much. NULL: no room.
  */
 static uint8_t *frame_cache_string_room(struct ux_frame_cache *m, size_t max)
 {
@@ -23,7 +26,7 @@ static uint8_t *frame_cache_string_room(struct ux_frame_cache *m, size_t max)
 	return m->strings_at;
 }
 
-/* Makes the field of a text. */
+/* Encodes a text as a field. */
 static bool frame_cache_make_string(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
 				    struct ux_cached_string *ret)
 {
@@ -42,7 +45,7 @@ static bool frame_cache_make_string(struct ux_frame_cache *m, struct ux_bytes te
 	return true;
 }
 
-/* The slot of an equal string, or the free slot for it. */
+/* Returns the slot of an equal string, or the free slot where it belongs. */
 static struct frame_slot *frame_cache_string_slot(const struct ux_frame_cache *m,
 						  struct ux_bytes text, uint32_t hash)
 {
@@ -79,7 +82,7 @@ static bool frame_cache_grow_strings(struct ux_frame_cache *m)
 	return true;
 }
 
-/* Texts are in a cache by where the module's file has them: two of them may have the same bytes. */
+/* Texts are keyed by address, so equal texts may appear twice; strings are keyed by content. */
 bool frame_cache_string_number(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
 			       uint32_t *ret)
 {

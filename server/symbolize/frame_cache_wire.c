@@ -5,13 +5,14 @@
 #include "table_memory.h"
 
 enum {
-	AHEAD = 12,           /* items that are prefetched ahead */
-	BASE_MAX = INT32_MAX, /* from there on a map is cleared, so that its elements fit */
-	/* most new frames of a group of addresses, and room behind them */
+	AHEAD = 12,           /* how many items ahead is prefetched */
+	BASE_MAX = INT32_MAX, /* from this base on a map is cleared, so that its elements do not
+				 overflow */
+	/* most new frames of a group of addresses, and room to write past them */
 	NEW_MAX = UX_FRAME_CACHE_GROUP * (UX_FRAMES_MAX + 1),
 };
 
-/* Forgets all; `most` is the greatest number of the reply so far. */
+/* Clears the map; `max` is the greatest number of the reply so far. */
 static void frame_reply_map_clear(struct ux_frame_reply_map *map, uint32_t max)
 {
 	if (max < BASE_MAX - map->base) {
@@ -46,12 +47,14 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w)
 }
 
 enum {
-	/* Memory of all replies in the pool. A map of frames has 4 bytes for each frame of a cache:
-	 * 6 MB of one that was filled with the functions of a large program. */
+	/*
+	 * bytes of memory of all replies in the pool. A map of frames has 4 bytes for each frame of
+	 * a cache: 6 MB for a cache that was filled with the functions of a large program.
+	 */
 	POOLED_MAX = 32 << 20,
 };
 
-/* The buffers of a reply. */
+/* Returns table i of a reply. */
 static struct ux_out *frame_reply_table(struct ux_frame_reply *w, size_t i)
 {
 	struct ux_wire_reply *r = &w->reply;
@@ -144,7 +147,7 @@ void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all)
 		frame_reply_destroy(all->kept[--all->n]);
 }
 
-/* Makes the array longer, so that it has `number`. False when memory is short. */
+/* Makes the array long enough for `number`. False when memory is short. */
 static bool frame_reply_map_cover(struct ux_frame_reply_map *map, uint32_t number)
 {
 	const size_t cap = ux_max((size_t)number + 1, 2 * map->cap);
@@ -161,7 +164,7 @@ static bool frame_reply_map_cover(struct ux_frame_reply_map *map, uint32_t numbe
 	return true;
 }
 
-/* The number in the reply for one that the array has; 0: there is none yet. */
+/* Returns the number in the reply for an item that the array covers; 0: none yet. */
 ux_inline uint32_t frame_reply_map_get(const struct ux_frame_reply_map *map, uint32_t number)
 {
 	const uint32_t at = map->numbers[number];
@@ -169,8 +172,8 @@ ux_inline uint32_t frame_reply_map_get(const struct ux_frame_reply_map *map, uin
 }
 
 /*
- * The number of a text in the reply, which is added if it is new. There is room for it in w->later.
- * Half of the texts are new, so nothing here branches on that.
+ * Returns the number of a text in the reply, and adds the text if it is new. The caller made room
+ * in w->later. Half of the texts are new, so nothing here branches on that.
  */
 ux_inline uint32_t frame_reply_put_text(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 					uint32_t text)
@@ -214,18 +217,18 @@ static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_f
 }
 
 /*
- * Frames of a group of addresses that were not in the reply when they were looked for: level by
- * level from the innermost ones on, so that memory that one of them needs is waited for while that
- * of the others is.
+ * Frames of a group of addresses that the reply did not have when the search began, collected level
+ * by level from the innermost frames outwards, so that the cache misses of different frames
+ * overlap.
  */
 struct new_frames {
 	size_t n;
 	uint32_t frames[NEW_MAX];
-	uint8_t of[NEW_MAX];                      /* which address */
-	uint32_t known[UX_FRAME_CACHE_GROUP];     /* of each address: the number in the reply of the
-						     frame further out, or 0 */
-	uint16_t depth[UX_FRAME_CACHE_GROUP + 1]; /* and how many new frames it has */
-	uint16_t order[NEW_MAX];                  /* in which they are written */
+	uint8_t of[NEW_MAX];                  /* index of the frame's address */
+	uint32_t known[UX_FRAME_CACHE_GROUP]; /* for each address: the number in the reply of the
+						 next frame further out; 0: none */
+	uint16_t depth[UX_FRAME_CACHE_GROUP + 1]; /* for each address: how many new frames it has */
+	uint16_t order[NEW_MAX];                  /* the order in which they are written */
 };
 static_assert(NEW_MAX <= UINT16_MAX && UX_FRAME_CACHE_GROUP <= UINT8_MAX, "indexes");
 
@@ -238,9 +241,9 @@ ux_inline void frame_reply_prefetch(const struct ux_frame_reply *w, const struct
 }
 
 /*
- * Finds the new frames of a level of `left` frames, and replaces these by the frames that the new
- * ones are inlined into; returns how many are new. It has no branch on what the frames are: which
- * of them are new cannot be predicted.
+ * Finds the new frames among the `left` frames of a level, and replaces the level by the frames
+ * that the new ones are inlined into; returns how many are new. It has no branch on that: which
+ * frames are new cannot be predicted.
  */
 ux_inline size_t frame_reply_find_level(struct new_frames *f, const struct ux_frame_reply *w,
 					const struct ux_frame_cache *m, uint32_t *level,
@@ -260,7 +263,7 @@ ux_inline size_t frame_reply_find_level(struct new_frames *f, const struct ux_fr
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_cached_frame *frame = ux_cached_frame(m, found[i]);
-		/* there are no numbers yet when no text was replied */
+		/* the array is still NULL when the reply has no text */
 		ux_prefetch_at(w->texts.numbers, frame->function * sizeof(*w->texts.numbers));
 		frame_reply_prefetch(w, m, frame->up != 0 ? frame->up : found[i]);
 		level[i] = frame->up;
@@ -269,7 +272,7 @@ ux_inline size_t frame_reply_find_level(struct new_frames *f, const struct ux_fr
 	return n;
 }
 
-/* Finds the new frames of n addresses, which w->frames covers. */
+/* Finds the new frames of n addresses; w->frames covers all of their numbers. */
 static void frame_reply_find_new(struct new_frames *f, const struct ux_frame_reply *w,
 				 const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
 {
@@ -287,7 +290,7 @@ static void frame_reply_find_new(struct new_frames *f, const struct ux_frame_rep
 		left = frame_reply_find_level(f, w, m, level, of, left);
 }
 
-/* Orders them by their address, the outermost frame first. */
+/* Orders the frames by their address, the outermost frame first. */
 static void new_frames_sort(struct new_frames *f, size_t n)
 {
 	size_t end = 0;
@@ -297,7 +300,7 @@ static void new_frames_sort(struct new_frames *f, size_t n)
 		f->order[--f->depth[f->of[i]]] = (uint16_t)i;
 }
 
-/* Makes room for what f->n frames add to the reply. NULL when memory is short. */
+/* Reserves memory for the f->n frames and their texts. NULL when memory is short. */
 static uint8_t *frame_reply_reserve(struct ux_frame_reply *w, const struct new_frames *f)
 {
 	enum {
@@ -311,7 +314,7 @@ static uint8_t *frame_reply_reserve(struct ux_frame_reply *w, const struct new_f
 	return p;
 }
 
-/* Writes the new frames. One that several addresses have was new for each of them. */
+/* Writes the new frames. A frame of several addresses is in the list once for each of them. */
 static void frame_reply_put_new(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 				const struct new_frames *f)
 {
@@ -353,7 +356,7 @@ static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_fra
 	w->later.size = 0;
 }
 
-/* Writes which frames are the innermost ones of n addresses. */
+/* Writes the number of the innermost frame of each of n addresses. */
 static void frame_reply_put_addresses(struct ux_frame_reply *w, const uint32_t *frames, size_t n)
 {
 	uint8_t *start = ux_out_room(&w->reply.addresses, n * UX_ULEB_MAX), *p = start;

@@ -11,12 +11,12 @@
 #include <pthread.h>
 
 /*
- * Maps numbers of a cache to numbers of a reply, by an array that has an element for each of the
- * first. An element that is not above `base` is from a reply before, so that a new reply needs not
- * clear what is as long as the cache's list. A zeroed map is empty.
+ * Maps numbers of a cache to numbers of a reply, by an array that is indexed by the cache's
+ * numbers. An element that is not above `base` is from an earlier reply, so a new reply need not
+ * clear an array as long as the cache's list. A zeroed map is empty.
  */
 struct ux_frame_reply_map {
-	uint32_t *numbers; /* that of the reply plus `base` */
+	uint32_t *numbers; /* number in the reply plus `base` */
 	size_t cap;
 	uint32_t base;
 };
@@ -31,7 +31,7 @@ struct ux_frame_reply {
 	struct ux_wire_reply reply;
 	/*
 	 * Texts that have a number and have not been copied yet. They are copied together, so that
-	 * memory outside of the processor's caches can be prefetched.
+	 * memory outside the processor's caches can be prefetched.
 	 */
 	struct ux_frame_reply_texts later;
 	struct ux_frame_reply_map frames, files, texts;
@@ -46,15 +46,15 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w);
  * zeroed pool is empty. Any thread.
  */
 struct ux_frame_reply_pool {
-	struct ux_spare_memory *spare; /* where the texts of large replies have their memory from */
+	struct ux_spare_memory *spare; /* gives the texts of large replies their memory */
 	pthread_mutex_t lock;          /* guards the fields below */
 	struct ux_frame_reply *kept[4];
 	size_t n, bytes;
 };
 
 /*
- * Takes an empty reply, which must be put back; NULL: memory is short. The quota counts its tables
- * until then; NULL: nothing does.
+ * Takes an empty reply, which must be put back; NULL: memory is short. The quota counts the reply's
+ * tables until then; quota NULL: nothing counts them.
  */
 struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
 					       struct ux_out_quota *quota);
@@ -63,12 +63,12 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all);
 
 /*
- * Starts using another cache, so the maps are cleared. Before ux_wire_reply_clear(), since their
- * elements are told apart from later ones by how many items the reply had.
+ * Clears the maps, to start using another cache. Call it before ux_wire_reply_clear(): the number
+ * of items of the reply tells old elements from later ones.
  */
 void ux_frame_reply_reset(struct ux_frame_reply *w);
 
-/* The code of ux_out_status() of the first table that has failed. */
+/* Returns the code of ux_out_status() of the first table that failed. */
 enum ux_code ux_frame_reply_status(const struct ux_frame_reply *w, struct ux_error *err) ux_must;
 
 /* Appends n addresses with these innermost frames (0: none). False when memory is short. */

@@ -9,11 +9,11 @@
 #include <pthread.h>
 
 enum {
-	WAITING_MAX = 64, /* most modules that wait */
+	WAITING_MAX = 64, /* modules that wait at most */
 };
 
 struct ux_frame_filler {
-	atomic_bool stop;     /* no memory order is needed: it is looked at again and again */
+	atomic_bool stop;     /* no memory order is needed: it is polled */
 	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t idle;
 	struct ux_work_queue *queue; /* NULL until something is added */
@@ -70,7 +70,7 @@ void ux_frame_filler_destroy(struct ux_frame_filler *f)
 	free(f);
 }
 
-/* The queue, which is made for the first job; the lock is held. NULL: memory is short. */
+/* Returns the queue, and makes it for the first job; the lock is held. NULL: memory is short. */
 static struct ux_work_queue *frame_filler_queue(struct ux_frame_filler *f)
 {
 	const struct ux_work_limits limits = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From addresses to numbers of frames, by a bitmap with counts. */
+/* Maps addresses to frame numbers, by a bitmap with counts. */
 #include "frame_map.h"
 
 #include "frame_cache.h"
@@ -7,7 +7,7 @@
 #include "table_memory.h"
 
 enum {
-	MAP_GROUP = 32, /* addresses whose memory is waited for together */
+	MAP_GROUP = 32, /* addresses whose cache misses overlap */
 };
 
 void ux_frame_map_draft_deinit(struct ux_frame_map_draft *d)
@@ -31,7 +31,10 @@ static size_t frame_map_blocks(uint64_t size)
 	return (size_t)(size / UX_FRAME_MAP_BLOCK + 1);
 }
 
-/* Each entry has a mark, each function one more at its end, and offset 0 has one. */
+/*
+ * Returns an upper bound: a mark for each entry, one for the end of each function, and one for
+ * offset 0.
+ */
 static size_t frame_map_most_frames(const struct ux_frame_map_draft *d)
 {
 	return d->entries.size + d->functions.size + 1;
@@ -54,7 +57,7 @@ static void frame_map_mark(struct ux_frame_map *map, uint32_t off)
 	map->blocks[off / UX_FRAME_MAP_BLOCK].marks |= UINT64_C(1) << off % UX_FRAME_MAP_BLOCK;
 }
 
-/* Sets all marks and their counts; returns how many there are. */
+/* Sets all marks and their counts; returns the number of marks. */
 static uint32_t frame_map_set_marks(struct ux_frame_map *map, const struct ux_frame_map_draft *d)
 {
 	uint32_t n = 0;
@@ -70,7 +73,7 @@ static uint32_t frame_map_set_marks(struct ux_frame_map *map, const struct ux_fr
 	return n;
 }
 
-/* How many of the bits are set. */
+/* Counts the bits that are set. */
 ux_inline uint32_t frame_map_count(uint64_t bits)
 {
 #ifdef __POPCNT__
@@ -82,7 +85,7 @@ ux_inline uint32_t frame_map_count(uint64_t bits)
 #endif
 }
 
-/* Which of the marks is the last one at or before an offset in the map. */
+/* Returns the index of the last mark at or before an offset in the map. */
 ux_inline uint32_t frame_map_rank(const struct ux_frame_map *map, uint64_t off)
 {
 	const struct ux_frame_map_block *block = &map->blocks[off / UX_FRAME_MAP_BLOCK];
@@ -141,7 +144,7 @@ void ux_frame_map_destroy(struct ux_frame_map *map)
 
 /* --- reading it ------------------------------------------------------------------------------- */
 
-/* The distance of an offset that is in the map from the start of its function. */
+/* Returns the distance of an offset in the map from the start of its function. */
 static uint64_t frame_map_distance(const struct ux_frame_map *map, uint64_t off)
 {
 	size_t at = 0;
@@ -150,23 +153,29 @@ static uint64_t frame_map_distance(const struct ux_frame_map *map, uint64_t off)
 	return off - map->starts[at];
 }
 
-/* Addresses of which some are waited for while the memory of others is on its way. */
+/*
+ * A search for the frames of addresses, in groups: while one group is resolved, the memory of the
+ * next is prefetched.
+ */
 struct frame_map_search {
 	const struct ux_frame_map *map;
 	const uint64_t *pcs;
 	uint64_t back;
-	uint32_t *ret; /* the mark of an address until its frame is read */
+	uint32_t *ret; /* the mark of an address, until its frame is read */
 	size_t n;
 };
 
-/* The offset of an address; of one that is not in the map its end, where there is no frame. */
+/*
+ * Returns the offset of an address. An address outside the map gets the end offset, which has no
+ * frame.
+ */
 ux_inline uint64_t frame_map_search_off(const struct frame_map_search *s, size_t i)
 {
 	const uint64_t off = s->pcs[i] - s->back - s->map->base;
 	return s->pcs[i] >= s->back && off < s->map->size ? off : s->map->size;
 }
 
-/* The end of a group, which is empty behind the last address. */
+/* Returns the end of a group; the group after the last address is empty. */
 ux_inline size_t frame_map_search_end(const struct frame_map_search *s, size_t first)
 {
 	return ux_min(first + MAP_GROUP, s->n);
@@ -187,7 +196,7 @@ static void frame_map_find_marks(const struct frame_map_search *s, size_t first)
 	}
 }
 
-/* Returns how many are unknown. */
+/* Reads the frames of a group. Returns how many are unknown. */
 static size_t frame_map_find_frames(const struct frame_map_search *s, size_t first)
 {
 	size_t unknown = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searching the functions of GSYMs by a part of their names. */
+/* Searches the functions of GSYMs by a part of their names. */
 #include "function_search.h"
 
 #include "demangle.h"
@@ -10,7 +10,7 @@
 enum {
 	WORD_MIN = 2,
 	FUNCTION_COST = 16, /* work of reading a record, in bytes */
-	/* work of demangling a byte of a name: 16 times that of comparing it */
+	/* work of demangling one byte of a name: 16 times the work of comparing it */
 	DEMANGLE_COST = 16,
 };
 
@@ -25,8 +25,8 @@ static bool function_word_byte(uint8_t c)
 }
 
 /*
- * Words that demanglers write for something else, such as "St" for "std": mangled names need not
- * contain them.
+ * Tests for words that demanglers write for something else, such as "std" for "St": mangled names
+ * need not contain them.
  */
 static bool function_word_is_made(struct ux_bytes word)
 {
@@ -115,7 +115,7 @@ static bool function_word_is_made(struct ux_bytes word)
 	for (size_t i = 0; i < ux_countof(made); i++)
 		if (ux_bytes_eq(word, ux_bytes_cstr(made[i])))
 			return true;
-	/* i32, u8, f64: Rust's */
+	/* i32, u8, f64: types of Rust */
 	return word.size <= 4 && strchr("iuf", word.data[0]) && ux_is_digit(word.data[1]);
 }
 
@@ -159,7 +159,7 @@ enum ux_code ux_function_query_parse(struct ux_bytes text, struct ux_function_qu
 	return UX_OK;
 }
 
-/* The first place of `part`, which is in lower case, at or after `from`; SIZE_MAX: none. */
+/* Finds `part`, which is in lower case, at or after `from`; SIZE_MAX: not found. */
 static size_t function_find_part(struct ux_bytes text, const char *part, size_t n, size_t from)
 {
 	uint8_t first = (uint8_t)part[0];
@@ -175,7 +175,7 @@ static size_t function_find_part(struct ux_bytes text, const char *part, size_t 
 	return SIZE_MAX;
 }
 
-/* The part may begin and end where components of a name do. */
+/* Tests whether a part of a name begins and ends where components of a name do. */
 static bool function_part_is_whole(struct ux_bytes text, size_t at, size_t n)
 {
 	bool begins = at == 0 || strchr(":./ $", text.data[at - 1]);
@@ -188,7 +188,7 @@ static bool function_name_is_stub(struct ux_bytes text)
 	return text.size > 4 && memcmp(text.data + text.size - 4, "@plt", 4) == 0;
 }
 
-/* Does the name have the query? Then *ret_rank is at least how well it matches. */
+/* Tests whether the name contains the query; raises *ret_rank to how well it matches. */
 static bool function_name_has(struct ux_bytes text, const struct ux_function_query *q,
 			      enum ux_function_rank *ret_rank)
 {
@@ -203,7 +203,7 @@ static bool function_name_has(struct ux_bytes text, const struct ux_function_que
 	return found;
 }
 
-/* Could it be mangled? Swift's names repeat parts of words by number. */
+/* Tests whether a name may be mangled. Names of Swift repeat parts of words by number. */
 static bool function_name_is_mangled(struct ux_bytes name, bool *ret_words)
 {
 	static const char *const starts[] = {"_Z", "__Z", "_R", "_D", "?", "$s", "_$s", "$S"};
@@ -215,7 +215,7 @@ static bool function_name_is_mangled(struct ux_bytes name, bool *ret_words)
 	return false;
 }
 
-/* Writes the name without blanks to `folded`; its case is ignored when it is compared. */
+/* Writes the name without blanks to `folded`. Case stays: the comparison ignores it. */
 static void function_squeeze(struct ux_bytes name, struct ux_out *folded)
 {
 	ux_out_reset(folded);
@@ -238,7 +238,7 @@ static enum ux_code function_demangle(struct ux_function_scan *s, struct ux_byte
 	return ux_out_status(&s->name, err);
 }
 
-/* Does a name match the query? Then it is in s->name, demangled. */
+/* Tests whether a name matches the query; if so, s->name is the name, demangled. */
 static enum ux_code function_match(struct ux_function_scan *s, struct ux_bytes linkage,
 				   enum ux_function_rank *ret_rank, bool *ret, struct ux_error *err)
 {
@@ -292,7 +292,10 @@ enum ux_code ux_functions_open(struct ux_request *req, const struct ux_module *m
 	return ux_gsym_open(ret, ret_file->bytes, err);
 }
 
-/* Functions come in the order of their addresses, so that a later one is better only by rank. */
+/*
+ * Functions come in the order of their addresses, so a later one replaces another only by a better
+ * rank.
+ */
 static enum ux_code functions_found_keep(struct ux_functions_found *found,
 					 const struct ux_function *f, struct ux_arena *arena,
 					 struct ux_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searching the functions of GSYMs by a part of their names. There is no index of names: each
- * search reads the names, and is bounded by the work of its request
+ * Searches the functions of GSYMs by a part of their names. There is no index of names: each search
+ * reads the names, and is bounded by the work of its request
  * (docs/decisions/0011-function-search.md).
  */
 #ifndef UX_FUNCTION_SEARCH_H
@@ -13,31 +13,30 @@
 #include "server.h"
 
 enum {
-	UX_FUNCTION_QUERY_MAX = 256, /* bytes that are searched for */
-	UX_FUNCTION_BEST_MAX = 5,    /* functions of one module that a search over many keeps */
+	UX_FUNCTION_QUERY_MAX = 256, /* bytes of a query */
+	UX_FUNCTION_BEST_MAX =
+		5, /* functions of one module that a search over many modules keeps */
 };
 
-/*
- * A part of a name. The case of ASCII letters and blanks are ignored, and so is "()" at its end.
- */
+/* A query for a part of a name. Ignores the case of ASCII letters, blanks, and "()" at the end. */
 struct ux_function_query {
 	char text[UX_FUNCTION_QUERY_MAX + 1]; /* in lower case, without blanks */
 	size_t size;
 	/*
-	 * The longest identifier in it that mangled names contain literally: only names with it are
-	 * demangled. Empty: all are.
+	 * The longest identifier of the query that mangled names contain literally: only names with
+	 * it are demangled. Empty: all names are demangled.
 	 */
 	char word[UX_FUNCTION_QUERY_MAX + 1];
 	size_t word_size;
 };
 
-/* UX_EINVAL: there is nothing to search for. UX_ELIMIT: it is too long. */
+/* Parses a query. UX_EINVAL: it is empty; UX_ELIMIT: it is too long. */
 enum ux_code ux_function_query_parse(struct ux_bytes text, struct ux_function_query *ret,
 				     struct ux_error *err) ux_must;
 
 /* How well a function matches. */
 enum ux_function_rank {
-	UX_FUNCTION_STUB,  /* it only calls what has the name: "read@plt" */
+	UX_FUNCTION_STUB,  /* a stub that only calls the named function: "read@plt" */
 	UX_FUNCTION_PART,  /* the query is a part of a component of the name: "fread" */
 	UX_FUNCTION_WHOLE, /* the query is whole components of the name: "read", "File::read(int)"
 			    */
@@ -52,7 +51,7 @@ struct ux_function {
 	enum ux_function_rank rank;
 };
 
-/* State of reading the functions of one GSYM in the order of their addresses. */
+/* A scan of the functions of one GSYM, in the order of their addresses. */
 struct ux_function_scan {
 	const struct ux_gsym *gsym;
 	const struct ux_function_query *query; /* NULL: every function matches */
@@ -67,7 +66,7 @@ void ux_function_scan_deinit(struct ux_function_scan *scan);
 /*
  * Finds the next function that matches; *ret_any is false at the end. Functions with only bounds
  * match no query. UX_ELIMIT, UX_EUNAVAILABLE: the work was refused (ux_request_work_code()); the
- * scan can be continued at `next` with other work. UX_ENOMEM.
+ * caller can continue the scan at `next` with other work. UX_ENOMEM.
  */
 enum ux_code ux_function_scan_next(struct ux_function_scan *scan, struct ux_function *ret,
 				   bool *ret_any, struct ux_error *err) ux_must;

@@ -9,15 +9,15 @@
 #include <stdatomic.h>
 
 enum {
-	INDEX_ARENA = 16 << 20, /* memory for one module's row */
+	INDEX_ARENA = 16 << 20, /* bytes of memory for one module's row */
 	/*
-	 * Frame caches and indexes may have this part of the memory of all requests, within these
-	 * bounds. An index is of use from a few thousand addresses on.
+	 * Frame caches and indexes may take 1/4 of the memory of all requests, within these bounds
+	 * in bytes. An index pays off from a few thousand addresses on.
 	 */
 	MEMORY_SHARE = 4,
 	MEMORY_MIN = 8 << 20,
 	MEMORY_MAX = 1 << 30,
-	SPARE_SHARE = 32, /* of the memory of all requests, what is kept for large answers */
+	SPARE_SHARE = 32, /* 1/32 of the memory of all requests is kept for large answers */
 };
 
 struct ux_module_cache {
@@ -25,7 +25,7 @@ struct ux_module_cache {
 	struct ux_row_cache *rows;
 	pthread_mutex_t lock;               /* guards the fields below */
 	struct ux_frame_reply_pool replies; /* has its own lock */
-	struct ux_spare_memory spare;       /* the same */
+	struct ux_spare_memory spare;       /* has its own lock */
 	struct ux_module_memory memory;
 	/*
 	 * number of evictions so far: a module that was read before an eviction is not added after
@@ -139,7 +139,7 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 
 /*
  * Evicts the frame caches and indexes of the least recently used modules until half of the limit is
- * left, so that this is rare.
+ * used: evicting that much makes evictions rare.
  */
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
@@ -151,7 +151,7 @@ static void module_cache_evict_frames(struct ux_module_cache *c)
 }
 
 /*
- * Finds the module of a key and takes a reference; NULL if there is none. Also returns the current
+ * Finds the module of a key and takes a reference; NULL: not in the cache. Also returns the current
  * generation.
  */
 static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, const struct key *k,
@@ -189,7 +189,7 @@ static void module_cache_add(struct ux_module_cache *c, const struct key *k,
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The GSYM of an ELF candidate was evicted: queues its extraction. */
+/* Queues the extraction of an ELF candidate again, because its GSYM was evicted. */
 static bool module_cache_extract_again(struct ux_module_cache *cache, const struct ux_module *row,
 				       const char *ns)
 {
@@ -249,7 +249,7 @@ static void module_cache_replace(struct ux_module_cache *c, const struct key *k,
 
 /* --- evicting parts --------------------------------------------------------------------------- */
 
-/* The least recently used module that has parts; NULL: there is none. */
+/* Returns the least recently used module that has parts; NULL: none has. */
 static struct ux_open_module **module_cache_oldest_in_parts(struct ux_module_cache *c)
 {
 	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
@@ -259,9 +259,9 @@ static struct ux_open_module **module_cache_oldest_in_parts(struct ux_module_cac
 }
 
 /*
- * When parts of files have nearly as much of the disk as they may have, those of the least recently
- * used modules go until they have half of it, so that this is rare. Otherwise files that are new
- * would come as whole ones.
+ * When parts of files have used nearly all of their disk space, drops the parts of the least
+ * recently used modules until half of it is free, so that this is rare. Otherwise new files would
+ * be fetched whole.
  */
 static void module_cache_drop_parts(struct ux_module_cache *c)
 {
@@ -360,7 +360,7 @@ static bool module_cache_is_among(const int64_t *numbers, size_t n, int64_t numb
 	return false;
 }
 
-/* One of the open modules with these numbers; NULL: there is none. */
+/* Returns one of the open modules with these numbers; NULL: none is open. */
 static struct ux_open_module **module_cache_find_numbered(struct ux_module_cache *c,
 							  const int64_t *numbers, size_t n)
 {

@@ -10,19 +10,19 @@
 /* Any thread. */
 struct ux_module_cache;
 
-/* Creates a cache of at most `most` open modules, which evicts the least recently used one. */
+/* Creates a cache of at most `max` open modules, which evicts the least recently used one. */
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
 				    size_t max, struct ux_error *err) ux_must;
 
 /*
- * Sets the memory of all requests, of which frame caches and indexes of open modules may have a
- * part in addition. It applies to modules that are opened, and caches that are created, from then
- * on. Any thread.
+ * Sets the memory of all requests in bytes; frame caches and indexes of open modules may take a
+ * share of that size in addition. Applies to modules that are opened, and caches that are created,
+ * from then on. Any thread.
  */
 void ux_module_cache_limit(struct ux_module_cache *c, uint64_t memory);
 void ux_module_cache_destroy(struct ux_module_cache *c);
 
-/* The memory of the frame caches and indexes of all modules. Any thread. */
+/* Returns the bytes of the frame caches and indexes of all modules. Any thread. */
 size_t ux_module_cache_bytes(const struct ux_module_cache *c);
 
 /*
@@ -34,8 +34,8 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
 
 /*
- * The same for a module that is open already, without waiting for a lock; NULL: it
- * is not, or the cache is in use.
+ * Finds a module that is open already, without waiting for a lock; NULL: it is not open, or the
+ * cache is in use.
  */
 struct ux_open_module *ux_module_cache_find_open(struct ux_module_cache *c, const char *ns,
 						 const char *id);
@@ -48,23 +48,22 @@ struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c);
 /* Memory of large answers. It lives as long as the cache. */
 struct ux_spare_memory *ux_module_cache_spare(struct ux_module_cache *c);
 
-/* What fills frame caches in the background. It lives as long as the cache. */
+/* Returns the thread that fills frame caches in the background. It lives as long as the cache. */
 struct ux_frame_filler *ux_module_cache_filler(struct ux_module_cache *c);
 
 /* The pool of replies. It lives as long as the cache. */
 struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c);
 
-/* The module with these IDs has changed: evicts it, so that the next request opens it again. */
+/* Evicts the module with these IDs, because it changed: the next request opens it again. */
 void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char *const *ids,
 			   size_t n);
 
 /*
- * The same for the module that an ID names, after one of its candidates was added, extracted or
- * removed.
+ * Evicts the module that an ID names, after one of its candidates was added, extracted or removed.
  */
 void ux_module_cache_evict_id(struct ux_module_cache *c, const char *ns, const char *id);
 
-/* The same for modules that other nodes changed, by their numbers; NULL: for all modules. */
+/* Evicts modules that other nodes changed, by their numbers; NULL: all modules. */
 void ux_module_cache_evict_numbers(struct ux_module_cache *c, const int64_t *numbers, size_t n);
 
 #endif

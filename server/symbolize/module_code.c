@@ -17,7 +17,7 @@ enum {
 static const struct ux_sandbox_limits limits = {
 	.memory = 256 << 20, .output = 64 << 20, .seconds = CHILD_SECONDS};
 
-/* Two files of one request: the executable, and what the child writes. */
+/* Two files of one request: the executable, and the output of the child. */
 struct module_code_files {
 	int elf;
 	int text;
@@ -53,7 +53,7 @@ static enum ux_code module_code_find(struct ux_request *req, const char *id,
 	return UX_OK;
 }
 
-/* Number of bytes from pc to the end of its function; 0 when that is not known. */
+/* Returns the number of bytes from pc to the end of its function; 0: unknown. */
 static uint64_t module_code_left(struct ux_request *req, const char *id, uint64_t pc)
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;

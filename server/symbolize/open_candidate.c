@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GSYM of the store, of which parts or all is here. */
+/* A GSYM of the store; the whole file or only parts of it are on the disk. */
 #include "open_candidate.h"
 
 #include "blob_view.h"
@@ -36,8 +36,8 @@ enum ux_code ux_open_candidate_complete(struct ux_open_candidate *c, struct ux_b
 }
 
 /*
- * UX_EUNSUPPORTED: it has to be opened as a whole, as it also has when its bytes are damaged, so
- * that there is one way to report it. An index would read more than lookups, so there is none.
+ * UX_EUNSUPPORTED: it has to be opened as a whole; also if its bytes are damaged, so that damage is
+ * reported in one way. It has no index: building one would read more than lookups do.
  */
 static enum ux_code candidate_open_parts(struct ux_open_candidate *c, struct ux_blobs *b,
 					 struct ux_error *err)

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GSYM of the store, of which parts or all is here. */
+/* A GSYM of the store; the whole file or only parts of it are on the disk. */
 #ifndef UX_OPEN_CANDIDATE_H
 #define UX_OPEN_CANDIDATE_H
 
 #include "gsym_names.h"
 #include "store.h"
 
-/* Zeroed: it is not open; it may be closed. */
+/* Zeroed: not open; closing it is allowed. */
 struct ux_open_candidate {
 	struct ux_blob_hash blob;
 	uint64_t size;
 	enum ux_quality quality;
-	struct ux_blob_view
-		*view;        /* parts alone are here; NULL: all of it was, when it was opened */
-	struct ux_gsym parts; /* over the view */
-	struct ux_mapping mapping; /* the whole file; nothing is mapped while parts are enough */
-	struct ux_gsym whole;      /* over the mapping; without functions when it is damaged */
+	struct ux_blob_view *view; /* only parts are on the disk; NULL: the whole file was there
+				      when it was opened */
+	struct ux_gsym parts;      /* over the view */
+	struct ux_mapping mapping; /* the whole file; not mapped while parts are enough */
+	struct ux_gsym whole;      /* over the mapping; without functions if the file is damaged */
 	/*
-	 * One of the two: the second from when the whole file is here, with release, so that what
-	 * it points to is read after it. The first stays for those that read it.
+	 * &parts or &whole: set to &whole with release when the whole file has come, so that
+	 * readers of the pointer see an initialized GSYM. `parts` stays valid for threads that
+	 * still read it.
 	 */
 	_Atomic(struct ux_gsym *) gsym;
 	struct ux_gsym_names names; /* used by ux_open_module_find() */
 };
 
 /*
- * Opens a candidate, of a large file in a bucket in parts. index_max: as of ux_gsym_index_open().
- * UX_EUNAVAILABLE: the bucket cannot be reached. UX_ENOMEM. Other codes: it cannot be read.
+ * Opens a candidate; a large file in a bucket is opened in parts. index_max: as for
+ * ux_gsym_index_open(). UX_EUNAVAILABLE: the bucket cannot be reached. UX_ENOMEM. Other codes: the
+ * file cannot be read.
  */
 enum ux_code ux_open_candidate_open(struct ux_open_candidate *c, struct ux_blobs *blobs,
 				    const struct ux_candidate *from, size_t index_max,
@@ -37,7 +39,7 @@ void ux_open_candidate_close(struct ux_open_candidate *c);
 enum ux_code ux_open_candidate_complete(struct ux_open_candidate *c, struct ux_blobs *blobs,
 					size_t index_max, struct ux_error *err) ux_must;
 
-/* It has no functions from now on. The same thread as above. */
+/* Takes all functions from a damaged candidate. The same thread as above. */
 void ux_open_candidate_set_damaged(struct ux_open_candidate *c);
 
 static inline struct ux_gsym *ux_open_candidate_gsym(const struct ux_open_candidate *c)
@@ -45,24 +47,24 @@ static inline struct ux_gsym *ux_open_candidate_gsym(const struct ux_open_candid
 	return atomic_load_explicit(&c->gsym, memory_order_acquire);
 }
 
-/* Are parts alone of it here? */
+/* Tests whether only parts of the candidate are on the disk. */
 static inline bool ux_open_candidate_is_in_parts(const struct ux_open_candidate *c)
 {
 	return ux_open_candidate_gsym(c) == &c->parts;
 }
 
 /*
- * Brings what lookups of n addresses read. UX_EUNAVAILABLE, UX_ENOMEM. Other codes: it has to be
- * opened as a whole, since much is needed or a frame is damaged.
+ * Fetches the parts that lookups of n addresses read. UX_EUNAVAILABLE, UX_ENOMEM. Other codes: open
+ * the whole file, because much of it is needed or a frame is damaged.
  */
 enum ux_code ux_open_candidate_bring(const struct ux_open_candidate *c, const uint64_t *pcs,
 				     size_t n, struct ux_error *err) ux_must;
 
-/* The same for the table of segments, which is behind the records. */
+/* Fetches the table of segments, which follows the records. The same codes. */
 enum ux_code ux_open_candidate_bring_segments(const struct ux_open_candidate *c,
 					      struct ux_error *err) ux_must;
 
-/* What its parts have on the disk, also when all of it is here. */
+/* Returns the bytes that its parts take on the disk, also when the whole file is there. */
 uint64_t ux_open_candidate_parts_bytes(const struct ux_open_candidate *c);
 
 #endif

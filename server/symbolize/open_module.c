@@ -10,34 +10,38 @@
 #include <stdatomic.h>
 
 enum {
-	POOR_S = 60, /* between two searches for better symbols of one module */
-	/* different addresses that parts of a file are brought for; more need much of it */
+	POOR_S = 60, /* seconds between two searches for better symbols of one module */
+	/*
+	 * most different addresses for which parts of a file are fetched; more would need much of
+	 * the file
+	 */
 	PARTS_MAX = 1000,
 	/*
-	 * So many addresses at least have to be added to a frame cache before it is filled, and one
-	 * for so many bytes of the best candidate's file. Filling takes as long as some 100,000
+	 * A frame cache is filled after FILL_MIN addresses were added to it, and one more for each
+	 * FILL_BYTES_EACH bytes of the best candidate's file. Filling takes as long as some 100,000
 	 * addresses of a file of 20 MB, but in the background; after thousands of different
-	 * addresses of a module more are likely to follow. Each time that there was no room, the
-	 * number is multiplied.
+	 * addresses of a module more are likely to follow. FILL_AGAIN multiplies the number each
+	 * time that there was no room.
 	 */
 	FILL_MIN = 2048,
 	FILL_BYTES_EACH = 4096,
 	FILL_AGAIN = 8,
-	FILL_HALVES = 5,     /* a filled cache needs so many halves of the file's size or more */
-	FILLED_QUARTERS = 3, /* of the memory of all, the limit of a cache that is filled */
+	FILL_HALVES = 5,     /* a filled cache needs at least 5/2 of the file's size */
+	FILLED_QUARTERS = 3, /* the limit of a filled cache is 3/4 of the memory of all caches */
 };
 
-/* Whether a module gets a filled frame cache of a mode. */
+/* Whether a module has a filled frame cache of a demangling mode. */
 enum fill_state {
 	FILL_NOT_YET,
 	FILL_QUEUED,
 	FILL_DONE,
 };
 
-/* No memory order is needed for any of these: they only decide when a cache is filled. */
+/* added addresses at which the cache is filled; 0: not known yet */
 struct module_fill {
-	atomic_size_t added; /* addresses, since the cache was empty */
-	atomic_size_t min;   /* from so many on it is filled; 0: not known yet */
+	atomic_size_t added; /* addresses added since the cache was empty */
+	/* number of added addresses at which the cache is filled; 0: not known yet */
+	atomic_size_t min;
 	atomic_int state;
 };
 
@@ -50,11 +54,15 @@ struct ux_open_module {
 	 * a use twice is harmless.
 	 */
 	_Atomic int64_t noted;
-	_Atomic int64_t poor_until; /* the same for when better symbols are looked for again */
-	/* of a candidate parts alone are here; cleared with release, after its gsym was set */
+	/* monotonic second until which no better symbols are searched for */
+	_Atomic int64_t poor_until;
+	/*
+	 * only parts of some candidate are on the disk; cleared with release, after its gsym was
+	 * set
+	 */
 	atomic_bool in_parts;
-	bool had_parts; /* it has a view */
-	bool partial;   /* a candidate could not be had now, so the module is not kept open */
+	bool had_parts; /* a candidate has a view */
+	bool partial;   /* a candidate was unavailable, so the module is not kept open */
 	size_t n;
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MAX];
 	pthread_mutex_t lock;        /* guards the names of the candidates */
@@ -62,9 +70,12 @@ struct ux_open_module {
 	pthread_mutex_t frames_lock; /* guards frames; held only briefly, never while waiting */
 	struct ux_frame_cache *frames[UX_FRAME_CACHE_MODES];
 	struct module_fill fills[UX_FRAME_CACHE_MODES];
-	/* bytes of the candidates' indexes that the sum has; a sum, so no memory order is needed */
+	/*
+	 * bytes of the candidates' indexes that were added to the sum; no memory order is needed
+	 * for that
+	 */
 	atomic_size_t index_bytes;
-	struct ux_module_memory *memory; /* that of the cache */
+	struct ux_module_memory *memory; /* the accounts of the cache */
 	struct ux_blobs *blobs;
 };
 
@@ -105,14 +116,14 @@ size_t ux_module_memory_share(const struct ux_module_memory *memory, size_t shar
 	return atomic_load_explicit(&memory->max, memory_order_relaxed) / share;
 }
 
-/* Adds to the sum what the indexes have grown by since it was last called. */
+/* Adds to the sum by how much the indexes grew since the last call. */
 static void module_charge_indexes(struct ux_open_module *m)
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < m->n; i++)
 		bytes += ux_gsym_index_bytes(ux_open_module_gsym(m, i));
 	size_t before = atomic_exchange_explicit(&m->index_bytes, bytes, memory_order_relaxed);
-	/* a difference below 0 wraps, and so does the sum */
+	/* a negative difference wraps, and so does the sum */
 	atomic_fetch_add_explicit(&m->memory->bytes, bytes - before, memory_order_relaxed);
 }
 
@@ -159,8 +170,8 @@ void ux_open_module_unref(struct ux_open_module *m)
 }
 
 /*
- * The frame cache of a mode is empty again: it is filled after as many addresses as the first time,
- * or after more if there was no room.
+ * Resets the state after the frame cache of a mode became empty: it is filled after as many
+ * addresses as the first time, or after more if there was no room.
  */
 static void module_fill_reset(struct module_fill *f, bool no_room)
 {
@@ -222,7 +233,7 @@ static size_t module_filled_limit(const struct ux_module_memory *memory)
 	return ux_module_memory_share(memory, 4) * FILLED_QUARTERS;
 }
 
-/* The memory that is left for a filled cache: others are not evicted for it. */
+/* Returns the bytes that are left for a filled cache: no other cache is evicted for it. */
 static size_t module_fill_room(const struct ux_module_memory *memory)
 {
 	const size_t max = ux_module_memory_share(memory, 1),
@@ -230,14 +241,14 @@ static size_t module_fill_room(const struct ux_module_memory *memory)
 	return ux_min(module_filled_limit(memory), max - ux_min(max, used));
 }
 
-/* A filled cache of the module; NULL: it cannot be had now. */
+/* Makes a filled cache of the module; NULL: not possible now. */
 static struct ux_frame_cache *module_make_filled(struct ux_open_module *m,
 						 enum ux_demangle_mode mode,
 						 const atomic_bool *stop)
 {
 	const struct ux_gsym *g = ux_open_module_gsym(m, 0);
 	const size_t room = module_fill_room(m->memory);
-	if (g->file.size / 2 * FILL_HALVES > room) /* known before the work is done */
+	if (g->file.size / 2 * FILL_HALVES > room) /* known before any work is done */
 		return NULL;
 	struct ux_frame_cache *cache = ux_frame_cache_create(mode, &m->memory->bytes);
 	if (!cache)
@@ -267,8 +278,8 @@ bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
 }
 
 /*
- * Drops the names and the frame caches. Returns their size, including that of caches that requests
- * still hold.
+ * Drops the names and the frame caches. Returns their size, including caches that requests still
+ * hold.
  */
 size_t ux_open_module_drop_frames(struct ux_open_module *m)
 {
@@ -287,7 +298,7 @@ size_t ux_open_module_drop_frames(struct ux_open_module *m)
 
 /*
  * Replaces the indexes of a module by empty ones, unless a request uses it. The lock of the cache
- * must be held: no request can begin to use it then. Returns their size.
+ * must be held, so that no request can begin to use it. Returns their size.
  */
 size_t ux_open_module_drop_indexes(struct ux_open_module *m)
 {
@@ -299,7 +310,7 @@ size_t ux_open_module_drop_indexes(struct ux_open_module *m)
 		if (!g->index)
 			continue;
 		ux_gsym_index_free(g);
-		/* without memory for an index it has none */
+		/* if memory is short it has no index */
 		(void)!ux_gsym_index_open(g, ux_module_memory_share(m->memory, INDEX_SHARE), NULL);
 	}
 	module_charge_indexes(m);
@@ -310,8 +321,8 @@ size_t ux_open_module_drop_indexes(struct ux_open_module *m)
 /* --- parts of candidates -------------------------------------------------------------------- */
 
 /*
- * A candidate that turns out to be damaged has no functions from then on. When all are damaged the
- * module cannot be read, which the next request finds by itself.
+ * A candidate that turns out to be damaged loses its functions. When all are damaged the module
+ * cannot be read; the next request finds that by itself.
  */
 static enum ux_code module_open_whole(struct ux_open_module *m, struct ux_error *err)
 {
@@ -351,7 +362,9 @@ enum ux_code ux_open_module_complete(struct ux_open_module *m, struct ux_error *
 	return code;
 }
 
-/* Moves those of n addresses that the candidate has no name for to the front. */
+/*
+ * Moves the addresses for which the candidate has no name to the front. Returns how many there are.
+ */
 static size_t module_keep_unnamed(const struct ux_gsym *g, uint64_t *pcs, size_t n)
 {
 	struct ux_frame frames[UX_FRAMES_MAX];
@@ -366,13 +379,13 @@ static size_t module_keep_unnamed(const struct ux_gsym *g, uint64_t *pcs, size_t
 	return left;
 }
 
-/* What is not damage of the file. */
+/* Tests for codes that do not mean a damaged file. */
 static bool module_brings_no_more(enum ux_code code)
 {
 	return code == UX_EUNAVAILABLE || code == UX_ENOMEM;
 }
 
-/* UX_ELIMIT: the whole file is needed. */
+/* Fetches the parts that the addresses need. UX_ELIMIT: the whole file is needed. */
 static enum ux_code module_bring(struct ux_open_module *m, uint64_t *pcs, size_t n,
 				 struct ux_error *err)
 {
@@ -380,7 +393,7 @@ static enum ux_code module_bring(struct ux_open_module *m, uint64_t *pcs, size_t
 		const struct ux_open_candidate *c = &m->candidates[i];
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = ux_open_candidate_bring(c, pcs, n, &why);
-		/* A frame that is damaged, or cannot be written, is one of a copy that is not. */
+		/* A frame that is damaged or cannot be written: read an intact copy of the file. */
 		if (code != UX_OK && !module_brings_no_more(code))
 			return UX_ELIMIT;
 		if (code != UX_OK && err && err->code == UX_OK)
@@ -399,7 +412,7 @@ static int module_pc_order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Sorts addresses. Returns how many different ones, which are first, there are. */
+/* Sorts addresses and moves the distinct ones to the front. Returns how many are distinct. */
 static size_t module_sort_pcs(uint64_t *pcs, size_t n)
 {
 	size_t kept = 0;
@@ -523,7 +536,7 @@ static bool candidate_is_ready(const struct ux_candidate *c)
 	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
 }
 
-/* A candidate that cannot be opened is skipped if another one can, but not for want of memory. */
+/* A candidate that cannot be opened is skipped if another one can, unless memory is short. */
 static enum ux_code module_open_candidates(struct ux_open_module *m, const struct ux_module *row,
 					   const char *id, struct ux_error *err)
 {
@@ -537,7 +550,10 @@ static enum ux_code module_open_candidates(struct ux_open_module *m, const struc
 			ux_module_memory_share(m->memory, INDEX_SHARE), &why);
 		if (code == UX_ENOMEM)
 			return ux_error_nomem(err);
-		/* What a poorer candidate would answer now, a better one answers otherwise soon. */
+		/*
+		 * A better candidate will soon give other answers: do not answer from a poorer one
+		 * now.
+		 */
 		if (code == UX_EUNAVAILABLE && m->n == 0)
 			return ux_error_set(err, UX_EUNAVAILABLE, "%s", why.text);
 		m->partial = m->partial || code == UX_EUNAVAILABLE;

@@ -16,40 +16,41 @@ enum {
 
 /*
  * The candidates of a module, best first. Shared between threads; released by
- * ux_open_module_unref(). Of a large file in a bucket parts alone are here until more is needed;
- * the functions below bring what they read. Codes of those that do: UX_EUNAVAILABLE, with a message
- * if it is the bucket that cannot be reached; UX_ECORRUPT: no candidate can be read; UX_ENOMEM.
+ * ux_open_module_unref(). Of a large file in a bucket only parts are on the disk until more is
+ * needed; the functions below fetch the bytes that they read. Codes of functions that fetch:
+ * UX_EUNAVAILABLE, with a message if the bucket cannot be reached; UX_ECORRUPT: no candidate can be
+ * read; UX_ENOMEM.
  */
 struct ux_open_module;
 
 size_t ux_open_module_count(const struct ux_open_module *m);
 
 /*
- * The GSYM of a candidate; another one when the whole file has come, both valid as long as the
- * module. Of one that is here in parts nothing may be read but by lookups of addresses that
- * ux_open_module_bring() was called with; it has no index.
+ * Returns the GSYM of a candidate; after the whole file was fetched it returns another one, and
+ * both stay valid as long as the module. If only parts are on the disk, only look up addresses that
+ * were passed to ux_open_module_bring(); there is no index then.
  */
 const struct ux_gsym *ux_open_module_gsym(const struct ux_open_module *m, size_t i);
 
-/* That of the best candidate. */
+/* Returns the quality of the best candidate. */
 enum ux_quality ux_open_module_quality(const struct ux_open_module *m);
 
 /*
- * Has the module no symbols but those that a stripped file has? True at most once a minute, so that
- * better ones can be looked for.
+ * Tests whether the module has only the symbols of a stripped file. True at most once a minute, so
+ * that the caller can look for better ones.
  */
 bool ux_open_module_is_poor(struct ux_open_module *m);
 
 /*
- * Sets the lowest virtual address of the module's image, by the best candidate that says it.
- * UX_ENOTFOUND: none does, because writers without the image had nothing but functions.
+ * Sets the lowest virtual address of the module's image, from the best candidate that records it.
+ * UX_ENOTFOUND: none does, because their writers saw only functions, not the image.
  */
 enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t *ret,
 					struct ux_error *err) ux_must;
 
 /*
- * Converts a position in the module's file to a pc, by the best candidate that has the table of its
- * segments. UX_ENOTFOUND, with no message: none has it, or the position is not that of code.
+ * Converts a position in the module's file to a pc, by the best candidate that has the table of
+ * segments. UX_ENOTFOUND, with no message: none has it, or there is no code at the position.
  */
 enum ux_code ux_open_module_file_pc(struct ux_open_module *m, uint64_t off, uint64_t *ret,
 				    struct ux_error *err) ux_must;
@@ -66,8 +67,8 @@ enum ux_code ux_open_module_extent(struct ux_open_module *m, uint64_t pc, uint64
  * that has it. The names of a candidate are read by the first call, and cached as frames are.
  * *budget is the number of functions that may still be read, and is reduced accordingly; reading is
  * charged to `work`. size: of the function, as Linux prints it (ux_gsym_starts_filter()); 0:
- * unknown. UX_ENOTFOUND, with no message: there is no such function. UX_ELIMIT: the budget is used
- * up. UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
+ * unknown. UX_ENOTFOUND, with no message: no such function. UX_ELIMIT: the budget is used up.
+ * UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
  */
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t size,
 				 uint64_t *budget, struct ux_work *work, uint64_t *ret,
@@ -83,14 +84,14 @@ enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes n
 				     struct ux_error *err) ux_must;
 
 /*
- * Brings what lookups of n addresses, minus `back`, read; the whole files when that is much.
- * ux_resolve() calls it. Who calls it before learns of a bucket that is away before the answer has
- * begun, and brings what several lookups need together.
+ * Fetches what lookups of n addresses, minus `back`, read; the whole files if that is much.
+ * ux_resolve() calls it. A caller that calls it earlier learns before the answer has begun that a
+ * bucket cannot be reached, and fetches in one go what several lookups need.
  */
 enum ux_code ux_open_module_bring(struct ux_open_module *m, const uint64_t *pcs, size_t n,
 				  uint64_t back, struct ux_error *err) ux_must;
 
-/* Brings the whole files, from which anything may be read then. */
+/* Fetches the whole files; then anything may be read from them. */
 enum ux_code ux_open_module_complete(struct ux_open_module *m, struct ux_error *err) ux_must;
 
 /* NULL is allowed. */
@@ -111,33 +112,34 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 					     struct ux_frame_cache *full);
 
 /*
- * Notes that n addresses were added to a frame cache of the module. When these get many, the module
- * gets a frame cache that is filled with all of its functions, by the filler of the module cache.
+ * Notes that n addresses were added to a frame cache of the module. After many additions, the
+ * filler of the module cache makes a frame cache with all functions of the module.
  */
 void ux_open_module_note_added(struct ux_open_module *m, enum ux_demangle_mode mode, size_t n);
 
 /*
- * Fills a frame cache and lets it take the place of the present one. False: there is no room for
- * it, nothing to fill it with, or *stop was set.
+ * Makes a filled frame cache that replaces the present one. False: no room for it, nothing to fill
+ * it with, or *stop was set.
  */
 bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
 			 const atomic_bool *stop);
 
 /* --- for the cache of modules ----------------------------------------------------------------- */
 
-/* No memory order is needed: it is a sum, and its limit. */
+/* The memory of all open modules and its limit. No memory order is needed for either. */
 struct ux_module_memory {
-	/* of the frame caches, indexes and lists of names of all modules, approximately */
+	/* bytes of the frame caches, indexes and lists of names of all modules, approximately */
 	atomic_size_t bytes;
-	atomic_size_t max;              /* above it, those of old modules are evicted */
-	struct ux_frame_filler *filler; /* of frame caches */
+	/* bytes; above it, caches of the least recently used modules are evicted */
+	atomic_size_t max;
+	struct ux_frame_filler *filler; /* fills frame caches */
 };
 
-/* A share of the limit. */
+/* Returns a share of the limit: the limit divided by `share`. */
 size_t ux_module_memory_share(const struct ux_module_memory *memory, size_t share);
 
 /*
- * Opens those candidates of a module that can resolve addresses, with one reference. `id` is for
+ * Opens the candidates of a module that can resolve addresses, with one reference. `id` is for
  * messages. UX_EUNAVAILABLE: the bucket cannot be reached; other codes: no candidate can be opened.
  */
 enum ux_code ux_open_module_open(struct ux_open_module **ret, struct ux_blobs *blobs,
@@ -146,33 +148,38 @@ enum ux_code ux_open_module_open(struct ux_open_module **ret, struct ux_blobs *b
 
 void ux_open_module_ref(struct ux_open_module *m);
 
-/* Its number in the index. */
+/* Returns its number in the index. */
 int64_t ux_open_module_number(const struct ux_open_module *m);
 
-/* Could a candidate not be had now? Then the module is not to be kept open. */
+/* Tests whether a candidate was unavailable. Such a module must not be kept open. */
 bool ux_open_module_is_partial(const struct ux_open_module *m);
 
-/* Were parts alone of a candidate here when it was opened? */
+/* Tests whether only parts of a candidate were on the disk when it was opened. */
 bool ux_open_module_had_parts(const struct ux_open_module *m);
 
-/* Are whole files here, and parts besides them? They go when the module is opened again. */
+/*
+ * Tests whether whole files are on the disk as well as parts of them. The parts are removed when
+ * the module is opened again.
+ */
 bool ux_open_module_is_double(const struct ux_open_module *m);
 
-/* What its parts have on the disk. */
+/* Returns the bytes that its parts take on the disk. */
 uint64_t ux_open_module_parts_bytes(const struct ux_open_module *m);
 
-/* Is the use of the module to be noted in the index? True from time to time. */
+/*
+ * Tests whether the caller should note the use of the module in the index. True from time to time.
+ */
 bool ux_open_module_note_use(struct ux_open_module *m);
 
 /*
- * Drops the names and the frame caches. Returns their size, including that of caches that requests
- * still hold.
+ * Drops the names and the frame caches. Returns their size, including caches that requests still
+ * hold.
  */
 size_t ux_open_module_drop_frames(struct ux_open_module *m);
 
 /*
- * Replaces the indexes of a module by empty ones, unless a request uses it. No request may begin to
- * use it meanwhile. Returns their size.
+ * Replaces the indexes of a module by empty ones, unless a request uses it. The caller prevents
+ * that a request begins to use it. Returns their size.
  */
 size_t ux_open_module_drop_indexes(struct ux_open_module *m);
 

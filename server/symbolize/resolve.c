@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resolver: addresses of one module to frames in its frame cache. */
+/* The resolver: maps addresses of one module to frames in its frame cache. */
 #include "resolve.h"
 
 #include "gsym_reader.h"
 #include "order.h"
 
 enum {
-	SORTED = 64,  /* from so many on they are sorted */
+	SORTED = 64,  /* number of addresses from which on they are sorted */
 	FEW = 8,      /* number of addresses below which single lookups are faster than a batch */
 	FRAMES = 8,   /* initial room for frames of one address; the mean in real programs is 3 */
-	LOCKED = 256, /* addresses that are added before the lock is released for readers */
-	TRIES = 4,    /* other threads may make a new cache full at once, even several times */
+	LOCKED = 256, /* addresses added before the lock is released for readers */
+	TRIES = 4,    /* other threads may fill a new cache immediately, even several times */
 };
 
-/* Addresses that are not cached, and their frames in the module's files. */
+/* Addresses that are not cached, and their frames from the module's files. */
 struct misses {
 	size_t n;
 	uint32_t *at; /* index in the caller's array */
@@ -24,7 +24,7 @@ struct misses {
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
 	size_t n_frames, max;
-	/* where LOCKED addresses are in the index of the best candidate */
+	/* places of LOCKED addresses in the index of the best candidate */
 	struct ux_gsym_place places[LOCKED];
 };
 
@@ -46,8 +46,8 @@ void ux_resolver_deinit(struct ux_resolver *r)
 }
 
 /*
- * Sorts the addresses, so that those which are looked up one after the other need memory that is
- * close together. They stay as they are when that is not possible.
+ * Sorts the addresses, so that consecutive lookups need memory that is close together. If memory is
+ * short they stay unsorted.
  */
 static void misses_sort(struct misses *m)
 {
@@ -90,7 +90,7 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 	return true;
 }
 
-/* What lookups in the files need, for the addresses that remain. */
+/* Allocates the arrays that lookups in the files need, for the addresses that remain. */
 static bool misses_make_room(struct misses *m)
 {
 	size_t lists = m->n + 1;
@@ -98,7 +98,7 @@ static bool misses_make_room(struct misses *m)
 	m->todo = calloc(lists, sizeof(*m->todo));
 	m->todo_pcs = calloc(lists, sizeof(*m->todo_pcs));
 	m->todo_spans = calloc(lists, sizeof(*m->todo_spans));
-	/* There must be room for the frames of at least one address, from all candidates. */
+	/* There must be room for the frames of at least one address from all candidates. */
 	m->max = FRAMES * m->n + UX_MODULE_CANDIDATES_MAX * UX_FRAMES_MAX;
 	m->frames = malloc(m->max * sizeof(*m->frames));
 	return m->spans && m->todo && m->todo_pcs && m->todo_spans && m->frames;
@@ -119,7 +119,7 @@ static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g
 					      UX_FRAMES_MAX, &found, NULL);
 		if (code == UX_EUNAVAILABLE)
 			return code;
-		if (code != UX_OK) /* there is no function, or its record is damaged */
+		if (code != UX_OK) /* no function there, or its record is damaged */
 			found = 0;
 		m->todo_spans[i] = (struct ux_frame_span){(uint32_t)m->n_frames, (uint32_t)found};
 		m->n_frames += found;
@@ -151,7 +151,10 @@ static bool misses_has_name(const struct misses *m, struct ux_frame_span s)
 	return s.n > 0 && strcmp(m->frames[s.first + s.n - 1].function, UX_NO_NAME) != 0;
 }
 
-/* Merges the results of the last candidate. Addresses that still have no name stay in todo. */
+/*
+ * Merges the results of the last candidate. Addresses that still have no name stay in todo; returns
+ * how many there are.
+ */
 static size_t misses_merge(struct misses *m, size_t n)
 {
 	size_t left = 0;
@@ -165,7 +168,10 @@ static size_t misses_merge(struct misses *m, size_t n)
 	return left;
 }
 
-/* UX_ELIMIT: frames has no room for all results. UX_EUNAVAILABLE: the work was refused. */
+/*
+ * Looks up the addresses in all candidates. UX_ELIMIT: frames has no room for all results.
+ * UX_EUNAVAILABLE: the work was refused.
+ */
 static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module *module,
 				   struct ux_work *work)
 {
@@ -176,7 +182,10 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 		const struct ux_gsym *g = ux_open_module_gsym(module, c);
 		for (size_t i = 0; i < left; i++)
 			m->todo_pcs[i] = m->pcs[m->todo[i]];
-		/* A batch reads more of the tables than single lookups, which may not be here. */
+		/*
+		 * A batch reads more of the tables than single lookups, and those parts may not be
+		 * on the disk.
+		 */
 		bool few = left < FEW || !g->index;
 		UX_TRY(few ? misses_look_up_few(m, g, work, left)
 			   : misses_look_up_batch(m, g, work, left));
@@ -188,9 +197,8 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 /* --- places in the index ---------------------------------------------------------------------- */
 
 /*
- * Adds n addresses from the i-th on by their places, m->places. Those that have none are moved to
- * the left-th and behind it; returns how many are there then. *calls is increased by how many were
- * read.
+ * Adds n addresses from the i-th on by their places, m->places. Moves the ones without a place to
+ * index `left` and after it; returns the new end of these. Adds the number of calls read to *calls.
  */
 static size_t misses_add_some(struct ux_resolver *r, struct misses *m, const struct ux_gsym *g,
 			      size_t i, size_t n, size_t left, uint32_t *ret_frames, size_t *calls)
@@ -213,7 +221,7 @@ static size_t misses_add_some(struct ux_resolver *r, struct misses *m, const str
 	return left;
 }
 
-/* Resolves the addresses whose places are known; the others remain. */
+/* Resolves the addresses whose places are known; the others remain as misses. */
 static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, uint32_t *ret_frames,
 				      struct ux_error *err)
 {
@@ -233,7 +241,10 @@ static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, u
 
 /* --- adding to the cache ---------------------------------------------------------------------- */
 
-/* The first of the caller's addresses among those from the i-th miss on; n: there are none. */
+/*
+ * Returns the lowest index in the caller's array among the misses from the i-th on; n: no misses
+ * left.
+ */
 static size_t misses_first(const struct misses *m, size_t i, size_t all, size_t n)
 {
 	for (; i < all; i++)
@@ -242,8 +253,8 @@ static size_t misses_first(const struct misses *m, size_t i, size_t all, size_t 
 }
 
 /*
- * Adds the frames to the cache. `all` misses were not known, of which the first m->n were looked
- * up. Returns the number of the caller's addresses before the first that has no frame number.
+ * Adds the frames to the cache. There were `all` misses, and the first m->n of them were looked up.
+ * Returns how many of the caller's addresses come before the first one without a frame number.
  */
 static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t all, size_t n,
 			 uint32_t *ret_frames)
@@ -323,14 +334,14 @@ static ux_cold enum ux_code resolve_too_much(uint64_t pc, struct ux_error *err)
 	return ux_error_set(err, UX_ELIMIT, "0x%" PRIx64 " has too many frames", pc);
 }
 
-/* Begins a call: its addresses are charged, and the cache is that of the call before so far. */
+/* Begins a call: charges its addresses, and keeps the cache of the previous call for now. */
 static enum ux_code resolve_begin(struct ux_resolver *r, size_t n, struct ux_error *err)
 {
 	r->fresh = false;
 	return r->work ? ux_request_work_charge(r->work, n, err) : UX_OK;
 }
 
-/* As ux_resolve(), once it has begun. */
+/* Does the work of ux_resolve() after resolve_begin(). */
 static enum ux_code resolve_frames(struct ux_resolver *r, const uint64_t *pcs, size_t n,
 				   uint32_t *ret_frames, size_t *ret_done, struct ux_error *err)
 {
@@ -362,8 +373,8 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /*
- * Finds the stacks by their frames. Those that were made before are of addresses that come again,
- * and are kept for the next time.
+ * Finds the stacks by their frames. A stack that exists already means a repeated address: index it
+ * by address for the next time.
  */
 static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *pcs, size_t n,
 					struct ux_resolved_stacks *ret, struct ux_error *err)

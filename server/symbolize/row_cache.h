@@ -41,9 +41,9 @@ struct ux_row_cache *ux_row_cache_create(void);
 void ux_row_cache_destroy(struct ux_row_cache *r);
 
 /*
- * Finds the item of a key and takes a reference for the caller. NULL when there is none, it is too
- * old, or the cache was cleared since it was put. *ret_moment has to be passed to
- * ux_row_cache_put() with what the caller reads instead.
+ * Finds the item of a key and takes a reference for the caller. NULL: no such item, it is too old,
+ * or the cache was cleared since it was put. The caller then reads the item itself and passes
+ * *ret_moment to ux_row_cache_put() with it.
  */
 struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_bytes key,
 					   uint64_t *ret_moment);
@@ -82,7 +82,7 @@ enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, con
 				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
 	ux_must;
 
-/* Maps a blob of that size, at most UX_SMALL_FILE_MAX. Codes: those of ux_blobs_map(). */
+/* Maps a blob of that size, at most UX_SMALL_FILE_MAX. The codes of ux_blobs_map(). */
 enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
 			       const struct ux_blob_hash *hash, uint64_t size,
 			       struct ux_small_file **ret, struct ux_error *err) ux_must;

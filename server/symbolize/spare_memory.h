@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large answers: memory that the next ones use again, and how it is written. */
+/* Memory that large answers reuse, and the window through which they are written. */
 #ifndef UX_SPARE_MEMORY_H
 #define UX_SPARE_MEMORY_H
 
@@ -8,8 +8,10 @@
 #include <pthread.h>
 
 enum {
-	UX_SPARE_MIN = 1 << 20,    /* bytes of a buffer that is kept; malloc() keeps smaller ones */
-	UX_SPARE_BUFFERS = 8,      /* most buffers */
+	UX_SPARE_MIN =
+		1
+		<< 20, /* bytes of the smallest buffer that is kept; malloc() keeps smaller ones */
+	UX_SPARE_BUFFERS = 8,      /* buffers that are kept at most */
 	UX_SPARE_ADDRESSES = 1024, /* answers about fewer addresses are small */
 };
 
@@ -34,7 +36,9 @@ void ux_spare_memory_deinit(struct ux_spare_memory *s);
 /* Sets how many bytes are kept from now on. */
 void ux_spare_memory_limit(struct ux_spare_memory *s, size_t max);
 
-/* Gives a buffer without memory the largest one that is kept, if there is one and its quota allows.
+/*
+ * Gives a buffer without memory the largest kept one, if there is one and the buffer's quota allows
+ * it.
  */
 void ux_spare_memory_take(struct ux_spare_memory *s, struct ux_out *out);
 
@@ -44,34 +48,36 @@ void ux_spare_memory_give(struct ux_spare_memory *s, struct ux_out *out);
 /* --- windows ---------------------------------------------------------------------------------- */
 
 /*
- * A line of memory that is in no near cache of the processor is read before a part of it is
- * written, and takes the place of another one there. That costs more than all else that is done to
- * write a large answer. Stores that pass the caches do neither, as long as they write whole lines
- * one after the other. So what a large answer gets is collected in a window, which is small enough
- * to stay in a cache, and moved from there.
+ * Before the processor writes a part of a cache line that none of its near caches holds, it reads
+ * the line, and evicts another one. That costs more than everything else in writing a large answer.
+ * Non-temporal stores do neither, as long as they write whole lines in order. So a large answer is
+ * collected in a window, small enough to stay in a cache, and moved from there.
  */
 
 enum {
-	UX_ANSWER_WINDOW_SIZE = 16 << 10, /* it is moved when it has as much */
-	UX_ANSWER_WINDOW_MIN = 1 << 20,   /* an answer with less is written without one */
+	UX_ANSWER_WINDOW_SIZE = 16 << 10, /* bytes in the window after which it is moved */
+	UX_ANSWER_WINDOW_MIN = 1 << 20,   /* a smaller answer is written without a window */
 };
 
 #ifdef __SSE2__
 #define UX_ANSWER_WINDOW_EXISTS true
 #else
-#define UX_ANSWER_WINDOW_EXISTS false /* no such stores: it would be a copy in vain */
+#define UX_ANSWER_WINDOW_EXISTS false /* without such stores the window would only add a copy */
 #endif
 
-/* Where to write what is appended to an answer: into the window, or into the answer itself. */
+/* Returns where to append to an answer: the window, or the answer itself. */
 ux_inline struct ux_out *ux_answer_window(struct ux_out *window, struct ux_out *to)
 {
 	return UX_ANSWER_WINDOW_EXISTS && to->size >= UX_ANSWER_WINDOW_MIN ? window : to;
 }
 
-/* Moves what is in the window to the end of the answer. A failure of the window becomes `to`'s. */
+/*
+ * Moves the window's content to the end of the answer. A failure of the window becomes a failure of
+ * `to`.
+ */
 void ux_answer_window_flush(struct ux_out *window, struct ux_out *to);
 
-/* The same when there is enough in the window; for use after each item. */
+/* Flushes the window if it is full enough; call it after each item. */
 ux_inline void ux_answer_window_step(struct ux_out *window, struct ux_out *to)
 {
 	if (ux_unlikely(window->size >= UX_ANSWER_WINDOW_SIZE))

@@ -8,8 +8,8 @@
 #include "request_values.h"
 
 enum {
-	RETRY_AFTER_S = 1, /* seconds, for pending modules */
-	QUICK_MAX = 128,   /* most addresses and modules of a request that is quick */
+	RETRY_AFTER_S = 1, /* seconds after which to retry for pending modules */
+	QUICK_MAX = 128,   /* most addresses and modules of a quick request */
 };
 
 /* State of one request. */
@@ -33,8 +33,8 @@ static bool symbolize_is_over(const struct symbolize_work *w)
 /* --- modules ---------------------------------------------------------------------------------- */
 
 /*
- * Brings what the answer needs, so that it is known before it begins whether that can be had.
- * Functions are found by name in the whole file.
+ * Fetches everything that the answer needs, so that a bucket that cannot be reached is known before
+ * the answer begins. Functions are found by name in the whole file.
  */
 static enum ux_code symbolize_bring(const struct symbolize_work *w,
 				    const struct ux_requested_module *module,
@@ -43,7 +43,7 @@ static enum ux_code symbolize_bring(const struct symbolize_work *w,
 	const struct ux_symbolize_request *a = w->request;
 	if (a->names.size > 0)
 		return ux_open_module_complete(m, why);
-	/* a request without any address has no list of them */
+	/* a request without addresses has no list of them */
 	const uint64_t *pcs = module->n > 0 ? a->pcs.data + module->first : NULL;
 	return ux_open_module_bring(m, pcs, module->n, a->return_addresses, why);
 }
@@ -67,7 +67,7 @@ static enum ux_code symbolize_module_fetching(const struct ux_missing_module *m,
 	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched; retry later", m->id);
 }
 
-/* A stripped file alone: upstreams may have its debug file, and the next requests use that. */
+/* Asks upstreams for a better file if only a stripped one is here; the next requests use it. */
 static void symbolize_seek_better(struct ux_server *s, const char *ns, const char *id,
 				  struct ux_open_module *m)
 {
@@ -124,7 +124,7 @@ static enum ux_code symbolize_open_module(struct symbolize_work *w,
 	return code;
 }
 
-/* The module of a request that is quick, if it is open. */
+/* Finds the module of a quick request, if it is open. */
 static enum ux_code symbolize_find_open(struct symbolize_work *w,
 					const struct ux_requested_module *module,
 					struct ux_open_module **ret)
@@ -136,7 +136,7 @@ static enum ux_code symbolize_find_open(struct symbolize_work *w,
 	return *ret ? UX_OK : ux_request_too_long(w->req);
 }
 
-/* Is the module being fetched or extracted? */
+/* Tests whether the module is being fetched or extracted. */
 static bool symbolize_is_coming(struct symbolize_work *w, const struct ux_requested_module *module,
 				uint32_t wait_ms)
 {
@@ -150,8 +150,8 @@ static bool symbolize_is_coming(struct symbolize_work *w, const struct ux_reques
 }
 
 /*
- * If the client set a timeout, modules that are missing are fetched: all fetches are started first,
- * then each is waited for. Half of the time is reserved for the lookups.
+ * If the client set a timeout, fetches missing modules: starts all fetches first, then waits for
+ * each. Half of the time is reserved for the lookups.
  */
 static enum ux_code symbolize_wait(struct symbolize_work *w)
 {
@@ -203,7 +203,9 @@ static enum ux_code symbolize_find_names(struct symbolize_work *w,
 	return UX_OK;
 }
 
-/* Clears the frames of those of n addresses from `first` on whose function does not exist. */
+/*
+ * Clears the frames of addresses whose function does not exist, among n addresses from `first` on.
+ */
 static void symbolize_clear_names(struct symbolize_work *w, size_t first, size_t n)
 {
 	const struct ux_requested_names *names = &w->request->names;
@@ -303,7 +305,10 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 	return UX_OK;
 }
 
-/* Whether a request can be answered at once if its modules are open and its addresses cached. */
+/*
+ * Tests whether a request can be answered immediately if its modules are open and its addresses
+ * cached.
+ */
 static bool symbolize_is_small(const struct ux_symbolize_request *request)
 {
 	return request->pcs.size <= QUICK_MAX && request->modules.size <= QUICK_MAX &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbolization requests: parsing, resolving module by module, writing answers. */
+/* Symbolization requests: parses them, resolves module by module, writes answers. */
 #ifndef UX_SYMBOLIZE_H
 #define UX_SYMBOLIZE_H
 
@@ -38,7 +38,7 @@ struct ux_symbolize_request {
 	struct ux_requested_names names; /* ascending by `at` */
 	enum ux_demangle_mode demangle;
 	bool return_addresses; /* subtract 1 from each address before the lookup */
-	/* time after which the answer has what was resolved by then; 0: no limit */
+	/* ms after which the answer contains only the frames resolved by then; 0: no limit */
 	uint32_t timeout_ms;
 	json_t *strings; /* decoded strings; others are slices of the body */
 };
@@ -57,7 +57,7 @@ enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, str
 
 /*
  * Parses the compact form (docs/formats/symbolize-binary.md). Canonical IDs are allocated in the
- * arena. Codes: those of ux_wire_question_next(), and UX_ELIMIT as above.
+ * arena. The codes of ux_wire_question_next(), and UX_ELIMIT as above.
  */
 enum ux_code ux_symbolize_request_parse_compact(struct ux_symbolize_request *a,
 						struct ux_bytes body, struct ux_arena *arena,
@@ -84,7 +84,7 @@ struct ux_module_answer {
 	bool open;               /* its symbols are in the store: frames follow */
 	bool deadline;           /* there is a deadline: the status is only known at the end */
 	enum ux_quality quality; /* of the symbols of an open module */
-	const char *reason;      /* "" when there is none */
+	const char *reason;      /* "": no reason */
 	uint32_t retry_after_s;
 	size_t n; /* number of addresses whose frames were written */
 };
@@ -114,7 +114,7 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *r
  * Calls ux_module_cache_get(), and for a module that the store lacks (UX_ENOTFOUND),
  * ux_server.missing. UX_EUNAVAILABLE: the module may become available; *ret_retry_s is the number
  * of seconds after which the client should retry, 0 for all other codes. wait_ms: how long the call
- * may block, 0: not at all. Any thread.
+ * may block; 0: not at all. Any thread.
  */
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,

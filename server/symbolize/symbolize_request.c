@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of symbolization requests: JSON, a list in a query, the compact form. */
+/* Parses symbolization requests: JSON, a list in a query, the compact form. */
 #include "symbolize.h"
 
 #include "gsym_names.h"
@@ -42,7 +42,10 @@ static enum ux_code request_add(struct ux_symbolize_request *a, uint64_t pc, str
 	return UX_OK;
 }
 
-/* plus: the character that separates NAME and OFFSET in addition to '+'. */
+/*
+ * Adds an address given as text. plus: the character that separates NAME and OFFSET in addition to
+ * '+'.
+ */
 static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_bytes text,
 				     char plus, struct ux_error *err)
 {
@@ -63,7 +66,7 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
  * The JSON is read in one pass, since building a tree would take most of the time of a large
  * request. Values that clients rarely send (escapes, large or negative numbers, unknown members)
  * are decoded one by one by jansson. If a document has such a value or an error, jansson checks the
- * whole document at the end, to find what this pass does not: duplicate keys of unknown members.
+ * whole document at the end, because this pass does not find duplicate keys of unknown members.
  */
 
 /* The precedence of errors, whatever their order in the text. */
@@ -96,8 +99,8 @@ static void reader_deinit(struct reader *r)
 }
 
 /*
- * The next byte that is not white space, without consuming it; 0 at the end. (A NUL byte is invalid
- * anywhere.)
+ * Returns the next byte that is not white space, without consuming it; 0 at the end. (A NUL byte is
+ * invalid anywhere.)
  */
 ux_inline uint8_t reader_peek(struct reader *r)
 {
@@ -115,7 +118,7 @@ ux_inline bool reader_skip(struct reader *r, uint8_t c)
 	return true;
 }
 
-/* Reads what follows a member or an element: a comma, or the end of the container. */
+/* Reads the comma after a member or an element, or the end of the container. */
 ux_inline bool reader_next(struct reader *r, uint8_t end, bool *ret_more)
 {
 	uint8_t c = reader_peek(r);
@@ -132,7 +135,7 @@ static bool reader_nomem(struct reader *r)
 	return false;
 }
 
-/* Does an error of that rank replace the one in `why`? If so, `why` is reset for it. */
+/* Tests whether an error of that rank replaces the one in `why`. If so, resets `why` for it. */
 static bool reader_reports(struct reader *r, int rank)
 {
 	if (rank >= r->rank)
@@ -151,7 +154,10 @@ static bool reader_set_unusual(struct reader *r)
 	return ux_json_in_weigh(r->body, &r->fatal) == UX_OK;
 }
 
-/* Decodes any value; the caller owns the reference. NULL: it is not JSON, or parsing has ended. */
+/*
+ * Decodes any value; the caller owns the reference. NULL: the value is not JSON, or parsing has
+ * ended.
+ */
 static json_t *reader_decode(struct reader *r)
 {
 	json_error_t why;
@@ -327,7 +333,7 @@ static bool reader_not_array(struct reader *r, const char *key, struct ux_error 
 	return v != NULL;
 }
 
-/* UX_ELIMIT when an array has more than `most` elements. */
+/* Reports UX_ELIMIT when an array has more than `max` elements. */
 static bool reader_count(struct reader *r, const char *key, size_t n, size_t max, int rank)
 {
 	if (n > max && reader_reports(r, rank))

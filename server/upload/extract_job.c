@@ -12,11 +12,11 @@
 
 enum {
 	ARENA_MAX = 16 << 20,
-	LEASE_SPARE_S = 120, /* added to the child's time limit */
-	RETRY_S = 60,        /* before the second attempt; doubles for each further one */
+	LEASE_SPARE_S = 120, /* seconds added to the child's time limit */
+	RETRY_S = 60,        /* seconds before the second attempt; doubles for each further one */
 	/*
-	 * seconds of processor time for a job of the quick lane; one that needs more begins anew in
-	 * the slow lane
+	 * seconds of processor time for a job of the quick lane; a job that needs more starts again
+	 * in the slow lane
 	 */
 	QUICK_S = 15,
 };
@@ -27,10 +27,10 @@ struct work {
 	struct ux_arena arena;
 	struct ux_job job;
 	struct ux_sandbox_limits limits;
-	bool quick;    /* the limit of time is that of the quick lane */
-	bool too_slow; /* and was exceeded */
+	bool quick;    /* the time limit is the quick lane's */
+	bool too_slow; /* the quick lane's limit was exceeded */
 	bool done;     /* the job has ended with the candidate's result */
-	bool away;     /* a part of the store was, which says nothing about the file */
+	bool away;     /* a part of the store was unavailable, which says nothing about the file */
 	struct ux_candidate candidate;
 	struct ux_idle of; /* the module of the candidate */
 	struct ux_module module;
@@ -51,7 +51,7 @@ static void extract_close_file(struct work *w, enum ux_sandbox_file which)
 	w->files[which] = -1;
 }
 
-/* Empties the worker's file at the end of a job; a file that cannot be emptied is replaced. */
+/* Empties the worker's file at the end of a job; replaces a file that cannot be emptied. */
 static void extract_end_output(const struct work *w)
 {
 	int *output = w->x->output;
@@ -121,7 +121,7 @@ static enum ux_code extract_open_candidate(struct work *w, const struct ux_candi
 
 /*
  * Finds the executable of a debug file, or the reverse. An unstripped executable does not form a
- * pair with a stripped one, which has nothing to add.
+ * pair with a stripped one, because that adds nothing.
  */
 static const struct ux_candidate *extract_other_half(const struct ux_module *m, bool is_debug)
 {
@@ -147,7 +147,7 @@ static enum ux_code extract_open_split(struct work *w, struct ux_error *err)
 }
 
 /*
- * Opens the executable and its debug file, whichever of the two came last. A file that proves to be
+ * Opens the executable and its debug file, whichever of them arrived last. A file that proves to be
  * of the other kind is read alone.
  */
 static enum ux_code extract_open_files(struct work *w, struct ux_error *err)
@@ -163,7 +163,7 @@ static enum ux_code extract_open_files(struct work *w, struct ux_error *err)
 	return extract_open_candidate(w, is_debug ? &w->candidate : other, UX_SANDBOX_DEBUG, err);
 }
 
-/* Was it a failure of this machine, so that a retry may succeed? */
+/* Tests whether the failure was caused by this machine, so that a retry may succeed. */
 static bool extract_is_transient(const struct ux_error *why)
 {
 	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
@@ -178,8 +178,8 @@ static enum ux_code extract_empty_output(const struct work *w, struct ux_error *
 }
 
 /*
- * Of a quick job that ran out of time makes a failure that is transient: the job goes on in the
- * slow lane. Returns code.
+ * Turns the failure of a quick job that ran out of time into a transient one: the job continues in
+ * the slow lane. Returns code.
  */
 static enum ux_code extract_check_time(struct work *w, enum ux_code code, struct ux_error *err)
 {
@@ -198,7 +198,7 @@ static enum ux_code extract_run_child_once(struct work *w, struct ux_error *err)
 		err);
 }
 
-/* Opens the supplementary file that the namespace has under the ID which the child found. */
+/* Opens the supplementary file that the namespace has under the ID that the child found. */
 static enum ux_code extract_find_supplementary(struct work *w, struct ux_error *err)
 {
 	struct ux_index *ix = extract_index(w);
@@ -222,7 +222,7 @@ static enum ux_code extract_find_supplementary(struct work *w, struct ux_error *
 	return extract_open_candidate(w, c, UX_SANDBOX_SUPPLEMENTARY, err);
 }
 
-/* Passes an empty file in place of the supplementary one. */
+/* Passes an empty file instead of the supplementary file. */
 static enum ux_code extract_without_supplementary(struct work *w, struct ux_error *err)
 {
 	extract_close_file(w, UX_SANDBOX_SUPPLEMENTARY);
@@ -231,9 +231,9 @@ static enum ux_code extract_without_supplementary(struct work *w, struct ux_erro
 }
 
 /*
- * Runs the child over the open files. A child that finds that the debug information refers to a
- * supplementary file is run again, with that file, or without it when it is not there or cannot be
- * used: lines and most names do not need it.
+ * Runs the child over the open files. If the child finds that the debug information refers to a
+ * supplementary file, runs it again with that file, or without it if it is missing or unusable:
+ * lines and most names do not need it.
  */
 static enum ux_code extract_run_child(struct work *w, struct ux_error *err)
 {
@@ -257,7 +257,7 @@ static enum ux_code extract_run_child(struct work *w, struct ux_error *err)
 	return extract_without_supplementary(w, err);
 }
 
-/* Extracts the candidate alone, since the other file may have caused the failure of the pair. */
+/* Extracts the candidate alone, because the other file may have caused the failure of the pair. */
 static enum ux_code extract_job_run_alone(struct work *w, struct ux_error *err)
 {
 	w->is_debug_of_pair = false;
@@ -279,7 +279,7 @@ static enum ux_code extract_job_run_child(struct work *w, struct ux_error *err)
 	return code;
 }
 
-/* Fills in what the child measured. */
+/* Copies the child's measurements into the result. */
 static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 {
 	struct ux_settled *s = &w->settled;
@@ -337,8 +337,8 @@ static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 }
 
 /*
- * The job ends in the same transaction. Other jobs are run meanwhile, so no file stays open that is
- * not needed any more.
+ * Commits the result and ends the job in one transaction. Other jobs run during the commit, so
+ * files that are no longer needed are closed first.
  */
 static enum ux_code extract_settle(struct work *w, struct ux_error *err)
 {
@@ -405,7 +405,7 @@ static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 	return extract_settle_or_retry(w, code, &why, err);
 }
 
-/* True when other split files are still pending: the job of the last one extracts them all. */
+/* Tests whether other split files are still pending: the job of the last one extracts them all. */
 static bool extract_has_followers(const struct work *w)
 {
 	for (size_t i = 0; i < w->module.n_candidates; i++) {
@@ -419,7 +419,7 @@ static bool extract_has_followers(const struct work *w)
 
 /*
  * Opens the linked file that refers to the split files, and its debug file or executable. *ret_any
- * is false when the module does not have it yet.
+ * is false if the module does not have it yet.
  */
 static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux_error *err)
 {
@@ -485,7 +485,7 @@ static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 	enum ux_code code = ux_sandbox_inspect(w->files[UX_SANDBOX_EXE], &w->limits, o->program,
 					       &w->found, &why);
 	if (code == UX_OK) {
-		w->found.ids.size = 0; /* the IDs are those that were announced */
+		w->found.ids.size = 0; /* keep only the announced IDs */
 		UX_TRY(extract_measure(w, err));
 		return extract_split(w, err);
 	}
@@ -495,7 +495,10 @@ static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 	return code;
 }
 
-/* An ELF file without symbols is not a failure, since debuggers can use it. */
+/*
+ * Extracts the candidate. An ELF file without symbols is not a failure, because debuggers can use
+ * it.
+ */
 static enum ux_code extract_candidate(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -533,7 +536,10 @@ static ux_time extract_next_try(const struct work *w)
 	return extract_now(w) + ((int64_t)RETRY_S << (shift > 0 ? shift - 1 : 0));
 }
 
-/* A lease whose end could not be written is ended before the next job. */
+/*
+ * Notes the result of ending a lease. If it could not be written, the lease is ended before the
+ * next job.
+ */
 static void extract_note_end(struct work *w, enum ux_code code)
 {
 	*w->x->doubt |= code != UX_OK && code != UX_ECONFLICT;
@@ -586,9 +592,9 @@ static bool extract_has_child(const struct work *w)
 }
 
 /*
- * A ready candidate needs extraction too when its GSYM was evicted and is needed again, when it
- * came from an upstream and was served before its extraction, or when the supplementary file came
- * that it was extracted without.
+ * Tests whether the job has work. A ready candidate needs extraction too if its GSYM was evicted
+ * and is needed again, if it came from an upstream and was served before its extraction, or if the
+ * supplementary file that it was extracted without has arrived.
  */
 static bool extract_has_work(const struct work *w)
 {
@@ -599,8 +605,8 @@ static bool extract_has_work(const struct work *w)
 }
 
 /*
- * Sets a job aside whose attempts all ended without a result, because the server that ran it ended
- * each time: the file may be why.
+ * Sets a job aside after all its attempts ended without a result, because the server that ran it
+ * exited each time: the file may be the cause.
  */
 static void extract_set_aside(struct work *w)
 {
@@ -628,7 +634,7 @@ static void extract_job_run(struct work *w)
 			extract_note_end(w, ix->jobs.done(ix, w->job.number, w->x->owner, NULL));
 		if (code == UX_OK)
 			ux_module_cache_evict_id(w->x->cache, w->of.ns, w->of.id);
-		/* the failure was caused by stopping: the next server does the job */
+		/* the stop caused the failure: the next server does the job */
 	} else if (w->x->is_stopping(w->x->ctx)) {
 		extract_note_end(w,
 				 ix->jobs.release(ix, w->x->owner, /* has_ended= */ false, NULL));
@@ -640,7 +646,7 @@ static void extract_job_run(struct work *w)
 	extract_job_report(w, &why, code);
 }
 
-/* Takes the job whose turn it is in the first lane that has one. */
+/* Takes the next job from the first lane that has one. */
 static enum ux_code extract_job_take(struct work *w, int64_t lease_s)
 {
 	const struct ux_extract_env *x = w->x;
@@ -672,8 +678,8 @@ bool ux_extract_job_step(const struct ux_extract_env *x)
 	ux_cleanup(extract_work_deinit) struct work w = {
 		.x = x, .files = UX_SANDBOX_NO_FILES, .limits = *limits};
 	/*
-	 * A pair is read twice when the two files do not match, and each time twice when the
-	 * supplementary file cannot be used.
+	 * A pair that does not match is read twice, and each time again if the supplementary file
+	 * is unusable.
 	 */
 	int64_t lease = 8 * (int64_t)limits->seconds + LEASE_SPARE_S;
 	ux_arena_init(&w.arena, ARENA_MAX);

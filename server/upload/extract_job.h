@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* The turns of namespaces: that of the last job of each lane. Shared by all workers. */
+/* The turns of namespaces: the namespace of the last job of each lane. Shared by all workers. */
 struct ux_extract_turns {
 	pthread_mutex_t lock; /* guards `after` */
 	char after[2][UX_INDEX_TEXT_BYTES + 1];
@@ -23,9 +23,9 @@ struct ux_extract_env {
 	struct ux_extract_turns *turns;
 	struct ux_fork_server *forks; /* NULL: a program is executed for each child */
 	const char *owner;            /* name under which this thread leases one job at a time */
-	/* a lease may have been left, since it is not known whether a write was done */
+	/* a lease may be left over, because it is unknown whether a write was done */
 	bool *doubt;
-	const enum ux_job_lane *lanes; /* lanes of which jobs are taken, the first one first */
+	const enum ux_job_lane *lanes; /* lanes from which jobs are taken, in this order */
 	size_t n_lanes;
 	/* the worker's file for the output of children, empty between jobs; -1: not made yet */
 	int *output;
@@ -42,11 +42,11 @@ enum {
 	UX_SPLIT_PACK_MAX = 1 << 30 /* total size of the split files */
 };
 
-/* True when the module has ready split files, or when `more` is a split file in any state. */
+/* Tests whether the module has ready split files, or `more` is a split file in any state. */
 bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *more);
 
 /*
- * Writes them into the empty file fd as an ar(5) archive, newest first, since the first of two
+ * Writes the split files into the empty file fd as an ar(5) archive, newest first: the first of two
  * files for the same unit is used. UX_ELIMIT: their size exceeds UX_SPLIT_PACK_MAX. Also the codes
  * of ux_blobs_open().
  */
@@ -59,12 +59,12 @@ enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module 
 
 /*
  * Unpacks a candidate of kind sources in a confined child (sandbox.h) and adds its files to the
- * index: one blob contains all of them, with a row for each. Repeating it changes nothing. Of one
- * of Debian's source packages a file also gets the name that the module's symbols have for it, and
- * that of `requested`, a canonical path or NULL, where these are found. m: the module; NULL:
- * unknown. limits->output is replaced; scratch and program are as in struct ux_extractor_options.
- * Codes: those of ux_sandbox_unpack(); if os_errno is set, the failure was caused by this machine.
- * UX_ENOTFOUND: the candidate has been removed.
+ * index: one blob contains all of them, with a row for each. Repeating it changes nothing. A file
+ * of a Debian source package also gets the name that the module's symbols have for it, and the name
+ * `requested`, a canonical path or NULL, if it matches. m: the module; NULL: unknown.
+ * limits->output is replaced; scratch and program are as in struct ux_extractor_options. The codes
+ * of ux_sandbox_unpack(); if os_errno is set, the failure was caused by this machine. UX_ENOTFOUND:
+ * the candidate has been removed.
  */
 enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
 			      const struct ux_module *m, const char *requested,

@@ -10,28 +10,29 @@
 
 enum {
 	IDLE_MAX_S = 60, /* longest time between two checks of the queue */
-	/* of each worker: one takes a job and reads files, the others wait for the disk or their
-	 * turn
+	/*
+	 * threads of each worker: one takes a job and reads files, the others wait for the disk or
+	 * their turn
 	 */
 	THREADS = 4,
 };
 
 /*
- * Runs one child at a time. The thread that does has the turn; it passes it on when it commits the
- * result, so that the next file is read while the disk is waited for.
+ * Runs one child at a time, by the thread that has the turn. The thread passes the turn on when it
+ * commits the result, so that the next file is read while the commit waits for the disk.
  */
 struct worker {
 	struct ux_extractor *x;
 	bool express;         /* takes no slow jobs */
 	pthread_mutex_t turn; /* guards the rest */
-	bool slow_first;      /* changes with each job, so that no lane waits for the other one */
-	uint64_t seen;        /* of ux_extractor.wakes */
+	bool slow_first; /* changes with each job, so that no lane has to wait for the other one */
+	uint64_t seen;   /* value of ux_extractor.wakes when last read */
 };
 
 struct worker_thread {
 	struct worker *worker;
 	pthread_t id;
-	int output; /* struct ux_extract_env, like the next two */
+	int output; /* see struct ux_extract_env, as for the next two */
 	char owner[UX_NODE_NAME + 24];
 	bool doubt;
 	bool has_turn;
@@ -45,7 +46,7 @@ struct ux_extractor {
 	struct ux_fork_server *forks;
 	struct worker *workers;
 	struct worker_thread *threads; /* THREADS for each worker */
-	unsigned n_started;            /* of the threads */
+	unsigned n_started;            /* number of started threads */
 	pthread_mutex_t lock;          /* guards `wakes` and `stopping` */
 	pthread_cond_t changed;
 	uint64_t wakes; /* how often jobs were queued */
@@ -75,7 +76,7 @@ static void thread_pass_turn(void *ctx)
 	t->has_turn = false;
 }
 
-/* Called with the turn, which it may pass on. */
+/* Runs one job. Called with the turn, which it may pass on. */
 static bool thread_step(struct worker_thread *t)
 {
 	static const enum ux_job_lane lanes[] = {UX_JOB_SLOW, UX_JOB_QUICK, UX_JOB_SLOW};
@@ -100,7 +101,10 @@ static bool thread_step(struct worker_thread *t)
 	return ux_extract_job_step(&env);
 }
 
-/* A thread leases as its node and its own number, so that it can tell what it has left. */
+/*
+ * Sets the name under which a thread leases: its node and its own number, so that it can recognize
+ * its leftover leases.
+ */
 static void thread_name(struct worker_thread *t, const struct ux_extractor *x, unsigned number)
 {
 	snprintf(t->owner, sizeof(t->owner), "%s#%u", x->store->node, number);
@@ -122,7 +126,7 @@ bool ux_extractor_step(struct ux_extractor *x)
 	return worked;
 }
 
-/* Seconds until the next job is due. */
+/* Returns the seconds until the next job is due. */
 static int64_t extractor_idle_seconds(struct ux_extractor *x)
 {
 	struct ux_index *ix = x->store->index;
@@ -208,7 +212,7 @@ static enum ux_code extractor_begin(struct ux_extractor *x, struct ux_error *err
 			(struct worker){.x = x, .express = i == 0 && x->options.workers > 1};
 		pthread_mutex_init(&x->workers[i].turn, NULL);
 	}
-	/* A program that is not this one may be no fork server. */
+	/* a program other than this one may not be a fork server */
 	if (!x->options.program)
 		UX_TRY(ux_fork_server_start(&x->forks, NULL, err));
 	return extractor_resume(x, err);

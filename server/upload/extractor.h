@@ -9,11 +9,11 @@
 
 enum {
 	/*
-	 * Incremented when extraction finds more in the same files, so that failed candidates are
-	 * tried again.
+	 * Increment this when extraction finds more in the same files, so that failed candidates
+	 * are tried again.
 	 */
 	UX_EXTRACTOR_PARSER = 1,
-	UX_EXTRACTOR_ATTEMPTS_MAX = 5 /* for failures that were not caused by the input */
+	UX_EXTRACTOR_ATTEMPTS_MAX = 5 /* for failures that the input did not cause */
 };
 
 /* The result for a candidate, for the log. */
@@ -22,7 +22,7 @@ struct ux_extracted_one {
 	const char *id;     /* of the module */
 	const char *reason; /* for a failure; otherwise "" */
 	enum ux_code code;  /* UX_OK: the candidate's new state, ready or failed, was committed */
-	const struct ux_candidate *candidate; /* as it was before the job */
+	const struct ux_candidate *candidate; /* in its state before the job */
 	struct ux_settled settled;
 	struct ux_add_result result;
 };
@@ -38,7 +38,7 @@ struct ux_extractor_options {
 };
 
 /*
- * Each pending candidate is read in a confined child (sandbox.h) together with the related files of
+ * Reads each pending candidate in a confined child (sandbox.h) together with the related files of
  * its module: a debug file with its executable, and split files with the file that refers to them,
  * all in the job of the last one. The resulting GSYM is verified like an upload and becomes a
  * candidate of the module. A bundle of sources is unpacked, and its files become rows of the index.
@@ -48,8 +48,8 @@ struct ux_extractor_options {
  * increasing delays.
  *
  * Namespaces take turns, and in a namespace small files come first (index.h, take_turn). A job that
- * is not done within some seconds begins anew in the slow lane, of which the first of several
- * workers takes no jobs: so a short job never waits for a long one of another namespace.
+ * takes more than some seconds starts again in the slow lane. The first of several workers takes no
+ * jobs of that lane: so a short job never waits for a long one of another namespace.
  */
 struct ux_extractor;
 
@@ -65,7 +65,8 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux_must;
 
 /*
- * Stops leasing jobs and ends the running one, which is released. Returns at once. NULL is allowed.
+ * Stops leasing jobs and interrupts the running one, which is released. Returns immediately. NULL
+ * is allowed.
  */
 void ux_extractor_interrupt(struct ux_extractor *x);
 

@@ -69,7 +69,7 @@ static enum ux_code finish_check_bytes(struct finish *f, uint64_t size)
 			    "content does not match the announced SHA-256: found %.16s...", text);
 }
 
-/* A GSYM is verified here; other kinds are checked later by the confined child. */
+/* Verifies a GSYM; the confined child checks other kinds later. */
 static enum ux_code finish_check_kind(struct finish *f, struct ux_candidate *c)
 {
 	struct ux_error *err = &f->out->err;
@@ -114,7 +114,7 @@ static enum ux_code finish_run(struct finish *f)
 	uint64_t size = 0;
 	UX_TRY(ux_upload_open(f->server, f->what->ns, f->what->uid, &f->arena, &f->up, &f->part,
 			      &size, &f->out->word, &f->out->err));
-	if (!f->part) /* it has ended meanwhile */
+	if (!f->part) /* it has ended since */
 		return UX_OK;
 	ux_stage_end(&f->clock, UX_STAGE_READ);
 	UX_TRY(finish_check_bytes(f, size));

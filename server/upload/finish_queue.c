@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of uploads that are to be finished, and its threads. */
+/* The queue of uploads to finish, and its threads. */
 #include "finish_queue.h"
 
 #include "clock.h"
@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 enum {
-	LARGE = 256 << 20, /* bytes of an upload that takes seconds */
+	LARGE = 256 << 20, /* bytes from which on an upload takes seconds */
 };
 
 struct entry {
@@ -29,13 +29,13 @@ struct ux_finisher {
 	pthread_cond_t changed;
 	struct entry *entries; /* the newest first */
 	size_t n_entries;
-	unsigned threads_max; /* that may finish uploads that are not small */
-	unsigned n_others;    /* uploads that are being finished and are not small, */
-	unsigned n_large;     /* and of these the large ones */
-	char *last_ns;        /* namespace of the last one that was begun; NULL: none */
+	unsigned threads_max; /* threads that may finish uploads that are not small */
+	unsigned n_others;    /* uploads being finished that are not small */
+	unsigned n_large;     /* large uploads among them */
+	char *last_ns;        /* namespace of the last started upload; NULL: none */
 	bool stopping;
 	pthread_t *threads;
-	unsigned n_threads; /* that were started */
+	unsigned n_threads; /* started threads */
 };
 
 static void entry_free(struct entry *e)
@@ -66,7 +66,10 @@ static struct entry *entry_make(const struct ux_finish_request *what)
 	return NULL;
 }
 
-/* Does a come before b? Namespaces follow the last one in the order of their names, in a circle. */
+/*
+ * Tests whether a comes before b. Namespaces take turns in the order of their names, after the last
+ * one, and wrap around.
+ */
 static bool entry_is_before(const struct entry *a, const struct entry *b, const char *last_ns)
 {
 	bool a_wraps = last_ns && strcmp(a->ns, last_ns) <= 0;
@@ -79,7 +82,9 @@ static bool entry_is_before(const struct entry *a, const struct entry *b, const 
 	return a->size <= b->size; /* the list has the newest first */
 }
 
-/* May one of this size be begun now? Large ones leave one of several threads alone. */
+/*
+ * Tests whether an upload of this size may start now. Large ones leave one of several threads free.
+ */
 static bool finisher_may(const struct ux_finisher *f, uint64_t size)
 {
 	if (size <= UX_FINISH_SMALL)
@@ -89,7 +94,7 @@ static bool finisher_may(const struct ux_finisher *f, uint64_t size)
 	return size <= LARGE || f->n_large == 0 || f->n_large + 1 < f->threads_max;
 }
 
-/* The entry whose turn it is; NULL: none. */
+/* Returns the next entry to run; NULL: none. */
 static struct entry *finisher_choose(const struct ux_finisher *f)
 {
 	struct entry *best = NULL;
@@ -109,7 +114,7 @@ static void finisher_unlink(struct ux_finisher *f, struct entry *gone)
 	f->n_entries--;
 }
 
-/* Runs one entry. Called with the lock held, which is released meanwhile. */
+/* Runs one entry. Called with the lock held, which it releases while it runs. */
 static void finisher_run(struct ux_finisher *f, struct entry *e)
 {
 	struct ux_finish_outcome outcome = {.err = UX_ERROR_INIT};
@@ -212,7 +217,7 @@ static struct entry *finisher_find(const struct ux_finisher *f, const char *uid)
 	return e;
 }
 
-/* The entry of this upload, which may be new; NULL: there is no room. */
+/* Returns the entry of this upload, which may be new; NULL: no room. */
 static struct entry *finisher_add(struct ux_finisher *f, const struct ux_finish_request *what)
 {
 	struct entry *e = finisher_find(f, what->uid);

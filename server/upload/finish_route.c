@@ -4,12 +4,12 @@
 #include "upload.h"
 
 enum {
-	PARK_MS = 30 * 1000 /* of a request that waits; it is woken earlier */
+	PARK_MS = 30 * 1000 /* ms that a request waits at most; it is usually woken earlier */
 };
 
-#define RETRY_S "1" /* Retry-After when other uploads are being finished */
+#define RETRY_S "1" /* Retry-After in seconds while other uploads are being finished */
 
-/* The candidate that the upload became, if it still exists. */
+/* Finds the candidate that the upload became, if it still exists. */
 static const struct ux_candidate *finish_candidate(struct ux_request *req,
 						   const struct ux_upload *up, struct ux_module *m)
 {
@@ -22,7 +22,10 @@ static const struct ux_candidate *finish_candidate(struct ux_request *req,
 	return NULL;
 }
 
-/* The quality of an ELF file is that of the GSYM that was extracted from it. */
+/*
+ * Returns the quality. The quality of an ELF file is the quality of the GSYM that was extracted
+ * from it.
+ */
 static enum ux_quality finish_quality(const struct ux_module *m, const struct ux_candidate *c)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
@@ -59,8 +62,7 @@ static enum ux_code finish_code_of(const char *word)
 }
 
 /*
- * Repeated requests for an upload that has ended get the same answer. The first one may still wait
- * for the disk.
+ * Repeats the answer for an upload that has ended. The first request may still wait for the disk.
  */
 static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_response *res,
 					const struct ux_upload *up)
@@ -102,7 +104,7 @@ static void finish_wait_end(void *ctx)
 	free(w);
 }
 
-/* The state of this request; NULL: there is no memory. */
+/* Returns the state of this request; NULL: memory is short. */
 static struct finish_wait *finish_wait_of(struct ux_request *req)
 {
 	if (req->end == finish_wait_end)
@@ -118,8 +120,8 @@ static struct finish_wait *finish_wait_of(struct ux_request *req)
 }
 
 /*
- * Has a thread of the finisher do it. True: the request is parked until it is done. A small one is
- * finished here if the finisher has too many.
+ * Lets a thread of the finisher do it. True: the request is parked until it is done. If the
+ * finisher has too many, finishes a small upload here.
  */
 static bool finish_elsewhere(struct ux_request *req, const struct ux_finish_request *what,
 			     struct ux_finish_outcome *ret)
@@ -150,8 +152,11 @@ static enum ux_code finish_answer_failed(struct ux_request *req, struct ux_respo
 	res->word = out->word;
 	if (out->has_offset)
 		ux_upload_offset_field(req, res, out->offset);
-	if (out->full || out->code == UX_EUNAVAILABLE) /* nothing is wrong with the upload: clients
-							  repeat what has this field */
+	/*
+	 * nothing is wrong with the upload: clients repeat a request that was answered with this
+	 * field
+	 */
+	if (out->full || out->code == UX_EUNAVAILABLE)
 		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
 	return out->code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the JSON of POST /v1/query. */
+/* Reads the JSON of POST /v1/query. */
 #include "upload.h"
 
 #include "index.h"
@@ -11,7 +11,7 @@ enum {
 
 /* --- plain requests --------------------------------------------------------------------------- */
 
-/* Reads a string without escapes. False: it is something else. */
+/* Reads a string without escapes. False: anything else. */
 static bool query_read_text(struct ux_cur *c, struct ux_bytes *ret)
 {
 	if (ux_json_peek(c) != UX_JSON_STRING)
@@ -21,7 +21,7 @@ static bool query_read_text(struct ux_cur *c, struct ux_bytes *ret)
 	return !c->failed && !text.escaped;
 }
 
-/* Passes an array of strings. */
+/* Skips an array of strings and counts them. */
 static bool query_pass_texts(struct ux_cur *c, size_t max, size_t *ret_n)
 {
 	struct ux_bytes text;
@@ -33,9 +33,9 @@ static bool query_pass_texts(struct ux_cur *c, size_t max, size_t *ret_n)
 	return !c->failed;
 }
 
-/* Where the members of a module are. */
+/* Positions of the members of a module. */
 struct query_module {
-	struct ux_cur ids; /* in front of the array */
+	struct ux_cur ids; /* before the array */
 	size_t n_ids;
 	struct ux_bytes quality; /* no data: absent */
 };
@@ -73,7 +73,7 @@ static bool query_pass_modules(struct ux_cur *c, size_t *ret_n)
 	return !c->failed;
 }
 
-/* Finds the list of entries, and checks all of the request. False: it is not plain. */
+/* Finds the list of entries, and checks the whole request. False: it is not plain. */
 static bool query_read_plain(struct ux_query_request *q, struct ux_bytes body)
 {
 	struct ux_cur c = ux_cur_make(body, "query", false);
@@ -182,7 +182,10 @@ static enum ux_code query_set_module(struct ux_query *ret, const struct query_mo
 	return ret->has_quality ? ux_quality_parse(m->quality, &ret->quality, err) : UX_OK;
 }
 
-/* All of it was read once, so that the reads cannot fail. */
+/*
+ * Reads the next entry of a plain request. The whole request was read before, so the reads cannot
+ * fail.
+ */
 static enum ux_code query_next_plain(struct ux_query_request *q, struct ux_arena *arena,
 				     struct ux_query *ret, struct ux_error *err)
 {
@@ -196,7 +199,7 @@ static enum ux_code query_next_plain(struct ux_query_request *q, struct ux_arena
 			  : query_set_id(ret, text, arena, err);
 }
 
-/* The first ID of an entry names it in the answer. */
+/* Reads the next entry from the tree. The first ID of an entry names it in the answer. */
 static enum ux_code query_next_of_tree(struct ux_query_request *q, struct ux_arena *arena,
 				       struct ux_query *ret, struct ux_error *err)
 {

@@ -5,18 +5,18 @@
 
 enum {
 	QUERY_IDS_AT_ONCE =
-		10000, /* after so many the index is queried, and their memory is free */
+		10000, /* entries after which the index is queried and their memory is freed */
 	QUERY_MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
 };
 
-/* Entries that the index is queried about at once. */
+/* Entries that one query of the index covers. */
 struct query_batch {
 	struct ux_query *queries;
 	size_t n;
 	size_t n_ids;
 };
 
-/* Begins the object of an answer, which ends with what the caller writes. */
+/* Begins the object of an answer; the caller writes the rest and ends it. */
 static void query_begin(struct ux_json *j, struct ux_bytes id, const char *status)
 {
 	ux_json_object_begin(j);
@@ -43,7 +43,7 @@ static void query_answer_there(struct ux_json *j, struct ux_bytes id, enum ux_qu
 }
 
 /*
- * What is known of the module that an ID of q names; NULL: there is none. A pending candidate
+ * Finds the index's entry for the module that an ID of q names; NULL: none. A pending candidate
  * counts with the quality that its client claimed, so that a fleet does not send the same file a
  * thousand times.
  */
@@ -90,7 +90,9 @@ static void query_answer_one(struct ux_json *j, const struct ux_query *q,
 	query_decide(j, q, found, force);
 }
 
-/* True when q has a Go build ID that is not known as one of the module found by another ID. */
+/*
+ * Tests whether q has a Go build ID that the module, which was found by another ID, does not have.
+ */
 static bool query_has_new_go(const struct ux_query *q, const struct ux_known *known,
 			     const struct ux_known *found)
 {
@@ -101,9 +103,9 @@ static bool query_has_new_go(const struct ux_query *q, const struct ux_known *kn
 }
 
 /*
- * An entry whose IDs contradict those of the module is not to be uploaded, forced or not: the
- * module's addresses would get the names of another program. Rows are read only for Go programs
- * that are new, or linked with other flags.
+ * Refuses an entry if its IDs contradict the module's, even a forced one: otherwise the module's
+ * addresses would get the names of another program. Reads rows only for Go programs that are new,
+ * or linked with other flags.
  */
 static enum ux_code query_check_ids(struct ux_request *req, struct ux_query *q,
 				    const struct ux_known *known, const struct ux_known *found)
@@ -117,7 +119,7 @@ static enum ux_code query_check_ids(struct ux_request *req, struct ux_query *q,
 	UX_ARENA(arena, QUERY_MODULE_BUDGET);
 	enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, q->ids[found - known],
 					     &arena, &m, &why);
-	if (code == UX_ENOTFOUND) /* removed meanwhile */
+	if (code == UX_ENOTFOUND) /* removed since */
 		return UX_OK;
 	if (code != UX_OK)
 		return ux_error_set(&req->err, code, "%s", why.text);
@@ -128,8 +130,8 @@ static enum ux_code query_check_ids(struct ux_request *req, struct ux_query *q,
 }
 
 /*
- * A query counts as a use of what it finds, because the module runs on some machine or was built
- * again.
+ * Counts a query as a use of the modules that it finds, because they run on some machine or were
+ * built again.
  */
 static enum ux_code query_note_uses(struct ux_request *req, const struct ux_known *const *found,
 				    size_t n)

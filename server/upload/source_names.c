@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of source packages by the ends of names in debug information. */
+/* Finds files of source packages by the ends of names in debug information. */
 #include "source_names.h"
 
 #include <stdlib.h>
 
 enum {
-	LEFT_MIN = 2, /* components of a file that begins in the middle of a name */
+	/* least components that remain of a file's path that begins in the middle of a name */
+	LEFT_MIN = 2,
 };
 
 static const char *tree_base(const char *path)
@@ -44,7 +45,7 @@ enum ux_code ux_source_tree_make(const struct ux_packed_source *files, size_t n,
 	return UX_OK;
 }
 
-/* Passes n components at the front of a path; NULL: it has no more than these. */
+/* Skips n components at the front of a path; NULL: the path has only n components or fewer. */
 static const char *tree_pass(const char *path, unsigned n)
 {
 	for (; path && n > 0; n--)
@@ -61,13 +62,13 @@ const char *ux_source_name_of(const char *name)
 	return strncmp(name, "/usr/", strlen("/usr/")) == 0 ? NULL : name;
 }
 
-/* How alike a file and a name are. */
+/* How much a file and a name have in common. */
 struct tree_match {
 	unsigned common;           /* components at the end */
-	bool file_ends, name_ends; /* nothing is left of it */
+	bool file_ends, name_ends; /* nothing else is left of it */
 };
 
-/* The length of a path without its last component, and without the slash before that. */
+/* Returns the length of a path without its last component and the slash before it. */
 static size_t tree_cut(const char *path, size_t size)
 {
 	while (size > 0 && path[--size] != '/')
@@ -94,7 +95,7 @@ static struct tree_match tree_compare(const char *file, const char *name)
 	return m;
 }
 
-/* The first file whose last component is not less than that of the name. */
+/* Returns the first file whose last component is not less than the name's. */
 static size_t tree_lower_bound(const struct ux_source_tree *t, const char *base)
 {
 	size_t low = 0, high = t->n;

@@ -13,7 +13,7 @@
 
 enum {
 	ARENA_MAX = 256 << 20, /* memory for paths and rows of UX_SOURCE_PACK_FILES_MAX files */
-	BLOCKS = UX_SOURCE_PACK_TABLE_MAX + (1 << 20) /* size of a pack without its contents */
+	BLOCKS = UX_SOURCE_PACK_TABLE_MAX + (1 << 20) /* bytes of a pack without its contents */
 };
 
 static enum ux_code sources_unpack(struct ux_store *s, const struct ux_candidate *c,
@@ -30,7 +30,7 @@ static enum ux_code sources_unpack(struct ux_store *s, const struct ux_candidate
 
 UX_VEC(source_rows, struct ux_source);
 
-/* What is put into the index for a pack. */
+/* The index entries for a pack. */
 struct source_naming {
 	const struct ux_packed_source *files;
 	struct ux_blob_hash blob;
@@ -51,7 +51,7 @@ static enum ux_code naming_add(struct source_naming *n, const char *path, size_t
 	return source_rows_append(&n->rows, row) ? UX_OK : ux_error_nomem(n->err);
 }
 
-/* Adds a row under the name that debug information has for a file, if it is one of the package. */
+/* Adds a row under a name from debug information, if it is a file of the package. */
 static enum ux_code naming_add_name(struct source_naming *n, struct ux_bytes name)
 {
 	const char *path = NULL;
@@ -89,8 +89,8 @@ static enum ux_code naming_add_gsym(struct source_naming *n, struct ux_bytes fil
 }
 
 /*
- * Names the files of a source package as the module's symbols do. Without symbols they have their
- * own names alone.
+ * Names the files of a source package as the module's symbols do. Without symbols they have only
+ * their own names.
  */
 static enum ux_code naming_add_names(struct source_naming *n, struct ux_store *s,
 				     const struct ux_module *m, const char *requested)
@@ -110,7 +110,7 @@ static int source_row_cmp(const void *x, const void *y)
 	return strcmp(a->path, b->path);
 }
 
-/* A path is in the index once for each candidate. */
+/* Sorts the entries and removes duplicates: the index has a path once for each candidate. */
 static void naming_sort(struct source_naming *n)
 {
 	size_t kept = 0;

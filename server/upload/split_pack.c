@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing of split files into one archive. */
+/* Packs split files into one archive. */
 #include "extract_job.h"
 
 #include "ar_write.h"
@@ -37,7 +37,7 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	return ux_ar_write_member(fd, (uint64_t)c->number, file.bytes, err);
 }
 
-/* The newest split file whose candidate number is below `below`; NULL: there is none. */
+/* Returns the newest split file with a candidate number below `below`; NULL: none. */
 static const struct ux_candidate *split_pack_newest(const struct ux_module *m,
 						    const struct ux_candidate *more, int64_t below)
 {

@@ -9,12 +9,12 @@
 #include "server.h"
 #include "text.h"
 
-/* Finds the upload named in the request's path. UX_ENOTFOUND: there is none in this namespace. */
+/* Finds the upload named in the request's path. UX_ENOTFOUND: no such upload in this namespace. */
 enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret) ux_must;
 
 /*
  * Finds an upload of the namespace and, if it is open, opens its part. *ret_word: the code of the
- * error document, or unchanged. Otherwise as ux_upload_hold().
+ * error document, or unchanged. Otherwise like ux_upload_hold().
  */
 enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid,
 			    struct ux_arena *arena, struct ux_upload *ret,
@@ -31,7 +31,7 @@ enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, str
 
 /*
  * Ends an open upload whose bytes are already a ready or pending candidate of its module, so that
- * they need not be sent. True when it has ended; *up is updated.
+ * they need not be sent. True if it ended; *up is then updated.
  */
 bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up);
 
@@ -41,7 +41,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up);
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 			      const struct ux_upload *up, uint64_t offset, bool direct) ux_must;
 
-/* Adds the header Upload-Offset, at which the client has to continue. */
+/* Adds the header Upload-Offset: the offset at which the client has to continue. */
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
 
 /* --- the JSON of POST /v1/query ----------------------------------------------------------------
@@ -49,25 +49,25 @@ void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uin
 
 /* An entry of a query: an ID, or all IDs of a module. */
 struct ux_query {
-	struct ux_bytes id; /* its first ID as the client sent it */
+	struct ux_bytes id; /* its first ID, as the client sent it */
 	const char **ids;   /* canonical */
-	size_t n_ids;       /* 0 when it is invalid */
+	size_t n_ids;       /* 0: invalid */
 	enum ux_quality quality;
 	bool has_quality;    /* the request has "quality" */
-	const char *invalid; /* why it cannot be answered; NULL: it can */
+	const char *invalid; /* reason why it cannot be answered; NULL: it can */
 };
 
 /*
- * A request, of which entries are read one after the other. A plain one, which has no escapes and
- * nothing but what is described in docs/api/openapi.yaml, is read in place; for any other one a
- * tree is built, which also finds out what is wrong. The body must live as long.
+ * A request whose entries are read one after the other. A plain request, without escapes or
+ * anything beyond docs/api/openapi.yaml, is read in place; for any other request a tree is built,
+ * which also finds the errors. The body must live as long.
  */
 struct ux_query_request {
 	bool force;
 	bool modules;       /* its entries are modules, not IDs */
-	size_t left;        /* entries that were not read yet */
-	struct ux_cur next; /* plain: in front of the next entry */
-	size_t passed;      /* plain: entries that were read */
+	size_t left;        /* entries not yet read */
+	struct ux_cur next; /* plain: position of the next entry */
+	size_t passed;      /* plain: number of entries read */
 	json_t *doc;        /* NULL: it is plain */
 	const json_t *list; /* a member of doc */
 };
@@ -76,19 +76,19 @@ struct ux_query_request {
 enum ux_code ux_query_request_parse(struct ux_query_request *q, struct ux_bytes body,
 				    struct ux_error *err) ux_must;
 
-/* The same, always by a tree. */
+/* Like ux_query_request_parse(), but always builds a tree. */
 enum ux_code ux_query_request_parse_tree(struct ux_query_request *q, struct ux_bytes body,
 					 struct ux_error *err) ux_must;
 void ux_query_request_deinit(struct ux_query_request *q);
 
 /*
- * Reads the next entry; there must be one. Its IDs are in the arena, and what is wrong with an
- * invalid one. UX_ENOMEM, UX_ELIMIT: the arena is full.
+ * Reads the next entry; there must be one. Its IDs are in the arena, as is the error of an invalid
+ * one. UX_ENOMEM, UX_ELIMIT: the arena is full.
  */
 enum ux_code ux_query_request_next(struct ux_query_request *q, struct ux_arena *arena,
 				   struct ux_query *ret, struct ux_error *err) ux_must;
 
-/* Writes how long the stages of uploads took, in the format of Prometheus. */
+/* Writes the durations of the stages of uploads in the format of Prometheus. */
 void ux_upload_metrics(struct ux_server *s, struct ux_out *out);
 
 /* --- routes ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of an uploaded GSYM. */
+/* Checks an uploaded GSYM. */
 #include "upload_check.h"
 
 #include "gsym_encode.h"
@@ -8,7 +8,10 @@
 #include "text.h"
 #include "id.h"
 
-/* A GSYM of version 1 stores at most UX_GSYM_UUID_MAX bytes of a longer ID. */
+/*
+ * Compares an ID with a UUID. A GSYM of version 1 stores at most UX_GSYM_UUID_MAX bytes of a longer
+ * ID.
+ */
 static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 {
 	struct ux_bytes id_bytes = ux_bytes(id->bytes, id->size);
@@ -16,7 +19,10 @@ static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 	       (uuid.size == UX_GSYM_UUID_MAX && ux_bytes_starts(id_bytes, uuid));
 }
 
-/* A Go build ID is never in a GSYM, and a File ID does not contradict a build ID. */
+/*
+ * Compares the IDs with the UUID. A Go build ID is never in a GSYM, and a File ID does not
+ * contradict a build ID.
+ */
 static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, size_t n_ids,
 			       struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of an uploaded GSYM before it is used. */
+/* Checks an uploaded GSYM before it is used. */
 #ifndef UX_UPLOAD_CHECK_H
 #define UX_UPLOAD_CHECK_H
 
@@ -9,8 +9,8 @@
 
 /*
  * Verifies every byte and measures the quality. ids are canonical text; the file's UUID must equal
- * those IDs that it can be compared with. The client's claim is used only for what the file does
- * not show: that its names come from .dynsym, .symtab or a pclntab.
+ * each ID that it can be compared with. The client's claim decides only one thing, which the file
+ * does not show: whether its names come from .dynsym, .symtab or a pclntab.
  *
  * UX_ECORRUPT, UX_EUNSUPPORTED: see ux_gsym_verify(). UX_ECONFLICT: the file belongs to another
  * module.

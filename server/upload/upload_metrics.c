@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the stages of uploads took, for Prometheus. */
+/* Durations of the stages of uploads, for Prometheus. */
 #include "metric_text.h"
 #include "upload.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /v1/uploads: announcing, sending data and reading the state; and code shared by these handlers.
+ * /v1/uploads: announces uploads, receives data and reads the state; and code shared by these
+ * handlers.
  */
 #include "upload.h"
 
@@ -24,7 +25,10 @@ static enum ux_code upload_of_ns(struct ux_server *s, const char *ns, const char
 	return UX_OK;
 }
 
-/* The upload that the path names, which is decoded, so NUL-terminated; "" for an invalid name. */
+/*
+ * Returns the upload's name from the path, which is decoded, so NUL-terminated; "": the name is
+ * invalid.
+ */
 static const char *upload_uid(const struct ux_request *req)
 {
 	return ux_upload_uid_valid(req->params[0]) ? (const char *)req->params[0].data : "";
@@ -52,10 +56,7 @@ enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid
 		*ret_word = "busy";
 	if (code != UX_OK)
 		return code;
-	/*
-	 * Checked again, since another request may have ended the upload before this one held the
-	 * part.
-	 */
+	/* Check again: another request may have ended the upload before this one held the part. */
 	code = upload_of_ns(s, ns, uid, arena, ret, err);
 	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
 		*ret_part = part;
@@ -109,7 +110,7 @@ void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uin
 		ux_response_field(res, "Upload-Offset", ux_bytes(kept, (size_t)n));
 }
 
-/* Is the blob readable? A lost one has to be sent again. */
+/* Tests whether the blob is readable. A lost one has to be sent again. */
 static bool known_is_whole(struct ux_store *s, const struct ux_candidate *c)
 {
 	int fd = -1;
@@ -150,7 +151,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	if (!same || !known_is_whole(s, same))
 		return false;
 	struct ux_candidate c = *same;
-	c.number = c.parent = 0; /* it is now an original rather than extracted */
+	c.number = c.parent = 0; /* it is now an original candidate, not an extracted one */
 	c.origin = UX_ORIGIN_UPLOAD;
 	c.origin_name = "";
 	c.claim = up->claim;
@@ -158,7 +159,9 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	c.provenance = up->provenance;
 	c.file_name = up->file_name;
 	c.key_id = up->key_id;
-	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
+	if (ux_store_commit_upload(
+		    s, /* if it fails, the finish reports the reason after the bytes have arrived */
+		    NULL, up, &c, &who, &result, NULL) !=
 	    UX_OK) /* if it fails, the finish reports the reason once the bytes are here */
 		return false;
 	ux_module_cache_evict_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
@@ -254,9 +257,10 @@ static enum ux_code announce_add(struct ux_request *req, struct ux_response *res
 }
 
 /*
- * Goes on with an open upload that was announced in the same words, as an earlier run of the client
- * did that was cut off. Two runs that send the same bytes at once help each other: a piece at an
- * offset that the server has is a conflict, after which the client goes on where the server is.
+ * Resumes an open upload that was announced in the same words, by an earlier run of the client that
+ * was interrupted. Two runs that send the same bytes at the same time help each other: a piece at
+ * an offset that the server already has is a conflict, and the client then continues where the
+ * server is.
  */
 static bool announce_resume(struct ux_request *req, struct ux_upload *up, uint64_t *ret_offset)
 {
@@ -407,9 +411,8 @@ static enum ux_code incoming_check_offset(struct ux_request *req, struct ux_resp
 }
 
 /*
- * Refuses a body that would not leave enough room on the disk, before any of it is read. The bytes
- * that the upload already has are dropped, as they are when the disk is full while they are
- * written.
+ * Refuses a body that would not leave enough room on the disk, before reading it. Drops the bytes
+ * that the upload already has, as when the disk gets full during a write.
  */
 static enum ux_code incoming_check_disk(struct ux_request *req, const struct incoming *in)
 {
@@ -420,7 +423,10 @@ static enum ux_code incoming_check_disk(struct ux_request *req, const struct inc
 	return code;
 }
 
-/* While the place of the blobs is away nothing is wrong with the upload: clients repeat it. */
+/*
+ * Tells clients to repeat the request while the storage of the blobs is unavailable: nothing is
+ * wrong with the upload.
+ */
 static enum ux_code incoming_later(struct ux_response *res, enum ux_code code)
 {
 	if (code == UX_EUNAVAILABLE)
@@ -449,7 +455,7 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 		code = incoming_check_disk(req, in);
 	if (code == UX_OK)
 		req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
-	else /* close the part at once, so that a rejected body does not block other requests */
+	else /* close the part immediately, so that a rejected body does not block other requests */
 		incoming_close(in);
 	return code;
 }

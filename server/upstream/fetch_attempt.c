@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request of a fetch to one upstream: sends it, stores what it received, records the answer. */
+/*
+ * One request of a fetch to one upstream: sends it, stores the received file, records the answer.
+ */
 #include "fetcher_internal.h"
 
 #include "clock.h"
 
 enum {
 	ARENA = 1 << 20,
-	MAGIC = 4,      /* bytes by which a format is recognized */
-	LATER_MAX_S = 5 /* longest Retry-After of another unhex server that is honoured */
+	MAGIC = 4,      /* bytes that identify a format */
+	LATER_MAX_S = 5 /* longest Retry-After in s of another unhex server that is honoured */
 };
 
 /* State of one request, used by one thread. */
@@ -21,7 +23,7 @@ struct attempt {
 	const char *artifact;
 	struct ux_http_client *client;
 	struct ux_fetch_places places;
-	struct ux_fetched_files files; /* of a package */
+	struct ux_fetched_files files; /* kept from a package */
 	char uid[UX_UPLOAD_UID_SIZE];
 	struct ux_blob_part *part;
 	struct ux_mapping bytes;
@@ -56,14 +58,14 @@ static bool attempt_is_cancelled(void *ctx)
 }
 
 /*
- * The first bytes must be those of the format: what is something else is not received to its end,
- * which it may not have.
+ * Checks the first bytes for the magic of the format, so that anything else is refused early: it
+ * may be an endless stream.
  */
 static enum ux_code attempt_check_start(struct attempt *q, struct ux_bytes bytes,
 					struct ux_error *err)
 {
 	static const char *const formats[][2] = {
-		[UX_ARTIFACT_GSYM] = {"GSYM", "MYSG"}, /* by byte order */
+		[UX_ARTIFACT_GSYM] = {"GSYM", "MYSG"}, /* little and big endian */
 		[UX_ARTIFACT_DEBUGINFO] = {"\177ELF", "\177ELF"},
 		[UX_ARTIFACT_EXECUTABLE] = {"\177ELF", "\177ELF"},
 	};
@@ -71,7 +73,7 @@ static enum ux_code attempt_check_start(struct attempt *q, struct ux_bytes bytes
 	size_t n = q->size < MAGIC ? ux_min(MAGIC - (size_t)q->size, bytes.size) : 0;
 	memcpy(q->start + ux_min((size_t)MAGIC, q->size), bytes.data, n);
 	if (n == 0 || q->size + n < MAGIC || artifact == UX_ARTIFACT_SOURCE ||
-	    q->up->kind == UX_UPSTREAM_PACKAGES || /* whose hash tells */
+	    q->up->kind == UX_UPSTREAM_PACKAGES || /* its hash is checked instead */
 	    memcmp(q->start, formats[artifact][0], MAGIC) == 0 ||
 	    memcmp(q->start, formats[artifact][1], MAGIC) == 0)
 		return UX_OK;
@@ -89,7 +91,7 @@ static enum ux_code attempt_write(void *ctx, struct ux_bytes bytes, struct ux_er
 	return q->f->store->blobs->part_write(q->part, bytes, err);
 }
 
-/* The part has a name that no upload has. */
+/* Opens a part for the received bytes; no upload uses its name. */
 static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 {
 	struct ux_blobs *b = q->f->store->blobs;
@@ -132,8 +134,7 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 }
 
 /*
- * A source file is stored together with the answer. Anything else becomes a candidate, by the
- * callback.
+ * Stores a source file together with the answer. The callback makes a candidate of anything else.
  */
 static enum ux_code attempt_store_package(struct attempt *q, struct ux_error *err)
 {
@@ -180,7 +181,7 @@ static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Failures of this machine are not recorded: the next attempt may work. */
+/* Records the answer. Failures of this machine are not recorded: the next attempt may work. */
 static enum ux_code attempt_record(struct attempt *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
@@ -239,7 +240,7 @@ static void attempt_run(struct attempt *q)
 	q->took_ms = (uint64_t)(ux_clock_ms() - q->began_ms);
 	if (code == UX_OK && q->answer.outcome == UX_FETCH_FOUND) {
 		code = attempt_store(q, &why);
-		if (code != UX_OK) /* the received file is wrong */
+		if (code != UX_OK) /* the received file is unusable */
 			attempt_fail(q, &why);
 		if (code == UX_ENOTFOUND && q->up->kind == UX_UPSTREAM_PACKAGES)
 			q->answer.outcome = UX_FETCH_ABSENT;
@@ -323,7 +324,7 @@ static bool attempt_has_brought(const struct attempt *q, const struct ux_fetch *
 	return false;
 }
 
-/* Ends the fetches that waited for the same package, and have got their files from it. */
+/* Ends the other fetches that waited for this package and got their files from it. */
 static void attempt_end_others(struct ux_fetcher *f, const struct attempt *q)
 {
 	struct ux_fetch *next = NULL;
@@ -335,7 +336,7 @@ static void attempt_end_others(struct ux_fetcher *f, const struct attempt *q)
 	}
 }
 
-/* Replaces a number in the list of packages that are being fetched, in which 0 is free. */
+/* Replaces a number in the list of packages that are being fetched; 0 is a free entry. */
 static void attempt_note_package(struct ux_fetcher *f, int64_t from, int64_t to)
 {
 	for (size_t i = 0; i < UX_FETCHERS; i++)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims of fetches: of several servers with one index, one queries the upstreams. */
+/*
+ * Claims of fetches: among servers that share an index, only one queries the upstreams for a fetch.
+ */
 #include "fetcher_internal.h"
 
 #include "text.h"
 
 enum {
 	/*
-	 * Of a claim. The claims of a server that ends do so with its leases. A download that takes
-	 * longer may be repeated by another server, and is stored once.
+	 * seconds that a claim lasts. The claims of a server end together with its leases when it
+	 * exits. Another server may repeat a download that takes longer; it is stored once.
 	 */
 	CLAIM_S = 120,
 };
@@ -27,7 +29,7 @@ bool ux_fetch_claim(struct ux_store *store, struct ux_fetch *fetch)
 	bool mine = true;
 	if (!store->fleet)
 		return true;
-	/* While the database is away nothing can be stored either, so a query is harmless. */
+	/* If the database is away, nothing can be stored either, so a query is harmless. */
 	if (ix->jobs.claim(ix, &spec, store->node, ux_store_now(store), CLAIM_S, &mine, NULL) !=
 	    UX_OK)
 		mine = true;
@@ -38,7 +40,7 @@ bool ux_fetch_claim(struct ux_store *store, struct ux_fetch *fetch)
 void ux_fetch_unclaim_later(struct ux_fetcher *f, const struct ux_fetch *fetch)
 {
 	if (!fetch->claimed || f->n_unclaims == ux_countof(f->unclaims))
-		return; /* the claim ends by itself */
+		return; /* the claim expires by itself */
 	memcpy(f->unclaims[f->n_unclaims++], fetch->key, UX_FETCH_KEY_SIZE);
 	pthread_cond_signal(&f->changed);
 }

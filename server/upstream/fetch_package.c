@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mirror of a distribution as an upstream: the index knows which package has the file with a
- * build ID, and of the package that came, this file and the one that dwz made for it are kept.
+ * build ID. Of that package, only this file and the supplementary file that dwz made for it are
+ * kept.
  */
 #include "fetcher_internal.h"
 
@@ -13,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-	PIECE = 256 << 10,       /* bytes that are copied at a time */
-	LOOKUP_MEMORY = 4 << 20, /* rows of a module and its sources */
+	PIECE = 256 << 10,       /* bytes copied in one step */
+	LOOKUP_MEMORY = 4 << 20, /* bytes for the rows of a module and its sources */
 };
 
 /* --- where it is ------------------------------------------------------------------------------ */
@@ -44,7 +45,10 @@ const char *ux_fetch_file_name(const char *url, struct ux_arena *arena)
 	return code == UX_ENOMEM || code == UX_ELIMIT ? NULL : "";
 }
 
-/* Debug files and sources are in packages of their own, executables in the others. */
+/*
+ * Tests whether a package can have the artifact: debug files and sources are in packages of their
+ * own, executables in the others.
+ */
 static bool package_has_artifact(const struct ux_package_job *job, enum ux_artifact artifact)
 {
 	static const char *const roles[UX_ARTIFACT_COUNT] = {
@@ -61,7 +65,7 @@ static enum ux_code places_of_packages(const struct ux_fetch *fetch, struct ux_s
 				       struct ux_error *err)
 {
 	enum {
-		LOOKED_AT = 32, /* packages with the same file: of several suites and mirrors */
+		LOOKED_AT = 32, /* packages with the same file, from several suites and mirrors */
 	};
 	struct ux_index *ix = store->index;
 	struct ux_package_jobs jobs = {0};
@@ -106,7 +110,7 @@ struct package_arrival {
 	const struct ux_fetched_package *from;
 	struct ux_fetched_files kept;
 	bool found;
-	char sha256[2 * sizeof(struct ux_blob_hash) + 1]; /* of the package */
+	char sha256[2 * sizeof(struct ux_blob_hash) + 1]; /* of the package, in hex */
 };
 
 static enum ux_code member_copy(struct ux_blobs *b, struct ux_blob_part *part,
@@ -129,7 +133,7 @@ static enum ux_code member_copy(struct ux_blobs *b, struct ux_blob_part *part,
 	return UX_OK;
 }
 
-/* The same as of a module that a crawl uploads. */
+/* Returns the provenance that a crawl would record for the module. */
 static struct ux_provenance package_provenance(const struct package_arrival *a)
 {
 	const struct ux_package_row *p = &a->from->package->package;
@@ -189,8 +193,8 @@ static bool package_wants(void *ctx, const struct ux_id *id)
 }
 
 /*
- * A file beside the one that is fetched may be unusable. Without the one that dwz made, names are
- * missing, which is better than no answer.
+ * Keeps a member of the package. Only the file that is fetched has to be usable: without the
+ * supplementary file of dwz, names are missing, which is better than no answer.
  */
 static enum ux_code package_on_member(void *ctx, const struct ux_package_member *m,
 				      struct ux_error *err)
@@ -215,12 +219,15 @@ static enum ux_code package_on_member(void *ctx, const struct ux_package_member 
 	return code;
 }
 
-/* The SHA-256 of the package must be the announced one, where one was. */
+/* Compares the SHA-256 of the package with the announced one, if one was announced. */
 static enum ux_code package_check_hash(struct package_arrival *a, struct ux_error *err)
 {
 	const struct ux_package_row *p = &a->from->package->package;
 	if (ux_fetch_is_source_package(a->from->package)) {
-		/* each of its files was checked when it came; the first one names the package */
+		/*
+		 * each file was checked when it arrived; the key of the first one identifies the
+		 * package
+		 */
 		snprintf(a->sha256, sizeof(a->sha256), "%s", p->key);
 		return UX_OK;
 	}
@@ -234,8 +241,8 @@ static enum ux_code package_check_hash(struct package_arrival *a, struct ux_erro
 }
 
 /*
- * Keeps all sources of a package with the module, so that it is fetched once. What is missing then
- * is not in it.
+ * Stores all sources of a package with the module, so that the package is fetched only once. A
+ * source file that is missing then is not in the package.
  */
 static enum ux_code package_keep_sources(struct package_arrival *a, struct ux_error *err)
 {
@@ -262,7 +269,10 @@ static enum ux_code package_keep_sources(struct package_arrival *a, struct ux_er
 		UX_TRY(o->make_room(o->ctx, &arrived, err));
 	UX_TRY(o->arrived(o->ctx, &arrived, err));
 	a->kept.size = a->from->bytes.size;
-	/* one that symbols have as a relative path was named so when it was unpacked */
+	/*
+	 * a source with a relative path in the symbols was stored under that path when the package
+	 * was unpacked
+	 */
 	const struct ux_source_request request = {
 		.ns = fetch->ns, .id = fetch->id, .path = fetch->source};
 	enum ux_code code = ux_source_lookup(a->f->store, &request, &arena, &found, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planning of a fetch: which upstreams get which requests, in which order. */
+/* Plans a fetch: which upstreams get which requests, in which order. */
 #include "fetcher_internal.h"
 
 #include "path_canonical.h"
@@ -71,7 +71,7 @@ const char *ux_fetch_artifact(const struct ux_fetch *fetch, enum ux_artifact art
 		return name;
 	size_t size = strlen(name) + strlen(fetch->source) + 1;
 	char *text = ux_arena_array(arena, char, size);
-	if (text) /* the path begins with '/' */
+	if (text) /* the path begins with its own '/' */
 		snprintf(text, size, "%s%s", name, fetch->source);
 	return text;
 }
@@ -145,7 +145,7 @@ void ux_fetch_key(const char *ns, const char *id, unsigned want, const char *pat
 	memcpy(ret, hash.bytes, 16);
 }
 
-/* Indexes of the upstreams that the namespace selects, in the order of its list. */
+/* Lists the indexes of the upstreams that the namespace selects, in the order of its list. */
 static enum ux_code plan_order(const struct ux_fetch *fetch, struct ux_store *store,
 			       const struct ux_upstream *upstreams, size_t n,
 			       struct ux_arena *arena, size_t order[UX_UPSTREAMS_MAX], size_t *ret,
@@ -174,8 +174,8 @@ static enum ux_code plan_order(const struct ux_fetch *fetch, struct ux_store *st
 }
 
 /*
- * Is what the upstream sent still stored? Then it would send the same again. If it was evicted, it
- * is fetched again.
+ * Tests whether the file that the upstream sent is still stored. If so, the upstream would send the
+ * same again; if it was evicted, it is fetched again.
  */
 static bool plan_still_stored(const struct ux_module *m, const struct ux_fetched *a)
 {
@@ -186,7 +186,7 @@ static bool plan_still_stored(const struct ux_module *m, const struct ux_fetched
 	return false;
 }
 
-/* Does an earlier answer make another request unnecessary? */
+/* Tests whether an earlier answer makes another request unnecessary. */
 static bool plan_is_answered(const struct ux_fetched *a, const struct ux_module *m)
 {
 	return a && (a->outcome != UX_FETCH_FOUND || a->has_blob || plan_still_stored(m, a));
@@ -233,7 +233,7 @@ static enum ux_code plan_add_round(struct preparing *p, const struct ux_upstream
 {
 	for (size_t i = 0; i < ux_countof(plans); i++) {
 		const struct plan *plan = &plans[i];
-		/* An unhex server that has debug information has also made a GSYM of it. */
+		/* An unhex server that has debug information has already made a GSYM of it. */
 		bool symbols = plan->want == UX_FETCH_SYMBOLS || plan->want == UX_FETCH_BETTER;
 		bool twice = up->kind == UX_UPSTREAM_UNHEX && symbols &&
 			     plan->artifact != UX_ARTIFACT_GSYM;

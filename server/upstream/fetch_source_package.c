@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source package of Debian's, which is several files: they are received one behind the other into
- * one archive, which is unpacked as an uploaded bundle of sources is.
+ * A source package of Debian, which consists of several files: they are received one after the
+ * other into one archive, which is unpacked like an uploaded bundle of sources.
  */
 #include "fetcher_internal.h"
 
@@ -14,7 +14,7 @@
 
 enum {
 	ARENA = 256 << 10,
-	FILES_MAX = 1 + 16, /* the .dsc, and as many files as a package may have beside it */
+	FILES_MAX = 1 + 16, /* the .dsc, and up to 16 files that it lists */
 };
 
 /* A file of a package. */
@@ -25,10 +25,10 @@ struct source_file {
 	uint64_t size;
 };
 
-/* The file that is received. */
+/* The source package that is being received. */
 struct source_package {
-	const struct ux_upstream_request *with; /* of the whole package */
-	const char *name;                       /* of the package */
+	const struct ux_upstream_request *with; /* request for the whole package */
+	const char *name;                       /* name of the package */
 	uint64_t size, have;
 	struct sha256_ctx sha;
 };
@@ -63,7 +63,7 @@ static void source_package_fail(struct ux_upstream_answer *ret, const char *text
 	snprintf(ret->reason, sizeof(ret->reason), "%s", text);
 }
 
-/* A file's key is its SHA-256. */
+/* Compares a file's SHA-256 with its key. */
 static bool source_package_is_key(const struct sha256_ctx *sha, const char *key)
 {
 	struct sha256_ctx copy = *sha;
@@ -89,7 +89,7 @@ static enum ux_code source_package_put_zeros(const struct ux_upstream_request *w
 	return n > 0 ? with->sink(with->ctx, ux_bytes(zeros, (size_t)n), err) : UX_OK;
 }
 
-/* Receives one file, and checks it. False: ret says why not. */
+/* Receives and checks one file. False: ret says why. */
 static bool source_package_receive(const struct ux_upstream_request *with, const char *name,
 				   const struct source_file *file, char *path,
 				   struct ux_upstream_answer *ret)
@@ -126,7 +126,7 @@ static bool source_package_receive(const struct ux_upstream_request *with, const
 	return false;
 }
 
-/* A file of the package, as it was announced. */
+/* Reads the announcement of one file of the package. */
 static bool source_package_file(const json_t *o, struct ux_arena *arena, struct source_file *ret)
 {
 	const char *key = json_string_value(json_object_get(o, "key"));
@@ -141,7 +141,7 @@ static bool source_package_file(const json_t *o, struct ux_arena *arena, struct 
 	return ret->key && ret->url && ret->name;
 }
 
-/* The .dsc, which tells what the others are, and these. */
+/* Lists the .dsc and the files that it names. */
 static enum ux_code source_package_files(const struct ux_package_row *row, struct ux_arena *arena,
 					 struct source_file files[FILES_MAX], size_t *ret_n,
 					 struct ux_error *err)
@@ -172,7 +172,7 @@ bool ux_fetch_is_source_package(const struct ux_package_job *package)
 	return strcmp(package->package.kind, "dsc") == 0;
 }
 
-/* The sum of sizes is checked first: what would be too large is not begun. */
+/* Checks the sum of the sizes first, so that a package that is too large is never requested. */
 static enum ux_code source_package_check(const struct source_file *files, size_t n, uint64_t max,
 					 struct ux_error *err)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of fetches: which request goes out next, and who waits for the result. */
+/*
+ * The queue of fetches: decides which request is sent next, and wakes the waiters for the result.
+ */
 #include "fetcher_internal.h"
 
 #include "clock.h"
@@ -10,7 +12,7 @@
 #include <time.h>
 
 enum {
-	CLAIMED_MS = 300, /* until a fetch that another server has claimed is looked at again */
+	CLAIMED_MS = 300, /* ms until a fetch that another server has claimed is planned again */
 };
 
 /* --- list of fetches -------------------------------------------------------------------------- */
@@ -56,7 +58,7 @@ static void fetch_wake_all(struct ux_fetch *fetch)
 	}
 }
 
-/* Removes the fetch, which is not over, from the list. The waiters look into the store. */
+/* Removes a fetch that has not ended from the list. Its waiters then look into the store. */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
 {
 	struct ux_fetch **p = &f->first;
@@ -92,7 +94,7 @@ static bool fetcher_has_package(const struct ux_fetcher *f, int64_t package)
 	return false;
 }
 
-/* May the request be sent now? If the breaker is open, the item has been ended. */
+/* Tests whether the request may be sent now. If the breaker is open, ends the item. */
 static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 				struct ux_fetch_item *item, int64_t now, int64_t *until)
 {
@@ -101,7 +103,7 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 		*until = ux_min(*until, item->not_before);
 		return false;
 	}
-	/* a request that ends wakes this thread, and may bring what this one is to fetch */
+	/* a request that ends wakes this thread, and may have fetched this package */
 	if (up->running >= UX_FETCHERS_UPSTREAM ||
 	    (item->package != 0 && fetcher_has_package(f, item->package)))
 		return false;
@@ -114,7 +116,7 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 	return false;
 }
 
-/* Index of the next item to request; -1: none now, but perhaps at *until. */
+/* Returns the index of the next item to request; -1: none now, but perhaps at *until. */
 static int fetcher_next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now,
 			     int64_t *until)
 {
@@ -145,7 +147,7 @@ static bool fetch_has_ended(const struct ux_fetch *fetch)
 	       fetch_round(fetch) == UINT_MAX;
 }
 
-/* Picks the next request for a thread, with the lock held. False: there is none before *until. */
+/* Picks the next request for a thread, with the lock held. False: nothing to send before *until. */
 static bool fetcher_next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item,
 			     int64_t *until)
 {
@@ -184,8 +186,9 @@ static enum ux_code fetcher_read_plan(struct ux_fetcher *f, struct ux_fetch *fet
 }
 
 /*
- * What another server has claimed is planned again after a while, and needs no requests once that
- * one has its answers. After a claim the plan is made again, since they may have come meanwhile.
+ * Plans a fetch. A fetch that another server has claimed is planned again after CLAIMED_MS, and
+ * needs no requests once that server has stored its answers. After a successful claim the plan is
+ * read again, because answers may have arrived before the claim.
  */
 static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 {
@@ -198,7 +201,7 @@ static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 	pthread_mutex_lock(&f->lock);
 	fetch->state = mine ? UX_FETCH_ASKING : UX_FETCH_NEW;
 	fetch->not_before = ux_clock_ms() + CLAIMED_MS;
-	if (code != UX_OK) { /* the answers in the index soon expire */
+	if (code != UX_OK) { /* let the answers in the index expire soon */
 		fetch->n_items = 0;
 		fetch->quiet_s = 1;
 	}

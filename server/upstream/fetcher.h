@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetching modules that this server lacks. All requests that wait for the same thing share one
+ * Fetches modules that this server lacks. All requests that wait for the same artifact share one
  * fetch.
  */
 #ifndef UX_FETCHER_H
@@ -23,7 +23,7 @@ enum {
 
 enum ux_breaker_state {
 	UX_BREAKER_CLOSED, /* requests are sent as usual */
-	UX_BREAKER_OPEN,   /* no requests are sent until the open period is over */
+	UX_BREAKER_OPEN,   /* no requests are sent until the open period ends */
 	/* one probe request is running; its outcome closes or reopens the breaker */
 	UX_BREAKER_PROBED,
 };
@@ -40,8 +40,8 @@ struct ux_breaker {
 };
 
 /*
- * May a request be sent? The first true after the breaker was open allows the one probe, whose
- * outcome must be reported.
+ * Tests whether a request may be sent. The first true after the open period allows the one probe;
+ * the caller must report its outcome.
  */
 bool ux_breaker_allows(struct ux_breaker *b, int64_t now) ux_must;
 
@@ -54,7 +54,10 @@ int64_t ux_breaker_next_time(const struct ux_breaker *b, int64_t now);
 /* The upstream answered, with any status. */
 void ux_breaker_succeeded(struct ux_breaker *b);
 
-/* The upstream did not answer. at_least: ms from its Retry-After, or 0. */
+/*
+ * Counts a failure: the upstream did not answer. at_least: ms from its Retry-After; 0: it sent
+ * none.
+ */
 void ux_breaker_failed(struct ux_breaker *b, int64_t now, int64_t at_least);
 
 /* The request was cancelled, so its outcome is unknown. */
@@ -83,7 +86,7 @@ struct ux_hops {
 struct ux_hops_lines {
 	struct ux_bytes via;       /* X-Unhex-Via: ID, ID */
 	struct ux_bytes forwarded; /* X-Forwarded-For: debuginfod servers count its entries */
-	struct ux_bytes agent;     /* User-Agent: debuginfod servers forward that of the client */
+	struct ux_bytes agent;     /* User-Agent: debuginfod servers forward the client's */
 };
 
 /*
@@ -113,11 +116,11 @@ void ux_hops_write(const struct ux_hops *hops, const char *own, struct ux_hops_s
 
 enum {
 	UX_UPSTREAM_CONNECT_MS = 2000,
-	/* longest time without a byte; checked once a second, so it is noticed within 5 s */
+	/* longest ms without a byte; checked once a second, so it is noticed within 5 s */
 	UX_UPSTREAM_SILENCE_MS = 3000,
-	UX_UPSTREAM_MAX_MS = 600000, /* longest transfer of one file */
-	UX_UPSTREAM_SLOW = 4096,     /* lowest accepted rate in bytes a second, */
-	UX_UPSTREAM_SLOW_S = 4,      /* averaged over this many seconds */
+	UX_UPSTREAM_MAX_MS = 600000, /* longest ms for the transfer of one file */
+	UX_UPSTREAM_SLOW = 4096,     /* lowest accepted rate in bytes a second */
+	UX_UPSTREAM_SLOW_S = 4,      /* seconds over which the rate is averaged */
 	UX_UPSTREAM_REDIRECTS = 4,
 };
 
@@ -150,14 +153,14 @@ struct ux_upstream_answer {
 	bool later;
 	bool reachable;   /* the upstream answered, so the breaker counts no failure */
 	unsigned status;  /* HTTP status; 0: none */
-	size_t path;      /* index of the path that this is the answer to */
-	unsigned retry_s; /* from its Retry-After header; 0: none */
+	size_t path;      /* index of the path that got this answer */
+	unsigned retry_s; /* seconds, from its Retry-After header; 0: none */
 	char reason[UX_ERROR_TEXT];
 };
 
 /*
- * Never fails: errors are reported in the answer. After FOUND the sink has received all bytes,
- * which are not verified.
+ * Sends a request. Never fails: errors are reported in the answer. After FOUND the sink has
+ * received all bytes, not verified.
  */
 void ux_upstream_request(const struct ux_upstream_request *request, struct ux_upstream_answer *ret);
 
@@ -169,18 +172,18 @@ enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
 
 enum {
 	UX_FETCH_SOURCE_MAX = 64 << 20, /* size limit of a source file, as in a bundle */
-	UX_FETCHES_MAX = 1024,          /* fetches that are queued or running */
-	UX_FETCHERS = 16,               /* concurrent requests, */
-	UX_FETCHERS_UPSTREAM = 6,       /* and of those, requests to one upstream */
-	/* time that an upstream has before the next one is queried as well */
+	UX_FETCHES_MAX = 1024,          /* fetches queued or running at most */
+	UX_FETCHERS = 16,               /* concurrent requests */
+	UX_FETCHERS_UPSTREAM = 6,       /* concurrent requests to one upstream */
+	/* ms after which the next upstream is queried in parallel */
 	UX_FETCH_HEAD_START_MS = 800
 };
 
 /* How long answers are valid, in seconds. */
 struct ux_fetch_times {
-	int64_t absent; /* the upstream does not have it */
-	int64_t failed; /* there was no answer, or an unusable one */
-	int64_t found;  /* the upstream sent something: it would send the same again */
+	int64_t absent; /* the upstream does not have the artifact */
+	int64_t failed; /* no answer, or an unusable one */
+	int64_t found;  /* the upstream sent something, and would send the same again */
 };
 
 #define UX_FETCH_TIMES_DEFAULT  \
@@ -188,14 +191,15 @@ struct ux_fetch_times {
 		3600, 60, 86400 \
 	}
 
-/* Time at which an answer with that outcome, received now, expires. */
+/* Returns the time at which an answer with that outcome, received now, expires. */
 ux_time ux_fetch_expires(const struct ux_fetch_times *times, enum ux_fetch_outcome outcome,
 			 ux_time now);
 
-/* What is fetched. */
+/* The kind of artifact that is fetched. */
 enum ux_fetch_kind {
 	UX_FETCH_SYMBOLS, /* a GSYM, or an ELF file to extract one from */
-	UX_FETCH_BETTER,  /* the same, but no executable: what it has is there already */
+	/* like UX_FETCH_SYMBOLS, but no executable: its symbols are there already */
+	UX_FETCH_BETTER,
 	UX_FETCH_DEBUGINFO,
 	UX_FETCH_EXECUTABLE,
 	UX_FETCH_SOURCE,
@@ -205,7 +209,7 @@ struct ux_fetch_request {
 	const char *ns;
 	const char *id; /* canonical */
 	enum ux_fetch_kind want;
-	const char *source; /* canonical path of a UX_FETCH_SOURCE; else NULL */
+	const char *source; /* canonical path, for UX_FETCH_SOURCE; otherwise NULL */
 	struct ux_hops hops;
 };
 
@@ -216,7 +220,7 @@ struct ux_arrived {
 	const char *upstream;
 	enum ux_artifact artifact;
 	const char *source; /* path of a source file; otherwise NULL */
-	const char *file;   /* its path, where the upstream says it; "": not known */
+	const char *file;   /* its path, if the upstream names it; "": unknown */
 	struct ux_provenance provenance;
 	struct ux_blob_part *part;
 	struct ux_bytes bytes; /* the whole part; not verified */
@@ -224,9 +228,9 @@ struct ux_arrived {
 };
 
 /*
- * Makes a candidate of the file, with the upstream as its origin. It is a callback because only the
- * layers above may read uploaded files and know where. When it returns another code than UX_OK, the
- * file is unusable and err says why.
+ * Makes a candidate of the file, with the upstream as its origin. A callback, because only the
+ * layers above may read uploaded files and know how. Any code but UX_OK means that the file is
+ * unusable; err says why.
  */
 typedef enum ux_code ux_arrived_fn(void *ctx, const struct ux_arrived *arrived,
 				   struct ux_error *err);
@@ -249,10 +253,10 @@ struct ux_fetcher_options {
 	size_t n;
 	struct ux_fetch_times times;      /* zeroed: UX_FETCH_TIMES_DEFAULT applies */
 	struct ux_upstream_limits limits; /* zeroed fields default to 4 GiB, 10 minutes, 3 s */
-	/* called before any file is stored; another code than UX_OK refuses it. NULL: none */
+	/* called before any file is stored; any code but UX_OK refuses the file. NULL: no check */
 	ux_arrived_fn *make_room;
-	ux_arrived_fn *arrived; /* not for source files, which are stored with the answer */
-	/* called before a source file is stored; another code than UX_OK refuses it. NULL: none */
+	ux_arrived_fn *arrived; /* not called for source files, which are stored with the answer */
+	/* called before a source file is stored; any code but UX_OK refuses it. NULL: no check */
 	ux_arrived_fn *source_arrived;
 	void (*log)(void *ctx, const struct ux_fetch_event *event); /* NULL: none */
 	void *ctx;
@@ -260,7 +264,9 @@ struct ux_fetcher_options {
 
 struct ux_fetcher;
 
-/* UX_EINVAL: two upstreams have the same name, or there are too many. */
+/*
+ * Checks a list of upstreams. UX_EINVAL: two upstreams have the same name, or there are too many.
+ */
 enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, struct ux_error *err)
 	ux_must;
 
@@ -272,7 +278,7 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 /* Cancels running fetches and wakes all waiters. Nothing is fetched afterwards. NULL is allowed. */
 void ux_fetcher_stop(struct ux_fetcher *f);
 
-/* Stops the fetcher and frees it together with those that it replaced. NULL is allowed. */
+/* Stops the fetcher and frees it together with the fetchers that it replaced. NULL is allowed. */
 void ux_fetcher_close(struct ux_fetcher *f);
 
 /* Makes f the successor of old, which has been stopped and is closed together with f. */
@@ -282,8 +288,8 @@ void ux_fetcher_replace(struct ux_fetcher *f, struct ux_fetcher *old);
 const char *ux_fetcher_own_id(const struct ux_fetcher *f);
 
 /*
- * A waiter is woken when a fetch is over. wake() is called once, with locks held, so it must not
- * call the fetcher.
+ * A waiter is woken when a fetch ends. wake() is called once, with locks held, so it must not call
+ * the fetcher.
  */
 struct ux_fetch_waiter {
 	void (*wake)(void *ctx);
@@ -301,24 +307,24 @@ enum ux_fetching {
 
 /*
  * Starts a fetch, or joins the running one. After UX_FETCHING_QUEUED and UX_FETCHING_RECEIVING the
- * waiter, if there is one, belongs to the fetcher until it is woken or ux_fetcher_leave() is
- * called. Fetched files are in the store. Any thread.
+ * waiter (if any) belongs to the fetcher until it is woken or ux_fetcher_leave() is called. Fetched
+ * files are in the store. Any thread.
  */
 enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *request,
 				  struct ux_fetch_waiter *waiter);
 
-/* Whether a fetch of the same is queued or running; starts none. Any thread. */
+/* Tests whether a fetch of the same artifact is queued or running; starts none. Any thread. */
 bool ux_fetcher_is_running(struct ux_fetcher *f, const struct ux_fetch_request *request) ux_must;
 
 /*
- * Removes a waiter, which is not woken afterwards. A waiter that has been woken, or that was zeroed
- * and never passed to the fetcher, is allowed.
+ * Removes a waiter, so that it is not woken afterwards. A waiter that has been woken, or that was
+ * zeroed and never passed to the fetcher, is allowed.
  */
 void ux_fetcher_leave(struct ux_fetcher *f, struct ux_fetch_waiter *waiter);
 
 /*
- * Records that a file from an upstream proved unusable: the upstream counts as not having it, so
- * that the next fetch queries the others.
+ * Records that a file from an upstream is unusable: the upstream counts as not having it, so that
+ * the next fetch queries the others.
  */
 void ux_fetcher_reject(struct ux_fetcher *f, const char *ns, const char *id,
 		       enum ux_artifact artifact, const char *upstream, const char *reason);
@@ -327,7 +333,7 @@ void ux_fetcher_reject(struct ux_fetcher *f, const char *ns, const char *id,
 struct ux_upstream_status {
 	const struct ux_upstream *upstream;
 	enum ux_breaker_state breaker;
-	int64_t open_ms;                /* time until requests may be sent again */
+	int64_t open_ms;                /* ms until requests may be sent again */
 	uint64_t found, absent, failed; /* numbers of answers since the start */
 	/* requests that were not sent because the breaker was open */
 	uint64_t refused;
@@ -340,14 +346,14 @@ size_t ux_fetcher_count(const struct ux_fetcher *f);
 struct ux_upstream_status ux_fetcher_status(struct ux_fetcher *f, size_t i);
 
 /*
- * Numbers of the fetches that are queued or running, and of those refused because the queue was
+ * Returns how many fetches are queued or running, and how many were refused because the queue was
  * full.
  */
 void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refused);
 
 /*
- * Does the namespace setting `upstreams` (list) select the upstream? *ret_rank: its position in the
- * list.
+ * Tests whether the namespace setting `upstreams` (list) selects the upstream. *ret_rank: its
+ * position in the list.
  */
 bool ux_upstream_is_selected(const char *list, const char *name, size_t i, size_t *ret_rank);
 

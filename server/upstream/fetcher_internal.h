@@ -27,16 +27,16 @@ struct ux_fetch_item {
 	enum ux_artifact artifact;
 	unsigned round; /* the request is sent when all earlier rounds have ended */
 	enum ux_fetch_item_state state;
-	int64_t not_before; /* earliest time to send it, in ms */
+	int64_t not_before; /* earliest ms at which it may be sent */
 	unsigned laters;
-	int64_t package; /* number of the package that is fetched; 0: none */
+	int64_t package; /* number of the package to fetch; 0: none */
 };
 
 enum ux_fetch_state {
 	UX_FETCH_NEW, /* not planned yet */
 	UX_FETCH_PREPARING,
 	UX_FETCH_ASKING,
-	UX_FETCH_OVER, /* removed from the list; the last running request frees it */
+	UX_FETCH_OVER, /* ended and removed from the list; the last running request frees it */
 };
 
 struct ux_fetch {
@@ -49,12 +49,13 @@ struct ux_fetch {
 	enum ux_fetch_state state;
 	struct ux_fetch_item items[UX_FETCH_ITEMS_MAX];
 	size_t n_items;
-	bool claimed;       /* no other server with this index queries meanwhile */
-	int64_t not_before; /* earliest time to plan it, in ms: another server has claimed it */
+	bool claimed;       /* no other server with this index may query while it is claimed */
+	int64_t not_before; /* earliest ms to plan it again, after another server claimed it */
 	unsigned running;
-	int64_t next_ms; /* time at which the next request may be sent beside the running ones */
-	int64_t quiet_s; /* longest time for which the answers in the index stay valid */
-	/* item that receives bytes, -1: none; relaxed, since it only hints to the others to end */
+	/* ms at which the next request may be sent in parallel to the running ones */
+	int64_t next_ms;
+	int64_t quiet_s; /* longest seconds for which the answers in the index stay valid */
+	/* item that receives bytes; -1: none. Relaxed, since it only hints to the others to end */
 	_Atomic int winner;
 	struct ux_fetch_waiter *waiters;
 };
@@ -66,29 +67,32 @@ void ux_fetch_destroy(struct ux_fetch *fetch);
 
 /*
  * Fills in the items: upstreams that the namespace selects, that can have the artifact, and that
- * have no valid earlier answer. Reads the index.
+ * have not given an answer that is still valid. Reads the index.
  */
 enum ux_code ux_fetch_plan(struct ux_fetch *fetch, struct ux_store *store,
 			   const struct ux_upstream *upstreams, size_t n,
 			   const struct ux_fetch_times *times, struct ux_error *err) ux_must;
 
 /*
- * The artifact's name in the index, "debuginfo" or "source/PATH", allocated in the arena. NULL: out
- * of memory.
+ * Returns the artifact's name in the index, "debuginfo" or "source/PATH", allocated in the arena.
+ * NULL: memory is short.
  */
 const char *ux_fetch_artifact(const struct ux_fetch *fetch, enum ux_artifact artifact,
 			      struct ux_arena *arena);
 
 /*
- * The still valid answer of an upstream about an artifact; NULL: it has to be queried. An answer
- * dated in the future, by a clock that was wrong, is valid no longer than an answer of now would
- * be.
+ * Returns the valid answer of an upstream about an artifact; NULL: query the upstream. An answer
+ * dated in the future, by a clock that was wrong, stays valid only as long as an answer received
+ * now.
  */
 const struct ux_fetched *ux_fetch_answer_valid(const struct ux_fetched_list *answers,
 					       const char *artifact, const char *upstream,
 					       const struct ux_fetch_times *times, ux_time now);
 
-/* Where an upstream has an artifact. With packages, they are what the paths lead to. */
+/*
+ * Where an upstream has an artifact. For an upstream of packages, packages[i] is the package at
+ * paths[i].
+ */
 struct ux_fetch_places {
 	struct ux_upstream_paths paths;
 	struct ux_package_job packages[UX_UPSTREAM_PATHS_MAX];
@@ -101,25 +105,25 @@ enum ux_code ux_fetch_places_get(const struct ux_fetch *fetch, struct ux_store *
 				 struct ux_error *err) ux_must;
 
 /*
- * The path of a package below the URL of the upstream; NULL: it is elsewhere, or *ret is no UX_OK.
- * Only what the operator has configured is fetched, whatever was announced.
+ * Returns the path of a package below the URL of the upstream; NULL: it is elsewhere, or *ret is
+ * not UX_OK. Only URLs below a configured upstream are fetched, whatever was announced.
  */
 char *ux_fetch_package_path(const struct ux_upstream *up, const char *url, struct ux_arena *arena,
 			    struct ux_error *err, enum ux_code *ret);
 
 /*
- * The name of the file that a URL is of, without its escapes, in the arena. "": it has none. NULL:
+ * Returns the file name of a URL, without its escapes, in the arena. "": the URL has none. NULL:
  * the arena is full.
  */
 const char *ux_fetch_file_name(const char *url, struct ux_arena *arena);
 
-/* Is it one of Debian's source packages, which are several files? */
+/* Tests whether it is a source package of Debian, which consists of several files. */
 bool ux_fetch_is_source_package(const struct ux_package_job *package);
 
 /*
- * Receives the files of such a package, and passes them to the sink of `with` as a tar that begins
- * with the .dsc. Each has to have the announced size and SHA-256. Never fails: ret says what became
- * of it, with `path` 0.
+ * Receives the files of a source package, and passes them to the sink of `with` as a tar that
+ * begins with the .dsc. Each must have the announced size and SHA-256. Never fails: ret is the
+ * answer, with `path` 0.
  */
 void ux_fetch_source_package(const struct ux_upstream_request *with,
 			     const struct ux_package_job *package, struct ux_upstream_answer *ret);
@@ -138,41 +142,41 @@ enum {
 	UX_FETCH_BESIDE_MAX = 256, /* files of one package that several fetches wait for */
 };
 
-/* What was kept of a package. */
+/* The files of a package that were kept. */
 struct ux_fetched_files {
-	uint64_t size;                            /* bytes of the file that was to be fetched */
-	struct ux_id beside[UX_FETCH_BESIDE_MAX]; /* IDs of those that other fetches wait for */
+	uint64_t size;                            /* bytes of the file that was requested */
+	struct ux_id beside[UX_FETCH_BESIDE_MAX]; /* IDs of files that other fetches wait for */
 	size_t n;
 };
 
 /*
- * Checks the hash of a package and passes its file with the ID to options->arrived, and with it the
- * files that dwz made, and those that other fetches of the namespace wait for. A source package is
- * passed on as a whole. UX_ENOTFOUND: the
- * package has no such file, which the index then knows; UX_ECONFLICT: it has another hash.
+ * Checks the hash of a package and passes the file with the requested ID to options->arrived, as
+ * well as supplementary files of dwz and files that other fetches of the namespace wait for. A
+ * source package is passed on whole. UX_ENOTFOUND: the package has no such file, and the index
+ * records that; UX_ECONFLICT: its hash differs from the announced one.
  */
 enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,
 				      struct ux_fetched_files *ret, struct ux_error *err) ux_must;
 
-/* Does another fetch than this one wait for the artifact of an ID of its namespace? */
+/* Tests whether another fetch of the namespace waits for the artifact of that ID. */
 bool ux_fetcher_wants(struct ux_fetcher *f, const struct ux_fetch *fetch, enum ux_artifact artifact,
 		      const struct ux_id *id);
 
-/* A file of a package. Its bytes are untrusted, and are there until the callback returns. */
+/* A file of a package. Its bytes are untrusted, and valid until the callback returns. */
 struct ux_package_member {
 	const char *name; /* canonical */
 	struct ux_sandbox_part part;
 	struct ux_id id; /* its GNU build ID */
 };
 
-/* Another code than UX_OK ends the search with it. */
+/* Any code but UX_OK ends the search with that code. */
 typedef enum ux_code ux_package_member_fn(void *ctx, const struct ux_package_member *m,
 					  struct ux_error *err);
 
 /*
- * Calls back for each ELF file of the package whose ID is wanted, and for each file that dwz made
- * for others. The package is read in a confined child, and its files in further ones, while at most
- * some of them are on the disk. It ends before the next file when *stop is set. Codes: those of
+ * Calls back for each ELF file of the package that has a wanted ID, and for each supplementary file
+ * of dwz. A confined child reads the package, and further ones its files; only some of the files
+ * are on the disk at a time. Ends before the next file when *stop is set. The codes of
  * ux_sandbox_stream_next() and of the callback.
  */
 enum ux_code ux_package_members_find(struct ux_bytes package,
@@ -182,13 +186,13 @@ enum ux_code ux_package_members_find(struct ux_bytes package,
 
 enum {
 	UX_FETCH_NEGATIVE_MAX = 1 << 14, /* entries of the negative cache */
-	/* longest time that an entry is valid; then the index is read again */
+	/* longest ms that an entry is valid; then the index is read again */
 	UX_FETCH_NEGATIVE_MAX_MS = 60000,
 	UX_FETCH_KEY_SIZE = 16,
 	UX_FETCH_UNCLAIMS_MAX = 256,
 };
 
-/* Computes the key of one thing to fetch. NULL strings count as "". */
+/* Computes the key of an artifact to fetch. NULL strings count as "". */
 void ux_fetch_key(const char *ns, const char *id, unsigned kind, const char *source,
 		  uint8_t ret[UX_FETCH_KEY_SIZE]);
 
@@ -210,13 +214,14 @@ struct ux_fetcher {
 	struct ux_upstream configured[UX_UPSTREAMS_MAX];
 	size_t n;
 	char own[UX_SERVER_ID];
-	atomic_bool stopping; /* set with the lock held, read relaxed elsewhere as a hint to end */
+	/* set with the lock held; read relaxed without it, as a hint to end */
+	atomic_bool stopping;
 	pthread_t threads[UX_FETCHERS];
 	size_t n_threads;
 	pthread_mutex_t lock; /* guards the fields below, and all fetches */
 	pthread_cond_t changed;
 	struct ux_fetcher_upstream upstreams[UX_UPSTREAMS_MAX];
-	/* packages that are being fetched; 0: free */
+	/* numbers of packages that are being fetched; 0: free */
 	int64_t packages[UX_FETCHERS];
 	struct ux_fetch *first; /* oldest fetch */
 	size_t n_fetches;
@@ -226,29 +231,30 @@ struct ux_fetcher {
 	 * a request for 10,000 unknown modules costs 10,000 hash lookups and no queries.
 	 */
 	struct ux_cache negative;
-	/* claims of fetches that are over */
+	/* keys of ended fetches that still have a claim */
 	uint8_t unclaims[UX_FETCH_UNCLAIMS_MAX][UX_FETCH_KEY_SIZE];
 	size_t n_unclaims;
 };
 
 /*
- * Claims the fetch where other servers share the index. False: another one is at work on it.
- * Without the lock.
+ * Claims the fetch if other servers share the index. False: another server is working on it. Called
+ * without the lock.
  */
 bool ux_fetch_claim(struct ux_store *store, struct ux_fetch *fetch) ux_must;
 
-/* Notes that the claim of a fetch is to be ended. The lock is held, here and below. */
+/* Notes that the claim of a fetch has to be ended. The lock is held, here and below. */
 void ux_fetch_unclaim_later(struct ux_fetcher *f, const struct ux_fetch *fetch);
 
-/* Ends one claim that was noted, and releases the lock meanwhile. */
+/* Ends one claim that was noted. Releases the lock while it does. */
 void ux_fetch_unclaim(struct ux_fetcher *f);
 
-/* Ends a fetch that is not over; the lock is held. Frees it when none of its requests is running.
+/*
+ * Ends a fetch that has not ended; the lock is held. Frees it if none of its requests is running.
  */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms);
 
 /*
- * Sends the request of one item. The lock is held on entry and on return, and released meanwhile.
+ * Sends the request of one item. The lock is held on entry and on return, and released in between.
  */
 void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t item);
 

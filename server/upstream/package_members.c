@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a package that belong to a build ID: read as a stream, by confined children. */
+/* Finds the files of a package that have a build ID: confined children read it as a stream. */
 #include "fetcher_internal.h"
 
 #include "file.h"
@@ -13,7 +13,7 @@
 
 enum {
 	UNPACK_MEMORY = 768 << 20, /* bytes; decoders have windows of up to 128 MiB */
-	UNPACK_SECONDS = 600,      /* of processor time; Debian's kernel takes 60 */
+	UNPACK_SECONDS = 600,      /* seconds of processor time; Debian's kernel takes 60 */
 	FACTS_MEMORY = 256 << 20,
 	FACTS_OUTPUT = 64 << 20,
 	FACTS_SECONDS = 60,
@@ -35,7 +35,7 @@ struct member_search {
 	bool sending; /* the thread was started */
 };
 
-/* Sends the package to the child, which may end before it has read all. */
+/* Sends the package to the child, which may exit before it has read everything. */
 static void *search_send(void *arg)
 {
 	struct member_search *s = arg;
@@ -64,8 +64,8 @@ static void search_end(struct member_search *s)
 }
 
 /*
- * Does the name say that the file has an ID that is not wanted:
- * "/usr/lib/debug/.build-id/ab/cdef.debug"?
+ * Tests whether the name says that the file has an ID that is not wanted:
+ * "/usr/lib/debug/.build-id/ab/cdef.debug".
  */
 static bool member_is_another(const struct member_search *s, const char *name)
 {
@@ -85,7 +85,7 @@ static bool member_is_another(const struct member_search *s, const char *name)
 	return !s->wants(s->ctx, &id);
 }
 
-/* A member that cannot be read is no reason to leave out the others. */
+/* Inspects a member. A member that cannot be read does not hinder the others. */
 static enum ux_code search_look_at(struct member_search *s, const struct ux_stream_member *m,
 				   struct ux_error *err)
 {

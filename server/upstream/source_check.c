@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks of a source file that an upstream sent. A source has no identity of its own, so that an
- * error page that was sent with status 200, or a file of another kind, would be kept and shown as
- * the source. What the debug information knows of the file is compared; what it does not know, no
- * check can tell.
+ * Checks a source file that an upstream sent. A source file has no identity of its own: an error
+ * page with status 200, or any other file, would be kept and shown as the source. The file is
+ * compared with everything that the debug information records about it; nothing else can be
+ * checked.
  */
 #include "upstream_set.h"
 
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 enum {
-	HEAD_BYTES = 512,      /* of a page, in which its kind is recognized */
+	HEAD_BYTES = 512,      /* bytes at the start of a page that identify its kind */
 	MODULE_MAX = 64 << 20, /* memory for the rows of one module */
 };
 
-/* The ending of a path, without the dot; "" when it has none. */
+/* Returns the extension of a path, without the dot; "": none. */
 static const char *source_ending(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -24,7 +24,7 @@ static const char *source_ending(const char *path)
 	return dot ? dot + 1 : "";
 }
 
-/* Sources that may be, or begin as, a page of HTML. */
+/* Tests for sources that may be HTML, or begin like a page of HTML. */
 static bool source_may_be_page(const char *path)
 {
 	static const char *const endings[] = {"html", "htm", "xhtml", "php", "vue", "svelte",
@@ -42,7 +42,7 @@ static bool source_begins(struct ux_bytes text, const char *word)
 	return text.size >= n && strncasecmp((const char *)text.data, word, n) == 0;
 }
 
-/* The text behind white space and a byte order mark of UTF-8. */
+/* Returns the text after white space and a byte order mark of UTF-8. */
 static struct ux_bytes source_head(struct ux_bytes text)
 {
 	static const char skipped[] = " \t\r\n\f\v\xef\xbb\xbf";
@@ -58,7 +58,7 @@ static bool source_contains(struct ux_bytes text, struct ux_bytes word)
 	return text.data && memmem(text.data, text.size, word.data, word.size) != NULL;
 }
 
-/* An error page of a proxy or of a bucket. */
+/* Tests for an error page of a proxy or a bucket. */
 static bool source_is_page(struct ux_bytes bytes)
 {
 	struct ux_bytes head = source_head(bytes);
@@ -67,14 +67,14 @@ static bool source_is_page(struct ux_bytes bytes)
 						 source_contains(head, UX_STR("<html"))));
 }
 
-/* Text of UTF-16 and UTF-32 has bytes of zero, and begins with a byte order mark. */
+/* Tests for UTF-16 and UTF-32, which contain zero bytes and begin with a byte order mark. */
 static bool source_is_wide(struct ux_bytes bytes)
 {
 	return bytes.size >= 2 && ((bytes.data[0] == 0xff && bytes.data[1] == 0xfe) ||
 				   (bytes.data[0] == 0xfe && bytes.data[1] == 0xff));
 }
 
-/* Opens the module's file with debug information; -1: the store has none. */
+/* Opens the module's file with debug information; -1: not in the store. */
 static int source_open_debug(struct ux_store *s, const struct ux_arrived *a)
 {
 	UX_ARENA(arena, MODULE_MAX);
@@ -87,8 +87,8 @@ static int source_open_debug(struct ux_store *s, const struct ux_arrived *a)
 }
 
 /*
- * Compares the file with the MD5 that the module's line tables have of it. Where the store has only
- * a GSYM, or the compiler wrote no hashes, there is nothing to compare with.
+ * Compares the file with its MD5 in the module's line tables. If the store has only a GSYM, or the
+ * compiler wrote no hashes, the check passes.
  */
 static enum ux_code source_check_hash(struct ux_store *s, const struct ux_arrived *a,
 				      struct ux_error *err)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source files of a module, by the path that is requested. */
+/* Finds source files of a module by the requested path. */
 #include "upstream_set.h"
 
 #include "debian_source.h"
 #include "path_canonical.h"
 #include "source_names.h"
 
-/* Tries the path, and those that it ends with, below the folder of a source package. */
+/* Tries the path and its shorter and shorter ends below the folder of a source package. */
 static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_request *r,
 				 const char *root, const char *name, struct ux_arena *arena,
 				 struct ux_source *ret, struct ux_error *err)
@@ -17,7 +17,7 @@ static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_requ
 	for (bool whole = true; name && code == UX_ENOTFOUND; whole = false) {
 		const char *next = strchr(name + 1, '/');
 		int n = snprintf(path, sizeof(path), "%s%s", root, name);
-		/* the last component alone is the name of many files */
+		/* stop before the bare file name: it is ambiguous */
 		if (n < 0 || n >= (int)sizeof(path) || (!next && !whole))
 			break;
 		code = ix->sources.find(ix, r->ns, r->id, path, arena, ret, err);
@@ -46,7 +46,7 @@ enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_request
 	return code;
 }
 
-/* The name of a source package that the module has already; NULL: it has none. */
+/* Returns the name of a source package that the module has already; NULL: none. */
 static const char *source_package_received(struct ux_index *ix, const struct ux_source_request *w,
 					   struct ux_arena *arena)
 {
@@ -61,7 +61,7 @@ static const char *source_package_received(struct ux_index *ix, const struct ux_
 	return NULL;
 }
 
-/* A received package becomes the module's, is unpacked, and only then is its fetch over. */
+/* A fetch of a source package ends only after the package was added to the module and unpacked. */
 enum ux_source_package_state ux_source_package_state(struct ux_server *s,
 						     const struct ux_source_request *w,
 						     struct ux_arena *arena,

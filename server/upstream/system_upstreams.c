@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The debuginfod servers that this system names for everyone, as upstreams. */
+/* Uses the debuginfod servers that this system configures for everyone as upstreams. */
 #include "upstream_set.h"
 
 #include "event_log.h"
@@ -34,7 +34,7 @@ static void system_append_file(struct ux_out *out, const char *name)
 	(void)fclose(f);
 }
 
-/* Appends all files with URLs, in the order of their names, as elfutils' profile scripts do. */
+/* Appends all files with URLs, in the order of their names, like elfutils' profile scripts. */
 static void system_append_files(struct ux_out *out)
 {
 	struct dirent **names = NULL;
@@ -46,13 +46,13 @@ static void system_append_files(struct ux_out *out)
 	free(names);
 }
 
-/* The list being made. */
+/* The list that is being built. */
 struct system_list {
 	struct ux_settings *settings;
 	struct ux_setting_list given; /* as configured */
 	const char *items[UX_SETTING_WORDS_MAX];
 	size_t n;
-	const char *added[UX_UPSTREAMS_MAX]; /* the items that the system names */
+	const char *added[UX_UPSTREAMS_MAX]; /* the items that come from the system */
 	size_t n_added;
 };
 
@@ -66,8 +66,10 @@ static bool system_is_among(const struct ux_upstream *up, const char *const *ite
 	return false;
 }
 
-/* Adds a word, unless it is not a URL (Fedora has words such as ima:enforcing), or another upstream
- * has the same name. */
+/*
+ * Adds a word, unless it is not a URL (Fedora has words such as ima:enforcing), or an upstream of
+ * that name exists.
+ */
 static enum ux_code system_add_word(struct system_list *l, const char *word, struct ux_error *err)
 {
 	struct ux_upstream up;
@@ -99,7 +101,7 @@ static const char *const system_known[][2] = {
 	{"void", "https://debuginfod.s.voidlinux.org"},
 };
 
-/* Where the files of this system would come from, if it names no server. */
+/* Logs which server has the files of this system's distribution, if the system names none. */
 static void system_advise(void)
 {
 	FILE *f = fopen("/etc/os-release", "re");
@@ -154,7 +156,8 @@ enum ux_code ux_server_upstreams_expand(struct ux_settings *settings, struct ux_
 	for (size_t i = 0; i < l.given.n; i++) {
 		if (strcmp(l.given.items[i], SYSTEM) != 0 && l.n < ux_countof(l.items))
 			l.items[l.n++] = l.given.items[i];
-		else if (!settings->serve_from) /* which has all that is served */
+		/* serve_from already has everything that is served */
+		else if (!settings->serve_from)
 			UX_TRY(system_add(&l, err));
 	}
 	UX_TRY(system_keep(settings, l.items, l.n, &settings->upstreams, err));
@@ -165,7 +168,7 @@ void ux_server_upstreams_report(const struct ux_settings *settings)
 {
 	const struct ux_setting_list *list = &settings->system_upstreams;
 	struct ux_upstream up;
-	/* A variable without a server is on purpose. */
+	/* A variable that names no server is set so on purpose. */
 	if (settings->system_source && list->n == 0 && !getenv("DEBUGINFOD_URLS"))
 		system_advise();
 	for (size_t i = 0; i < list->n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of upstreams and their paths. */
+/* Parses upstreams and builds their paths. */
 #include "upstream.h"
 
 #include "http_client.h"
@@ -89,7 +89,7 @@ static enum ux_code upstream_set_word(struct ux_upstream *up, const char *word,
 		"unknown upstream option '%.40s'; expected name=, token-file= or private", word);
 }
 
-/* An http or https URL that has a host. */
+/* Tests for an http or https URL with a host. */
 static bool upstream_is_http(const char *url)
 {
 	size_t n = strncasecmp(url, "http://", 7) == 0    ? 7
@@ -106,7 +106,7 @@ static bool upstream_has_controls(const char *text)
 	return false;
 }
 
-/* A user name in a URL would be a secret that appears in logs. */
+/* Sets the URL. Rejects a user name in it: it would be a secret that appears in logs. */
 static enum ux_code upstream_set_url(struct ux_upstream *up, const char *text, struct ux_error *err)
 {
 	for (int i = 0; i < UX_UPSTREAM_FOLDER; i++) {
@@ -194,7 +194,7 @@ static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *ar
 	return UX_OK;
 }
 
-/* '/' is not escaped, since debuginfod servers expect it. */
+/* Escapes a path, but not its '/', which debuginfod servers expect. */
 static enum ux_code paths_encode(const char *path, struct ux_arena *arena, const char **ret,
 				 struct ux_error *err)
 {
@@ -239,8 +239,8 @@ static enum ux_code paths_unhex(const struct ux_id *id, struct ux_arena *arena,
 }
 
 /*
- * Three layouts are tried: that of /usr/lib/debug and that of debuginfod's cache, both below the
- * first two digits, and that of debuginfod's URLs, which copies of a store have (unhex clone).
+ * Tries three layouts: /usr/lib/debug and debuginfod's cache, both with a folder for the first two
+ * digits, and debuginfod's URLs, which copies of a store have (unhex clone).
  */
 static enum ux_code paths_bucket(const char *hex, enum ux_artifact artifact, struct ux_arena *arena,
 				 struct ux_upstream_paths *ret, struct ux_error *err)

@@ -14,9 +14,9 @@ enum ux_upstream_kind {
 	UX_UPSTREAM_UNHEX,
 	UX_UPSTREAM_DEBUGINFOD, /* finds modules by GNU build ID only */
 	UX_UPSTREAM_BUCKET,     /* files under a URL, named by build ID */
-	/* a mirror of a distribution: files are in packages, which the index knows */
+	/* a mirror of a distribution: files are in packages, which the index lists */
 	UX_UPSTREAM_PACKAGES,
-	UX_UPSTREAM_FOLDER, /* the same in a local folder */
+	UX_UPSTREAM_FOLDER, /* like a bucket, in a local folder */
 	UX_UPSTREAM_KIND_COUNT
 };
 
@@ -29,9 +29,9 @@ enum {
 /* The configuration of one upstream. Plain data. */
 struct ux_upstream {
 	enum ux_upstream_kind kind;
-	/* of a-z, 0-9, '-', '_', '.'; appears in logs, metrics and namespaces */
+	/* characters of a-z, 0-9, '-', '_', '.'; appears in logs, metrics and namespaces */
 	char name[UX_UPSTREAM_NAME];
-	char url[512]; /* without the KIND+ prefix; a path for a folder, also one of packages */
+	char url[512]; /* without the KIND+ prefix; for folders, also of packages, a path */
 	char token[UX_UPSTREAM_TOKEN]; /* sent only to the host of this URL; "": none */
 	bool own_network;              /* the URL's host may have a private address */
 };
@@ -50,14 +50,16 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 /* For upstreams whose host has a private address, but which lack the option "private". */
 #define UX_UPSTREAM_PRIVATE_ADVICE "add ,private to the upstream to allow it"
 
-/* Whether the host of the URL is a private address, and requests to it are refused. Resolves no
- * name. */
+/*
+ * Tests whether the URL's host is a private address, so that requests to it are refused. Resolves
+ * no name.
+ */
 bool ux_upstream_lacks_private(const struct ux_upstream *up);
 
 /* "unhex", "debuginfod", "bucket", "packages", "dir". */
 const char *ux_upstream_kind_name(enum ux_upstream_kind kind);
 
-/* What can be requested. */
+/* Kinds of files that can be requested. */
 enum ux_artifact {
 	UX_ARTIFACT_GSYM,
 	UX_ARTIFACT_DEBUGINFO,
@@ -79,15 +81,15 @@ struct ux_upstream_paths {
 	size_t n; /* 0: this upstream cannot have the artifact */
 };
 
-/* Is it in the file system of this machine? */
+/* Tests whether the upstream is in the file system of this machine. */
 static inline bool ux_upstream_is_local(const struct ux_upstream *up)
 {
 	return up->url[0] == '/';
 }
 
 /*
- * source: the path of a source file, for UX_ARTIFACT_SOURCE. None for UX_UPSTREAM_PACKAGES, of
- * which only the index knows. UX_ENOMEM, UX_ELIMIT.
+ * Builds the paths of an artifact. source: the path of a source file, for UX_ARTIFACT_SOURCE.
+ * Builds none for UX_UPSTREAM_PACKAGES, whose paths only the index knows. UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux_id *id,
 				   enum ux_artifact artifact, const char *source,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Warns at start of upstreams with a private address that lack the option "private": each request
- * to them would be refused. */
+/*
+ * Warns at the start about upstreams with a private address but without the option "private": each
+ * request to them would be refused.
+ */
 #include "upstream_set.h"
 
 #include "address.h"
@@ -10,7 +12,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 
-/* The host of a URL without its port; an IPv6 address without its brackets. */
+/* Returns the host of a URL without its port; an IPv6 address without its brackets. */
 static struct ux_bytes upstream_host(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -20,7 +22,7 @@ static struct ux_bytes upstream_host(const char *url)
 	return ux_bytes(host, strcspn(host, ":/"));
 }
 
-/* Whether only public addresses are allowed. A folder has none. */
+/* Tests whether the upstream may have only public addresses. A folder has no address. */
 static bool upstream_is_public(const struct ux_upstream *up)
 {
 	return !up->own_network && up->url[0] != '/';
@@ -36,7 +38,7 @@ bool ux_upstream_lacks_private(const struct ux_upstream *up)
 	return ux_address_kind((const struct sockaddr *)&in, sizeof(in)) == UX_ADDRESS_PRIVATE;
 }
 
-/* Whether a name has only addresses that are refused, and a private one is among them. */
+/* Tests whether all addresses of a name are refused, and one of them is private. */
 static bool upstream_resolves_to_private(const struct ux_upstream *up)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -65,7 +67,7 @@ static void upstream_warn(const struct ux_upstream *up)
 		    up->name, ux_log_quote(ux_bytes_cstr(up->url), url, sizeof(url)));
 }
 
-/* Upstreams whose names are resolved by a thread, which owns them. */
+/* Upstreams with names that a thread resolves. The thread owns them. */
 struct upstream_names {
 	size_t n;
 	struct ux_upstream ups[];
@@ -80,7 +82,10 @@ static void *upstream_resolve_names(void *ctx)
 	return NULL;
 }
 
-/* Resolving may take as long as the name servers let it: the start does not wait for it. */
+/*
+ * Resolves the names in a thread, because a name server may take long: the start does not wait for
+ * it.
+ */
 static void upstream_start_names(struct upstream_names *names)
 {
 	pthread_t thread;

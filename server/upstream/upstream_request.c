@@ -48,7 +48,7 @@ static void request_fail(struct ux_upstream_answer *ret, const struct ux_error *
 	snprintf(ret->reason, sizeof(ret->reason), "%s", why->text);
 }
 
-/* What a status other than 200 means. */
+/* Sets the outcome for a status other than 200. */
 static void request_judge_status(const struct ux_upstream *up, const struct ux_http_answer *answer,
 				 struct ux_upstream_answer *ret)
 {
@@ -161,7 +161,7 @@ static void request_folder(const struct ux_upstream_request *request, const char
 	ret->cancelled = code == UX_EUNAVAILABLE;
 }
 
-/* Tries path after path until one is found or the upstream does not answer. */
+/* Tries the paths in order until one is found or the upstream does not answer. */
 void ux_upstream_request(const struct ux_upstream_request *request, struct ux_upstream_answer *ret)
 {
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};
@@ -177,7 +177,7 @@ void ux_upstream_request(const struct ux_upstream_request *request, struct ux_up
 
 /* --- hops ------------------------------------------------------------------------------------- */
 
-/* The next element of a comma-separated list; false at its end. */
+/* Returns the next element of a comma-separated list; false at its end. */
 static bool hops_next(struct ux_bytes *list, struct ux_bytes *ret)
 {
 	if (list->size == 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The upstreams of a server: opened from its settings. What they send becomes candidates. */
+/*
+ * Opens the upstreams of a server from its settings, and makes candidates of the files they send.
+ */
 #include "upstream_set.h"
 
 #include "event_log.h"
@@ -16,9 +18,9 @@ const struct ux_sandbox_limits ux_inspect_limits = {
 	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
 
 enum {
-	UNPACK_MEMORY = 512 << 20, /* of a package of sources: bytes, */
-	UNPACK_SECONDS = 300,      /* and processor time */
-	MODULE_MEMORY = 4 << 20,   /* rows of a module */
+	UNPACK_MEMORY = 512 << 20, /* bytes of memory to unpack a package of sources */
+	UNPACK_SECONDS = 300,      /* seconds of processor time to unpack it */
+	MODULE_MEMORY = 4 << 20,   /* bytes for the rows of a module */
 };
 
 /* State while one fetched file is processed. */
@@ -49,7 +51,9 @@ static enum ux_code arrival_add_gsym(struct arrival *a, struct ux_error *err)
 	return arrival_add(a, a->from->part, err);
 }
 
-/* The file must have the requested build ID, or it would be served under a wrong one. */
+/*
+ * Checks that the file has the requested build ID: otherwise it would be served under a wrong ID.
+ */
 static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 {
 	struct ux_id id;
@@ -68,7 +72,7 @@ static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The quality is estimated until the file is extracted. */
+/* Fills in the candidate. The quality is estimated until the file is extracted. */
 static void arrival_describe(struct arrival *a)
 {
 	struct ux_candidate *c = &a->candidate;
@@ -95,8 +99,8 @@ static enum ux_code arrival_inspect_and_add(struct arrival *a, struct ux_error *
 }
 
 /*
- * The child reads a file, so the blob is committed before its row. The inspection is far shorter
- * than the sweep's grace period.
+ * Adds an ELF file. Commits the blob before its row, because the child reads a file. The inspection
+ * is far shorter than the sweep's grace period.
  */
 static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
 {
@@ -115,7 +119,7 @@ static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
 	return code;
 }
 
-/* A package of source files: they are the module's when all of them are unpacked. */
+/* Adds a package of source files. They belong to the module when all of them are unpacked. */
 static enum ux_code arrival_add_sources(struct arrival *a, struct ux_error *err)
 {
 	const struct ux_sandbox_limits limits = {.memory = UNPACK_MEMORY,
@@ -131,7 +135,7 @@ static enum ux_code arrival_add_sources(struct arrival *a, struct ux_error *err)
 	enum ux_code code = arrival_add(a, a->from->part, err);
 	if (code == UX_OK && a->result.candidate != 0) {
 		a->candidate.number = a->result.candidate;
-		/* a module whose symbols cannot be read has no names for the files */
+		/* if the module's symbols cannot be read, there are no names for the files */
 		if (ix->modules.find(ix, a->from->ns, a->from->id, &arena, &m, NULL) != UX_OK)
 			m = (struct ux_module){0};
 		code = ux_source_unpack(s, &a->candidate, &m, a->from->source, limits, NULL,
@@ -166,8 +170,8 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 }
 
 /*
- * Begins to fetch the supplementary file that a debug file was extracted without. When it comes,
- * the store queues the extraction again.
+ * Begins to fetch the supplementary file that was missing when a debug file was extracted. When it
+ * arrives, the store queues the extraction again.
  */
 static void upstream_fetch_supplementary(struct ux_server *s, const struct ux_extracted_one *one)
 {
@@ -199,7 +203,7 @@ void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *o
 /* --- configuration ---------------------------------------------------------------------------- */
 
 enum {
-	/* time for which a found file is not requested again while it is stored */
+	/* seconds for which a found file is not requested again while it is stored */
 	FOUND_S = 24 * 60 * 60
 };
 
@@ -217,7 +221,7 @@ static void upstreams_log(void *ctx, const struct ux_fetch_event *e)
 		    ux_log_quote(ux_bytes_cstr(e->reason), reason, sizeof(reason)));
 }
 
-/* Returns a malloc'ed array. */
+/* Parses the list into a malloc'ed array. */
 static enum ux_code upstreams_parse(const struct ux_setting_list *list, struct ux_upstream **ret,
 				    struct ux_error *err)
 {
@@ -295,8 +299,8 @@ enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_setti
 }
 
 /*
- * A waiter is never in both fetchers: the old one wakes all its waiters before the new one is
- * visible.
+ * Replaces the fetcher. A waiter is never in both fetchers: the old one wakes all its waiters
+ * before the new one is visible.
  */
 enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
 					struct ux_error *err)

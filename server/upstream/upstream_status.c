@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the upstreams for explanations, advice and metrics. */
+/* Writes the state of the upstreams for explanations, advice and metrics. */
 #include "upstream_set.h"
 
 #include "index.h"
@@ -48,7 +48,7 @@ static void explain_answers(struct explanation *t, const char *name)
 	ux_json_array_end(t->j);
 }
 
-/* Why the upstream gets no requests now, or that it does. */
+/* Returns the state for readers: whether the upstream gets requests now, and if not, why. */
 static const char *upstream_standing(const struct ux_upstream_status *s, bool selected)
 {
 	if (!selected)
@@ -64,7 +64,7 @@ static const char *upstream_standing(const struct ux_upstream_status *s, bool se
 	return "suspended after failures; one request tries it again";
 }
 
-/* The name of an upstream is its host where the configuration gives it no other. */
+/* Hides the name from callers without details: by default it is the host. */
 static void explain_name(struct explanation *t, const char *name)
 {
 	ux_json_key_cstr(t->j, "name", t->details ? name : "an upstream");
@@ -93,7 +93,7 @@ static bool upstream_is_configured(struct ux_fetcher *f, const char *name)
 	return false;
 }
 
-/* Lists an upstream that answered earlier and is no longer configured, once. */
+/* Lists once an upstream that answered earlier and is no longer configured. */
 static void explain_former(struct explanation *t, struct ux_fetcher *f, size_t i)
 {
 	const char *name = t->answers->answers[i].upstream;
@@ -124,7 +124,7 @@ static enum ux_code explain_read_selected(struct ux_request *req, const char **r
 enum ux_code ux_upstream_set_explain(struct ux_request *req, const char *id, struct ux_json *j)
 {
 	struct ux_server *s = ux_server_of(req);
-	struct ux_fetcher *f = s->fetcher; /* read once, since a reload may exchange it */
+	struct ux_fetcher *f = s->fetcher; /* read once, because a reload may replace it */
 	struct ux_index *ix = s->store->index;
 	struct ux_fetched_list answers = {0};
 	struct explanation t = {.j = j,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that wait for fetches from upstreams. */
+/* Lets requests wait for fetches from upstreams. */
 #include "clock.h"
 #include "upstream_set.h"
 
 #include <time.h>
 
 enum {
-	POLL_MS = 500,     /* between two progress checks */
-	THREADS_MAX = 2,   /* threads that may block at a time for requests that cannot be parked */
-	RETRY_AFTER_S = 1, /* sent to another unhex server */
+	POLL_MS = 500, /* ms between two progress checks */
+	/* threads that may block at the same time for requests that cannot be parked */
+	THREADS_MAX = 2,
+	RETRY_AFTER_S = 1, /* seconds; sent to another unhex server */
 };
 
 /* State that a request keeps between the calls of its handler. */
@@ -33,7 +34,7 @@ static void wait_end(void *ctx)
 	free(w);
 }
 
-/* The state of this request; NULL: out of memory. */
+/* Returns the state of this request; NULL: memory is short. */
 static struct waiting *wait_of_request(struct ux_request *req)
 {
 	if (req->end == wait_end)
@@ -55,7 +56,9 @@ static struct ux_bytes wait_header(const struct ux_request *req, const char *nam
 	return ux_request_header(req, name, &v) ? v : UX_BYTES_NONE;
 }
 
-/* False: the request has passed this server before, or has passed too many servers. */
+/*
+ * Reads the hops. False: the request has passed this server before, or has passed too many servers.
+ */
 static bool wait_read_hops(const struct ux_request *req, struct ux_hops *ret)
 {
 	const struct ux_hops_lines lines = {.via = wait_header(req, UX_HOPS_HEADER),
@@ -70,7 +73,7 @@ static bool wait_park(struct ux_request *req, struct waiting *w, int64_t most_ms
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 
-/* Has another unhex server repeat the request, while its own client keeps waiting. */
+/* Tells another unhex server to repeat the request, while its own client keeps waiting. */
 static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
 	ux_response_field(res, "Retry-After", UX_STR("1"));
@@ -91,15 +94,13 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	struct waiting *w = wait_of_request(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
-	/*
-	 * The waiter is removed from the fetcher that holds it, which a reload may have replaced.
-	 */
+	/* Remove the waiter from the fetcher that holds it, which a reload may have replaced. */
 	if (w->fetcher)
 		ux_fetcher_leave(w->fetcher, &w->waiter);
 	w->fetcher = f;
 	enum ux_fetching state = ux_fetcher_begin(f, &request, &w->waiter);
 	bool from_server = request.hops.n > 0;
-	/* the request may have failed only temporarily */
+	/* the failure may be temporary */
 	if (state == UX_FETCHING_NONE && from_server)
 		ux_response_field(res, "Retry-After", UX_STR("60"));
 	if (state == UX_FETCHING_NONE)
@@ -158,7 +159,7 @@ static enum ux_missing_status missing_status(enum ux_fetching state)
 	return state == UX_FETCHING_NONE ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
 }
 
-/* Blocks until the fetch is over: then the store has the module, or no upstream has it. */
+/* Blocks until the fetch ends: then the store has the module, or no upstream has it. */
 static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 					      const struct ux_fetch_request *request,
 					      uint32_t wait_ms)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of blobs on this node. The folder is the truth; what is in memory says what was used. */
+/*
+ * Copies of blobs on this node. The folder is authoritative; memory only records which were used.
+ */
 #include "blob_cache.h"
 
 #include "vec.h"
@@ -7,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	ENTRIES_MAX = 1 << 24, /* the limit is that of bytes */
+	ENTRIES_MAX = 1 << 24, /* in effect no limit: only the bytes are limited */
 	BLOCK_BYTES = 4096,    /* file systems give files whole blocks */
 };
 
@@ -16,7 +18,7 @@ static struct ux_bytes blob_cache_key(const struct ux_blob_hash *hash)
 	return ux_bytes(hash->bytes, sizeof(hash->bytes));
 }
 
-/* A file that is in use loses its name alone. */
+/* Evicts a copy. A file in use only loses its name. */
 static void blob_cache_evict(void *ctx, void *value)
 {
 	struct ux_blob_cache *c = ctx;
@@ -24,7 +26,7 @@ static void blob_cache_evict(void *ctx, void *value)
 	(void)!c->files->remove(c->files, value, NULL);
 }
 
-/* Called with the lock held. */
+/* Subtracts *besides from the limit. Called with the lock held. */
 static void blob_cache_set_limit(struct ux_blob_cache *c)
 {
 	uint64_t besides = atomic_load_explicit(c->besides, memory_order_relaxed);
@@ -33,7 +35,7 @@ static void blob_cache_set_limit(struct ux_blob_cache *c)
 			(size_t)(c->bytes_max - ux_min(besides, c->bytes_max - 1));
 }
 
-/* Called with the lock held. */
+/* Adds an entry. Called with the lock held. */
 static bool blob_cache_add(struct ux_blob_cache *c, const struct ux_blob_hash *hash, uint64_t size)
 {
 	struct ux_blob_hash *entry =
@@ -47,8 +49,7 @@ static bool blob_cache_add(struct ux_blob_cache *c, const struct ux_blob_hash *h
 	return true;
 }
 
-/* --- what an earlier process left ---------------------------------------------------------------
- */
+/* --- copies of an earlier process ------------------------------------------------------------- */
 
 struct blob_copy {
 	struct ux_blob_hash hash;
@@ -192,7 +193,7 @@ void ux_blob_cache_forget(struct ux_blob_cache *c, const struct ux_blob_hash *ha
 {
 	pthread_mutex_lock(&c->lock);
 	if (ux_cache_remove(&c->entries, blob_cache_key(hash)))
-		c->evictions--; /* not to make room */
+		c->evictions--; /* it was not evicted to make room */
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -216,7 +217,7 @@ void ux_blob_cache_counts(struct ux_blob_cache *c, struct ux_blob_copies *ret)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Called with the lock held. */
+/* Removes copies. Called with the lock held. */
 static void blob_cache_shrink(struct ux_blob_cache *c, uint64_t bytes)
 {
 	while (c->entries.bytes > bytes) {

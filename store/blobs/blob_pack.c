@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blobs in frames. What the frames of a file are of is known by the hash that it is stored under.
- */
+/* Blobs in frames. The file is stored under the hash of its content, not of the frames. */
 #include "blob_view.h"
 
 #include "file.h"

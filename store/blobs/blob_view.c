@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content is a sparse file, mapped as a whole, into which frames are written as they come. A
- * frame is fetched once; what says that it is here is set after its bytes are.
+ * The content is a sparse, completely mapped file; frames are written into it as they arrive. A
+ * frame is fetched once; its flag in `here` is set after its bytes are written.
  */
 #include "blob_view.h"
 
@@ -13,23 +13,24 @@
 #include <unistd.h>
 
 enum {
-	REQUEST_BYTES = 1 << 20, /* compressed bytes of one request, if a frame has no more */
+	/* compressed bytes of one request, unless a single frame has more */
+	REQUEST_BYTES = 1 << 20,
 };
 
 struct ux_blob_view {
 	struct ux_blob_views *views;
-	struct ux_blob_view *next; /* in them */
+	struct ux_blob_view *next; /* next one in `views` */
 	unsigned users;
 	struct ux_blob_view_options o;
 	struct ux_seek_table table;
 	struct ux_bytes bytes;
 	int fd;
-	/* of each frame: is it here? Set with release, so that its bytes are read after it. */
+	/* whether each frame is present; set with release, so that its bytes are read after it */
 	atomic_bool *here;
-	/* bytes that were fetched, unpacked; a count, so no memory order is needed */
+	/* unpacked bytes that were fetched; a count, so no memory order is needed */
 	_Atomic uint64_t brought;
 	pthread_mutex_t lock; /* guards the rest, and fetching */
-	uint64_t packed;      /* bytes that were fetched */
+	uint64_t packed;      /* compressed bytes that were fetched */
 	uint8_t frame[UX_SEEK_FRAME_MAX];
 };
 
@@ -83,7 +84,7 @@ void ux_blob_views_deinit(struct ux_blob_views *views)
 	pthread_mutex_destroy(&views->lock);
 }
 
-/* Called with the lock held. */
+/* Finds a view. Called with the lock held. */
 static struct ux_blob_view *views_find(struct ux_blob_views *views, const struct ux_blob_hash *hash)
 {
 	struct ux_blob_view *v = views->first;
@@ -103,7 +104,7 @@ struct ux_blob_view *ux_blob_views_find(struct ux_blob_views *views,
 	return v;
 }
 
-/* Adds a view, or returns the one that another thread has added before. */
+/* Adds a view, or returns the one that another thread added earlier. */
 static struct ux_blob_view *views_add(struct ux_blob_views *views, struct ux_blob_view *v)
 {
 	pthread_mutex_lock(&views->lock);
@@ -189,7 +190,7 @@ static enum ux_code view_put(struct ux_blob_view *v, uint32_t i, struct ux_bytes
 	return UX_OK;
 }
 
-/* Counts bytes before they are written. False: views would have too much. */
+/* Counts bytes before they are written. False: all views together would exceed the limit. */
 static bool view_reserve(struct ux_blob_view *v, uint64_t n)
 {
 	struct ux_blob_views *views = v->views;
@@ -204,14 +205,14 @@ static bool view_reserve(struct ux_blob_view *v, uint64_t n)
 	return true;
 }
 
-/* Counts bytes no more. */
+/* Subtracts bytes that view_reserve() counted. */
 static void view_release(struct ux_blob_view *v, uint64_t n)
 {
 	atomic_fetch_sub_explicit(&v->brought, n, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&v->views->bytes, n, memory_order_relaxed);
 }
 
-/* Fetches the frames from `first` on, before `end`; *ret_end is behind those that are here then. */
+/* Fetches frames from `first` to before `end`; *ret_end is the first frame not fetched. */
 static enum ux_code view_fetch_counted(struct ux_blob_view *v, uint32_t first, uint32_t end,
 				       uint32_t *ret_end, struct ux_error *err)
 {
@@ -244,7 +245,7 @@ static enum ux_code view_fetch(struct ux_blob_view *v, uint32_t first, uint32_t 
 	return code;
 }
 
-/* --- what a thread needs ---------------------------------------------------------------------- */
+/* --- the frames that a thread needs ----------------------------------------------------------- */
 
 void ux_blob_need_deinit(struct ux_blob_need *need)
 {
@@ -269,7 +270,7 @@ static int frame_order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Behind the frames from the i-th on that one request fetches; they are sorted. */
+/* Returns the end of the sorted frames from the i-th on that one request can fetch. */
 static size_t need_run(const struct ux_blob_need *need, size_t i)
 {
 	const struct ux_blob_view *v = need->view;
@@ -293,7 +294,7 @@ enum ux_code ux_blob_need_bring(struct ux_blob_need *need, struct ux_error *err)
 	pthread_mutex_lock(&v->lock);
 	for (size_t i = 0, end = 0; i < need->frames.size && code == UX_OK; i = end) {
 		end = i + 1;
-		if (view_has(v, frames[i])) /* another thread was first, or it is named twice */
+		if (view_has(v, frames[i])) /* another thread fetched it, or it is listed twice */
 			continue;
 		end = need_run(need, i);
 		code = view_fetch(v, frames[i], frames[end - 1] + 1, err);

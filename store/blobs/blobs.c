@@ -28,8 +28,8 @@ struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes)
 }
 
 /*
- * Hashes the rest of a file from the current position of fd, and writes what it reads to a part of
- * `to`; NULL: only the hash.
+ * Hashes the rest of a file from the current position of fd, and writes the bytes to a part of
+ * `to`; NULL: only hashes.
  */
 static enum ux_code blob_hash_rest(int fd, struct ux_blobs *to, struct ux_blob_part *part,
 				   struct ux_blob_hash *ret, struct ux_error *err)
@@ -89,7 +89,7 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 	return UX_OK;
 }
 
-/* Changes whenever the file is written or replaced. */
+/* Returns a number that changes whenever the file is written or replaced. */
 static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
 {
 	const uint64_t stamp[] = {ux_hash_bytes(ux_bytes(hash->bytes, sizeof(hash->bytes))),
@@ -104,8 +104,8 @@ static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct s
 }
 
 /*
- * Compares a blob with its hash, once per file and process, since hashing a large one takes a tenth
- * of a second.
+ * Compares a blob with its hash, once per file and process, because hashing a large one takes a
+ * tenth of a second.
  */
 static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *hash, int fd,
 				struct ux_error *err)
@@ -160,7 +160,7 @@ static enum ux_code blob_open_verified(struct ux_blobs *b, const struct ux_blob_
 	return code;
 }
 
-/* A damaged copy is fetched again, once. */
+/* Opens a blob. Fetches a damaged copy again, once. */
 enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			   int *ret_fd, struct ux_error *err)
 {

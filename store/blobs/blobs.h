@@ -29,15 +29,15 @@ struct ux_s3;
 struct ux_blob_copies {
 	const struct ux_s3 *s3;
 	uint64_t files, bytes;
-	uint64_t bytes_max;      /* of these, and of view_bytes, together; 0: no limit */
-	uint64_t hits;           /* blobs that were opened, of which there was a copy */
-	uint64_t misses;         /* ...and that were fetched as a whole */
+	uint64_t bytes_max;      /* limit of `bytes` and `view_bytes` together; 0: no limit */
+	uint64_t hits;           /* opened blobs with a copy */
+	uint64_t misses;         /* opened blobs that were fetched as a whole */
 	uint64_t evictions;      /* copies that were removed to make room */
-	uint64_t view_bytes;     /* what was brought of blobs that are read in parts */
+	uint64_t view_bytes;     /* bytes fetched of partially read blobs */
 	uint64_t view_bytes_max; /* 0: no limit */
 };
 
-/* A blob of which parts are here: blob_view.h. */
+/* A blob with only parts on this node: blob_view.h. */
 struct ux_blob_view;
 
 /* The bytes of an upload, held open by one writer at a time. */
@@ -72,7 +72,9 @@ struct ux_blobs {
 	 */
 	enum ux_code (*part_open)(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
 				  uint64_t *ret_size, struct ux_error *err);
-	/* On a full disk (ENOSPC) the part is emptied, since its bytes only make matters worse. */
+	/*
+	 * On a full disk (ENOSPC) the part is emptied, because its bytes only make matters worse.
+	 */
 	enum ux_code (*part_write)(struct ux_blob_part *part, struct ux_bytes bytes,
 				   struct ux_error *err);
 	/*
@@ -82,8 +84,8 @@ struct ux_blobs {
 	enum ux_code (*part_map)(struct ux_blob_part *part, struct ux_mapping *ret,
 				 struct ux_error *err);
 	/*
-	 * Brings the bytes to where they are durable. Called before part_commit() and with the same
-	 * hash, outside of the store's lock, so that a large file does not hold up other commits.
+	 * Moves the bytes to durable storage. Called before part_commit() and with the same hash,
+	 * outside the store's lock, so that a large file does not delay other commits.
 	 */
 	enum ux_code (*part_sync)(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				  struct ux_error *err);
@@ -96,14 +98,14 @@ struct ux_blobs {
 	/* Truncates the part to 0 bytes. */
 	enum ux_code (*part_reset)(struct ux_blob_part *part, struct ux_error *err);
 	void (*part_close)(struct ux_blob_part *part);
-	/* Size of the part, without opening it; 0 if there is none. */
+	/* Gets the size of the part, without opening it; 0: it does not exist. */
 	enum ux_code (*part_size)(struct ux_blobs *b, const char *uid, uint64_t *ret,
 				  struct ux_error *err);
 	enum ux_code (*part_remove)(struct ux_blobs *b, const char *uid, struct ux_error *err);
 
 	/*
 	 * Returns a descriptor of a blob, which the caller closes. UX_ENOTFOUND. UX_EUNAVAILABLE:
-	 * the place of the blobs cannot be reached, which says nothing about this one.
+	 * the storage cannot be reached, which says nothing about this blob.
 	 */
 	enum ux_code (*open)(struct ux_blobs *b, const struct ux_blob_hash *hash, int *ret_fd,
 			     uint64_t *ret_size, struct ux_error *err);
@@ -119,64 +121,61 @@ struct ux_blobs {
 
 	void (*close)(struct ux_blobs *b);
 
-	/* --- for blobs that several nodes share; NULL where there is nothing to do -------------
-	 */
+	/* --- for blobs that several nodes share; NULL: nothing to do -------------------------- */
 
 	/*
-	 * Brings the bytes of an unfinished part to where every node finds them. Called before a
+	 * Copies the bytes of an unfinished part to where every node finds them. Called before a
 	 * request that wrote them is confirmed.
 	 */
 	enum ux_code (*part_keep)(struct ux_blob_part *part, struct ux_error *err);
 	/*
 	 * Called after a row that names the blob was written, and before that is confirmed: another
-	 * node may have removed the blob, as one that no row names, just before the row was there.
-	 * Then it is stored again from this node's copy. UX_ENOTFOUND: there is no copy either.
+	 * node may have removed the blob just before the row existed, because no row named it.
+	 * Stores the blob again from this node's copy then. UX_ENOTFOUND: no copy either.
 	 */
 	enum ux_code (*confirm)(struct ux_blobs *b, const struct ux_blob_hash *hash,
 				struct ux_error *err);
 	/* Drops this node's copy of a blob, which may be damaged. */
 	void (*forget)(struct ux_blobs *b, const struct ux_blob_hash *hash);
 	/*
-	 * Removes what interrupted work has left apart from blobs and parts, if it has been
-	 * unchanged for grace_s; with dry_run only counts it. *ret: how many.
+	 * Removes leftovers of interrupted work other than blobs and parts, if unchanged for
+	 * grace_s; with dry_run only counts them. *ret: their number.
 	 */
 	enum ux_code (*tidy)(struct ux_blobs *b, int64_t grace_s, bool dry_run, uint64_t *ret,
 			     struct ux_error *err);
 
-	/*
-	 * --- for blobs that clients can get, and parts that they can send, without this server;
-	 * NULL where there is no such way
-	 */
+	/* --- for blobs that clients can get, and parts that they can send, without this server;
+	 * NULL: not supported  */
 
 	/*
-	 * Makes a URL, valid for expires_s seconds, by which whoever has it may get a blob; head:
-	 * may learn its size alone. malloc'ed. UX_EIO: the blob is missing or has another size.
-	 * UX_EUNSUPPORTED: there are no keys to sign with.
+	 * Makes a URL, valid for expires_s seconds, that lets anyone get a blob; head: only its
+	 * size. malloc'ed. UX_EIO: the blob is missing or has another size. UX_EUNSUPPORTED: no
+	 * keys to sign with.
 	 */
 	enum ux_code (*blob_url)(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 				 bool head, unsigned expires_s, char **ret, struct ux_error *err);
 	/*
-	 * The same for sending size bytes of an upload, from off on; no more and no fewer. They
-	 * count for part_size() and part_open() when all bytes before them are there too, and are
-	 * as little trusted as others of an upload.
+	 * Makes a URL for sending exactly `size` bytes of an upload, from off on. They count for
+	 * part_size() and part_open() when all bytes before them have arrived too, and are no more
+	 * trusted than other bytes of an upload.
 	 */
 	enum ux_code (*part_url)(struct ux_blobs *b, const char *uid, uint64_t off, uint64_t size,
 				 unsigned expires_s, char **ret, struct ux_error *err);
 
 	/*
-	 * Opens a blob of which parts alone are to be fetched (blob_view.h). UX_EUNSUPPORTED: it
-	 * has to be opened as a whole, for which nothing is wrong.
+	 * Opens a blob from which only parts are fetched (blob_view.h). UX_EUNSUPPORTED: open it as
+	 * a whole; nothing is wrong.
 	 */
 	enum ux_code (*open_parts)(struct ux_blobs *b, const struct ux_blob_hash *hash,
 				   uint64_t size, struct ux_blob_view **ret, struct ux_error *err);
 
 	/*
-	 * Are blobs stored in frames that all nodes can read? They are if this is not called.
-	 * Those of both kinds are read.
+	 * Sets whether new blobs are stored in frames, which every node must be able to read. The
+	 * default is yes. Both kinds are always readable.
 	 */
 	void (*set_frames)(struct ux_blobs *b, bool allowed);
 
-	/* What a node has of a bucket, and the requests to it. */
+	/* Gets the state of a node's copies of a bucket, and of the requests to it. */
 	void (*copies)(struct ux_blobs *b, struct ux_blob_copies *ret);
 
 	/* Zeroed by the backend, which does not use it otherwise. */
@@ -187,9 +186,8 @@ struct ux_blobs {
 
 /*
  * Opens a blob that must have size bytes. UX_EIO: it is missing or damaged. UX_EUNAVAILABLE: the
- * place of the blobs cannot be reached. Before a process uses a
- * file for the first time, its bytes are compared with its hash, so that a bit flipped on the disk
- * cannot change a name.
+ * storage cannot be reached. Before a process uses a file for the first time, its bytes are
+ * compared with its hash, so that a bit flipped on the disk cannot change a name.
  */
 enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			   int *ret_fd, struct ux_error *err) ux_must;
@@ -201,19 +199,19 @@ enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, u
 /* SHA-256 of the rest of a file, from the current position. UX_EIO. */
 enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err) ux_must;
 
-/* UX_ECORRUPT: they differ. */
+/* Compares two hashes. UX_ECORRUPT: they differ. */
 enum ux_code ux_blob_hash_check(const struct ux_blob_hash *found,
 				const struct ux_blob_hash *expected, struct ux_error *err) ux_must;
 
 /*
- * Makes the rest of a file, from the current position, a blob of `to`. UX_ECORRUPT: the bytes have
- * another hash; nothing is left of them.
+ * Makes the rest of a file, from the current position, a blob of `to`. UX_ECORRUPT: the content
+ * does not match the hash; no blob is left.
  */
 enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash *hash,
 			  struct ux_error *err) ux_must;
 
 /*
- * Copies a blob that must have size bytes to another place. UX_ENOTFOUND: it is not there.
+ * Copies a blob that must have size bytes to another place. UX_ENOTFOUND: no such blob.
  * UX_ECORRUPT: it has another size or hash.
  */
 enum ux_code ux_blobs_copy(struct ux_blobs *from, struct ux_blobs *to,
@@ -230,7 +228,7 @@ bool ux_blob_hash_parse(struct ux_bytes text, struct ux_blob_hash *ret) ux_must;
 void ux_blob_hash_text(const struct ux_blob_hash *hash, char *text);
 
 /*
- * True for 32 lower-case hex digits. Backends make file names only from UIDs that pass this check.
+ * Tests for 32 lower-case hex digits. Backends make file names only from UIDs that pass this check.
  */
 bool ux_upload_uid_valid(struct ux_bytes uid) ux_must;
 
@@ -240,15 +238,15 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 /* The file system backend: DIR/blobs/aa/bb/HASH and DIR/uploads/UID. Creates the folders. */
 enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err) ux_must;
 
-/* The same for copies, of which a power cut may damage any: nothing waits for the disk. */
+/* Opens a folder for copies. A power cut may damage any of them: nothing waits for the disk. */
 enum ux_code ux_blobs_fs_open_cache(struct ux_blobs **ret, const char *dir, struct ux_error *err)
 	ux_must;
 
 /*
  * Makes a blob of one folder a blob of another one, by a link to the same file: blobs are never
- * modified. The link is on the disk when this returns.
- * UX_EUNSUPPORTED: the folders are on different file systems, theirs has no such links, or one of
- * the two is no folder.
+ * modified. The link is on the disk when this returns. UX_EUNSUPPORTED: the folders are on
+ * different file systems, their file system has no such links, or one of the two places is not a
+ * folder.
  */
 enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 			      const struct ux_blob_hash *hash, struct ux_error *err) ux_must;
@@ -256,9 +254,9 @@ enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 struct ux_s3_options;
 
 /*
- * Blobs in a bucket: PREFIX/blobs/aa/HASH, and PREFIX/uploads/UID/OFFSET for what was received of
- * unfinished uploads. Copies of blobs, at most cache_bytes (0: no limit), and what this node
- * receives are in the folder dir, which is created. No request is sent.
+ * Opens blobs in a bucket: PREFIX/blobs/aa/HASH, and PREFIX/uploads/UID/OFFSET for received bytes
+ * of unfinished uploads. Copies of blobs, at most cache_bytes (0: no limit), and bytes that this
+ * node receives are in the folder dir, which is created. Sends no request.
  */
 enum ux_code ux_blobs_s3_open(struct ux_blobs **ret, const struct ux_s3_options *bucket,
 			      const char *dir, uint64_t cache_bytes, struct ux_error *err) ux_must;
@@ -268,24 +266,24 @@ enum {
 };
 
 /*
- * From now on so many bytes of the frames of one GSYM are fetched in parts before it is fetched as
- * a whole; 0, as it is after opening: always as a whole.
+ * Sets how many compressed bytes of one GSYM are fetched in parts before it is fetched as a whole;
+ * 0, the default: always as a whole.
  */
 void ux_blobs_s3_set_parts(struct ux_blobs *b, uint64_t packed_max);
 
-/* Writes the path of a blob. False: it has none of its own. Any thread. */
+/* Writes the path of a blob. False: it has the usual path. Any thread. */
 typedef bool ux_blobs_path_fn(void *ctx, const struct ux_blob_hash *hash,
 			      char path[UX_BLOBS_PATH_MAX]);
 
-/* From now on blobs of a bucket that is only read have these paths under its prefix. */
+/* Sets the paths of blobs under the prefix of a bucket that is only read. */
 void ux_blobs_s3_name(struct ux_blobs *b, ux_blobs_path_fn *path, void *ctx);
 
-/* Opens a blob of the lower place of an overlay; -1: it does not have it. Any thread. */
+/* Opens a blob of the lower place of an overlay; -1: not found. Any thread. */
 typedef int ux_blobs_lower_fn(void *ctx, const struct ux_blob_hash *hash);
 
 /*
- * Blobs of two places: those that `open` finds are never changed or removed, and everything new is
- * in `upper`, which the result owns. On failure upper is as it was.
+ * Opens an overlay of two places: blobs that `open` finds are never changed or removed, and
+ * everything new is in `upper`, which the result owns. On failure the caller still owns upper.
  */
 enum ux_code ux_blobs_overlay_open(struct ux_blobs **ret, struct ux_blobs *upper,
 				   ux_blobs_lower_fn *open, void *ctx, struct ux_error *err)

@@ -2,10 +2,9 @@
 /*
  * Blobs in a folder: blobs/aa/bb/HASH (64 hex digits; aabb are the first four) and uploads/UID.
  *
- * A part becomes a blob by fsync and rename, with an fsync of the folder that it comes to. So a
- * file under blobs/ is always complete. After a power cut it may still be among the parts, too, as
- * a second link, which is swept as any part that is left. flock keeps two writers from using the
- * same part.
+ * A part becomes a blob by fsync and rename, and an fsync of the target folder. So a file under
+ * blobs/ is always complete. After a power cut it may still be among the parts as well, as a second
+ * link, which is swept like any leftover part. flock keeps two writers from using the same part.
  */
 #include "blobs.h"
 #include "clock.h"
@@ -26,9 +25,9 @@ enum {
 
 struct blobs_fs {
 	struct ux_blobs base;
-	int blobs; /* folders */
+	int blobs; /* descriptors of folders */
 	int uploads;
-	bool lasting; /* what was written survives a power cut */
+	bool lasting; /* written data survives a power cut */
 };
 
 struct ux_blob_part {
@@ -89,8 +88,8 @@ static bool part_is_named(const struct ux_blob_part *part, const struct stat *st
 }
 
 /*
- * A crash between part_sync() and part_commit() leaves a part that is read-only, which only root
- * may open for writing.
+ * Opens a part's file. A crash between part_sync() and part_commit() leaves a part that is
+ * read-only, which only root may open for writing.
  */
 static int part_open_file(const struct blobs_fs *fs, const char *uid)
 {
@@ -177,8 +176,8 @@ static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])
 }
 
 /*
- * Opens folder `name` under dir. If it does not exist, it is created durably with access for the
- * owner only.
+ * Opens folder `name` under dir. Creates it durably if it does not exist, with access only for the
+ * owner.
  */
 static enum ux_code blobs_fs_make_folder(int dir, const char *name, bool lasting, int *ret,
 					 struct ux_error *err)
@@ -192,7 +191,7 @@ static enum ux_code blobs_fs_make_folder(int dir, const char *name, bool lasting
 	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot open folder %s", name);
 }
 
-/* Opens the folder that the blob belongs in. */
+/* Opens the folder for the blob. */
 static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 				struct ux_error *err)
 {
@@ -217,7 +216,7 @@ static enum ux_code part_sync(struct ux_blob_part *part, const struct ux_blob_ha
 }
 
 /*
- * Replaces an existing blob, whose bytes may have been damaged since; the new bytes are verified.
+ * Commits the part. Replaces an existing blob, which may be damaged; the new bytes are verified.
  * Mappings of the old file stay valid.
  */
 static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
@@ -289,7 +288,7 @@ static enum ux_code blobs_fs_link_failed(const char *name, struct ux_error *err)
 		      : ux_error_os(err, errno, "cannot link blob %s", name);
 }
 
-/* The link gets its name by a rename, so that it replaces a file of the name. */
+/* Links a blob. The link gets its name by a rename, so that it replaces an existing file. */
 enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 			      const struct ux_blob_hash *hash, struct ux_error *err)
 {
@@ -309,12 +308,15 @@ enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 		(void)unlinkat(b->uploads, uid, 0);
 		return code;
 	}
-	/* Still there if both names were links to one file. */
+	/* still there if both names were links to one file */
 	(void)unlinkat(b->uploads, uid, 0);
 	return UX_OK;
 }
 
-/* time() may lag behind the file system's clock by a tick, so ages are clamped to 0. */
+/*
+ * Returns the age of a file in seconds. time() may lag behind the file system's clock by a tick, so
+ * the age is at least 0.
+ */
 static int64_t blobs_fs_age(const struct stat *st)
 {
 	return ux_max((int64_t)(ux_clock_wall() - st->st_mtim.tv_sec), INT64_C(0));
@@ -339,7 +341,9 @@ static enum ux_code blobs_fs_each_file(int dir, const char *name, ux_blobs_each_
 	return UX_OK;
 }
 
-/* The 65,536 possible folders are opened by name. Other entries do not belong to the store. */
+/*
+ * Walks over the 65,536 possible folders, opened by name. Other entries do not belong to the store.
+ */
 static enum ux_code blobs_fs_each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
 				       struct ux_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs of two places: what is in the lower one is never changed, and everything new goes to the
+ * An overlay of two places of blobs: the lower one is never changed, and everything new goes to the
  * upper one.
  */
 #include "blobs.h"
@@ -25,7 +25,7 @@ static enum ux_code overlay_part_open(struct ux_blobs *b, const char *uid,
 				      struct ux_error *err)
 {
 	struct blobs_overlay *o = overlay_of(b);
-	o->upper->room = b->room; /* the limit may have been set since the upper one was opened */
+	o->upper->room = b->room; /* the limit may have been set after the upper one was opened */
 	return o->upper->part_open(o->upper, uid, ret, ret_size, err);
 }
 
@@ -116,7 +116,7 @@ enum ux_code ux_blobs_overlay_open(struct ux_blobs **ret, struct ux_blobs *upper
 	o->upper = upper;
 	o->open = open;
 	o->ctx = ctx;
-	/* a part belongs to the upper one, whose functions work on it */
+	/* a part belongs to the upper place, so use its functions */
 	o->base.version = UX_BLOBS_VERSION;
 	o->base.part_write = upper->part_write;
 	o->base.part_map = upper->part_map;

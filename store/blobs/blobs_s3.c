@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-	VIEWS_SHARE = 4, /* of the bytes of copies, what views may have at most */
+	VIEWS_SHARE = 4, /* views may take 1/4 of the bytes of copies */
 };
 
 static const char blobs_under[] = "blobs/", uploads_under[] = UX_BLOBS_S3_UPLOADS;
@@ -22,7 +22,7 @@ struct ux_blobs_s3 *ux_blobs_s3_of(struct ux_blobs *b)
 	return ux_container_of(b, struct ux_blobs_s3, base);
 }
 
-/* The files of this node; the limit of its disk may have been set since they were opened. */
+/* Returns the files of this node; sets the limit of its disk, which may have been set later. */
 struct ux_blobs *ux_blobs_s3_files(struct ux_blobs_s3 *b)
 {
 	b->cache.files->room = b->base.room;
@@ -39,10 +39,13 @@ void ux_blobs_s3_key(const struct ux_blobs_s3 *b, const struct ux_blob_hash *has
 	snprintf(key, UX_BLOBS_PATH_MAX, "%s%.2s/%s", blobs_under, text, text);
 }
 
-/* A message says which store is away; what kind of failure it is stays. */
+/*
+ * Returns the code for a failed request. The message names the store that cannot be reached; the
+ * kind of failure stays.
+ */
 enum ux_code ux_blobs_s3_code(enum ux_code code)
 {
-	/* Refused keys are a matter of the operator, and say nothing about a blob. */
+	/* Refused keys are a problem of the operator, and say nothing about a blob. */
 	return code == UX_EDENIED ? UX_EUNAVAILABLE : code;
 }
 
@@ -128,7 +131,8 @@ static void blob_forget(struct ux_blobs *base, const struct ux_blob_hash *hash)
 }
 
 /*
- * Whoever follows a URL of a blob that is lost is answered by the bucket, so it is looked up first.
+ * Makes the URL. Looks the blob up first: for a lost blob, the bucket would answer the client
+ * itself.
  */
 static enum ux_code blob_url(struct ux_blobs *base, const struct ux_blob_hash *hash, uint64_t size,
 			     bool head, unsigned expires_s, char **ret, struct ux_error *err)
@@ -155,8 +159,8 @@ struct walk {
 	ux_blobs_each_fn *fn;
 	void *ctx;
 	int64_t now;
-	char uid[UX_UPLOAD_UID_SIZE]; /* of the segments that are being listed; "": none */
-	int64_t age_s;                /* of the newest of them */
+	char uid[UX_UPLOAD_UID_SIZE]; /* upload whose segments are being listed; "": none */
+	int64_t age_s;                /* age of the newest of them */
 };
 
 static int64_t walk_age(const struct walk *w, const struct ux_s3_object *object)
@@ -187,7 +191,7 @@ static enum ux_code walk_end_part(struct walk *w, struct ux_error *err)
 	return code;
 }
 
-/* The segments of an upload follow each other in the listing. */
+/* Visits a segment. The segments of an upload are consecutive in the listing. */
 static enum ux_code walk_segment(void *ctx, const struct ux_s3_object *object, struct ux_error *err)
 {
 	struct walk *w = ctx;
@@ -216,8 +220,7 @@ static enum ux_code blobs_s3_each_part(struct ux_blobs *b, ux_blobs_each_fn *fn,
 	return ux_blobs_s3_failed(code, &why, err);
 }
 
-/* --- what interrupted work leaves --------------------------------------------------------------
- */
+/* --- leftovers of interrupted work ------------------------------------------------------------ */
 
 struct tidy {
 	struct ux_blobs_s3 *b;
@@ -236,7 +239,7 @@ static enum ux_code tidy_unfinished(void *ctx, const struct ux_s3_object *object
 	return t->dry_run ? UX_OK : ux_s3_abort(t->b->s3, object->key, object->upload, err);
 }
 
-/* This node's file of an upload that another one has ended, or that has no end. */
+/* Removes this node's file of an upload that another node ended, or that was never ended. */
 static enum ux_code tidy_file(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
 {
 	struct tidy *t = ctx;
@@ -259,7 +262,7 @@ static enum ux_code blobs_s3_tidy(struct ux_blobs *base, int64_t grace_s, bool d
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Copies make room for what views bring. */
+/* Evicts copies to make room for growing views. */
 static void blobs_s3_views_grown(void *ctx)
 {
 	struct ux_blobs_s3 *b = ctx;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading blobs of a bucket: copies of whole ones, which are compared with their hash, and views.
- */
+/* Reads blobs of a bucket: copies of whole ones, which are compared with their hash, and views. */
 #include "blobs_s3.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 enum {
-	PARTS_MIN = 4 << 20, /* bytes of a blob of which parts are fetched */
+	PARTS_MIN = 4 << 20, /* bytes of the smallest blob that is fetched in parts */
 };
 
 /* --- whole blobs ------------------------------------------------------------------------------ */
@@ -32,7 +31,7 @@ static enum ux_code fetch_damaged(struct ux_error *err)
 	return ux_error_set(err, UX_EIO, "the blob is damaged: content does not match its SHA-256");
 }
 
-/* A part of this node's files with a name of its own. */
+/* Opens a part of this node's files with a name of its own. */
 static enum ux_code fetch_part_open(struct ux_blobs_s3 *b, char uid[UX_UPLOAD_UID_SIZE],
 				    struct ux_blob_part **ret, struct ux_error *err)
 {
@@ -42,7 +41,7 @@ static enum ux_code fetch_part_open(struct ux_blobs_s3 *b, char uid[UX_UPLOAD_UI
 	return files->part_open(files, uid, ret, &size, err);
 }
 
-/* Makes a copy of the content of frames. */
+/* Makes a copy from content in frames. */
 static enum ux_code fetch_put_unpacked(const struct fetch *f, struct ux_bytes packed,
 				       const struct ux_blob_hash *hash, struct ux_error *err)
 {
@@ -67,8 +66,8 @@ static enum ux_code fetch_put_unpacked(const struct fetch *f, struct ux_bytes pa
 }
 
 /*
- * Bytes that are neither those of the hash nor frames of them do not become a copy. *ret_used: what
- * was fetched has become the copy itself.
+ * Makes a copy of the fetched bytes, unless they are neither the content of the hash nor frames of
+ * it. *ret_used: the fetched file itself became the copy.
  */
 static enum ux_code fetch_put(const struct fetch *f, const struct ux_blob_hash *hash,
 			      bool *ret_used, struct ux_error *err)
@@ -92,7 +91,7 @@ static enum ux_code fetch_to_part(struct fetch *f, const struct ux_blob_hash *ha
 	ux_blobs_s3_key(f->b, hash, key);
 	enum ux_code code = ux_s3_get(f->b->s3, key, 0, UINT64_MAX, fetch_take, f, &why);
 	if (code != UX_OK && why.os_errno != 0 && err && err->code == UX_OK) {
-		*err = why; /* of this node's disk */
+		*err = why; /* this node's disk failed */
 		return code;
 	}
 	if (code != UX_OK)
@@ -115,7 +114,7 @@ static enum ux_code fetch_once(struct ux_blobs_s3 *b, const struct ux_blob_hash 
 	return code;
 }
 
-/* A full disk may be full of copies. */
+/* Fetches a blob. If the disk is full, removes copies and tries again. */
 static enum ux_code fetch_run(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
 			      struct ux_error *err)
 {
@@ -144,7 +143,7 @@ static enum ux_code blob_open(struct ux_blobs *base, const struct ux_blob_hash *
 			return UX_OK;
 		}
 	} while (!ux_blob_cache_fetch(&b->cache, &fetch));
-	/* Another thread may have fetched it between the look and the claim. */
+	/* another thread may have fetched it between the lookup and the claim */
 	if (ux_blob_cache_find(&b->cache, hash, ret_fd, ret_size, NULL) != UX_OK) {
 		code = fetch_run(b, hash, err);
 		if (code == UX_OK)
@@ -167,7 +166,7 @@ static enum ux_code blob_range_take(void *ctx, struct ux_bytes bytes, struct ux_
 {
 	struct blob_range *r = ctx;
 	(void)err;
-	memcpy(r->to + r->done, bytes.data, bytes.size); /* no more than was requested */
+	memcpy(r->to + r->done, bytes.data, bytes.size); /* at most the requested number */
 	r->done += bytes.size;
 	return UX_OK;
 }
@@ -184,7 +183,10 @@ static enum ux_code blob_read(void *ctx, const struct ux_blob_hash *hash, uint64
 	return ux_blobs_s3_failed(code, &why, err);
 }
 
-/* UX_EUNSUPPORTED: the object is not in frames, or not what it was taken for. */
+/*
+ * Reads the table of frames. UX_EUNSUPPORTED: the object is not in frames, or is not the expected
+ * one.
+ */
 static enum ux_code blob_read_table(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
 				    struct ux_seek_table *ret, struct ux_error *err)
 {
@@ -207,7 +209,7 @@ static enum ux_code blob_read_table(struct ux_blobs_s3 *b, const struct ux_blob_
 				 : (code == UX_OK && table > 0 ? UX_OK : UX_EUNSUPPORTED);
 }
 
-/* Not if there is a copy. */
+/* Opens a view, unless there is a copy. */
 static enum ux_code blob_open_parts(struct ux_blobs *base, const struct ux_blob_hash *hash,
 				    uint64_t size, struct ux_blob_view **ret, struct ux_error *err)
 {

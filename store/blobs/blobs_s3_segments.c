@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The segments of an unfinished upload in a bucket: what they have together, and their bytes. */
+/* The segments of an unfinished upload in a bucket: their size together, and their bytes. */
 #include "blobs_s3.h"
 
 #include "text.h"
@@ -7,10 +7,10 @@
 
 enum {
 	OFFSET_DIGITS = 16,
-	JOIN_MIN = 8 << 20, /* bytes of an upload that is worth further requests */
+	JOIN_MIN = 8 << 20, /* bytes of the smallest upload that is worth additional requests */
 };
 
-/* A segment of a chain: each begins where the one before ends, or within it. */
+/* A segment of a chain: each begins where the previous one ends, or earlier. */
 struct segment {
 	uint64_t off, size;
 };
@@ -21,8 +21,8 @@ struct segments {
 	struct ux_blobs_s3 *b;
 	char prefix[UX_BLOBS_PATH_MAX];
 	struct segment_list list;
-	uint64_t end; /* bytes that they have together */
-	bool any;     /* there are objects of the upload, segments or others */
+	uint64_t end; /* bytes that they cover together */
+	bool any;     /* the upload has objects, segments or others */
 };
 
 static void segments_deinit(struct segments *s)
@@ -44,7 +44,9 @@ static bool segment_offset(const struct segments *s, const struct ux_s3_object *
 	       ux_hex_parse_u64(ux_bytes_cstr(digits), /* hex= */ true, ret);
 }
 
-/* Objects come in the order of their keys, which is that of their offsets. */
+/*
+ * Visits a segment. Objects come in the order of their keys, which is the order of their offsets.
+ */
 static enum ux_code segment_visit(void *ctx, const struct ux_s3_object *object,
 				  struct ux_error *err)
 {
@@ -53,7 +55,7 @@ static enum ux_code segment_visit(void *ctx, const struct ux_s3_object *object,
 	s->any = true;
 	if (!segment_offset(s, object, &off) || off > s->end || object->size > UINT64_MAX - off ||
 	    off + object->size <= s->end)
-		return UX_OK; /* a gap: what is behind it cannot be used */
+		return UX_OK; /* a gap: later segments are useless */
 	s->end = off + object->size;
 	return segment_list_append(&s->list, (struct segment){off, object->size})
 		       ? UX_OK
@@ -99,11 +101,11 @@ enum ux_code ux_blobs_s3_segments_remove(struct ux_blobs_s3 *b, const char *uid,
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* A file that bytes of the bucket are appended to. */
+/* A file to which bytes of the bucket are appended. */
 struct segment_target {
 	struct ux_blobs *files;
 	struct ux_blob_part *to;
-	uint64_t *size; /* of it */
+	uint64_t *size; /* size of the file */
 };
 
 static enum ux_code segment_append(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -164,7 +166,7 @@ enum ux_code ux_blobs_s3_copied(struct ux_blobs_s3 *b, enum ux_code code,
 	return UX_EUNSUPPORTED;
 }
 
-/* Do they follow each other as the store can join them? */
+/* Tests whether the segments are consecutive and of sizes that the store can join. */
 static bool segments_join_well(const struct segments *s)
 {
 	uint64_t end = 0;
@@ -187,12 +189,12 @@ static enum ux_code segment_head_take(void *ctx, struct ux_bytes bytes, struct u
 {
 	struct segment_head *h = ctx;
 	(void)err;
-	memcpy(h->bytes + h->n, bytes.data, bytes.size); /* no more than was requested */
+	memcpy(h->bytes + h->n, bytes.data, bytes.size); /* at most the requested number */
 	h->n += bytes.size;
 	return UX_OK;
 }
 
-/* Is the blob written anew, in frames? Then a copy is of no use. */
+/* Tests whether the blob will be written again in frames: then a copy is useless. */
 static enum ux_code segments_are_packed(const struct segments *s, const char *uid, bool *ret,
 					struct ux_error *err)
 {
@@ -207,7 +209,7 @@ static enum ux_code segments_are_packed(const struct segments *s, const char *ui
 	return ux_blobs_s3_failed(code, &why, err);
 }
 
-/* Joins them to an object. */
+/* Joins the segments to one object. */
 static enum ux_code segments_join(const struct segments *s, const char *uid,
 				  char key[UX_BLOBS_PATH_MAX], struct ux_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uploads to a bucket. What a node receives is first in a file of its own. Before a request is
- * confirmed, the bytes that are new are written to the bucket as one more segment, so that any node
- * can go on; that node fetches the segments that it lacks. All nodes get the same bytes for one
- * offset, since an upload announces its hash, and a blob gets its name only after the hash was
+ * Uploads to a bucket. A node first writes received bytes to a file of its own. Before a request is
+ * confirmed, the new bytes are written to the bucket as another segment, so that any node can
+ * continue; that node fetches the segments that it lacks. All nodes get the same bytes for one
+ * offset, because an upload announces its hash, and a blob gets its name only after the hash was
  * compared.
  */
 #include "blobs_s3.h"
@@ -11,17 +11,19 @@
 #include <errno.h>
 
 enum {
-	SEGMENT_MAX = 16 << 20, /* bytes of an upload that are in one node's file alone */
+	SEGMENT_MAX = 16 << 20, /* bytes of an upload that may be only in one node's file */
 };
 
 struct ux_blob_part {
 	struct ux_blobs_s3 *b;
-	struct ux_blob_part *local; /* of cache.files */
+	struct ux_blob_part *local; /* a part of cache.files */
 	uint64_t here;              /* bytes in the file */
-	uint64_t kept;  /* bytes in the bucket; what is not here is brought when it is needed */
-	bool segmented; /* there are segments in the bucket */
+	uint64_t kept;  /* bytes in the bucket; bytes that are not here are fetched when needed */
+	bool segmented; /* the bucket has segments of it */
 	bool stored;    /* the blob is in the bucket */
-	/* an object in the bucket with all bytes, to which no one else can write; "": none */
+	/*
+	 * key of an object in the bucket with all bytes, to which no one else can write; "": none
+	 */
 	char whole[UX_BLOBS_PATH_MAX];
 	char uid[UX_UPLOAD_UID_SIZE];
 };
@@ -41,15 +43,15 @@ static uint64_t part_bytes(const struct ux_blob_part *part)
 	return ux_max(part->here, part->kept);
 }
 
-/* A full disk has emptied the file. */
+/* Tests for a full disk, which has emptied the file. */
 static bool part_is_full_disk(const struct ux_error *why)
 {
 	return why->os_errno == ENOSPC || why->os_errno == EDQUOT;
 }
 
 /*
- * Brings the bytes that only the bucket has. They are brought as a whole when they are there as
- * segments alone, since then the blob can be made in the bucket.
+ * Fetches the bytes that only the bucket has. If all of them are in segments, joins these to one
+ * object instead, because the blob can then be made in the bucket.
  */
 static enum ux_code part_bring(struct ux_blob_part *part, bool as_whole, struct ux_error *err)
 {
@@ -82,7 +84,7 @@ static enum ux_code part_map(struct ux_blob_part *part, struct ux_mapping *ret,
 	return part->b->cache.files->part_map(part->local, ret, err);
 }
 
-/* What is in the file beyond the segments becomes a segment. */
+/* Writes the bytes of the file after the last segment as another segment. */
 static enum ux_code part_keep(struct ux_blob_part *part, struct ux_error *err)
 {
 	char key[UX_BLOBS_PATH_MAX];
@@ -104,8 +106,8 @@ static enum ux_code part_keep(struct ux_blob_part *part, struct ux_error *err)
 }
 
 /*
- * What a node has of an upload and the bucket has not, because the node or a connection ended,
- * becomes a segment, so that part_size() says the same as this.
+ * Opens the remote side. Bytes that only this node has, because the node or a connection ended,
+ * become a segment, so that part_size() gives the same size.
  */
 static enum ux_code part_open_remote(struct ux_blob_part *part, struct ux_error *err)
 {
@@ -158,7 +160,7 @@ static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
 	UX_TRY(part_bring(part, /* as_whole= */ false, err));
 	enum ux_code code = ux_blobs_s3_files(part->b)->part_write(part->local, bytes, &why);
 	if (code != UX_OK) {
-		/* The file was emptied, and the segments would fill the disk again. */
+		/* the file was emptied, and the segments would fill the disk again */
 		if (part_is_full_disk(&why))
 			(void)!part_reset(part, NULL);
 		if (err && err->code == UX_OK)
@@ -173,7 +175,7 @@ static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
 }
 
 /*
- * Copies the object with all bytes, whose hash the caller has compared. UX_EUNSUPPORTED: the bytes
+ * Copies the object with all bytes; the caller has compared their hash. UX_EUNSUPPORTED: the bytes
  * have to be sent.
  */
 static enum ux_code part_copy_whole(struct ux_blob_part *part, const struct ux_blob_hash *hash,
@@ -188,7 +190,7 @@ static enum ux_code part_copy_whole(struct ux_blob_part *part, const struct ux_b
 	return ux_blobs_s3_copied(part->b, ux_s3_copy(part->b->s3, &from, 1, key, &why), &why, err);
 }
 
-/* The blob itself; the same bytes may be there, and are replaced, since they may be damaged. */
+/* Stores the blob. Replaces an existing one, because it may be damaged. */
 static enum ux_code part_sync(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 			      struct ux_error *err)
 {
@@ -207,7 +209,7 @@ static enum ux_code part_sync(struct ux_blob_part *part, const struct ux_blob_ha
 	return code;
 }
 
-/* The part's file becomes this node's copy. Segments that cannot be removed now are swept. */
+/* Makes the part's file this node's copy. Segments that cannot be removed now are swept later. */
 static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				struct ux_error *err)
 {
@@ -235,7 +237,7 @@ static enum ux_code part_remove(struct ux_blobs *base, const char *uid, struct u
 	return ux_blobs_s3_segments_remove(b, uid, err);
 }
 
-/* It is a segment like one that a node writes. */
+/* Makes a URL for a segment like the ones that a node writes. */
 static enum ux_code part_url(struct ux_blobs *base, const char *uid, uint64_t off, uint64_t size,
 			     unsigned expires_s, char **ret, struct ux_error *err)
 {

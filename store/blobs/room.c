@@ -35,7 +35,7 @@ static uint64_t room_reserve_size(const struct ux_room_state *now)
 	return ux_min((uint64_t)UX_ROOM_RESERVE, now->total_bytes / UX_ROOM_PART);
 }
 
-/* Bytes that the reserve lacks, since it was emptied. */
+/* Returns how many bytes of the reserve are missing because it was emptied. */
 static uint64_t room_reserve_missing(const struct ux_room *r, const struct ux_room_state *now)
 {
 	struct stat st = {0};
@@ -89,7 +89,7 @@ bool ux_room_release(struct ux_room *r)
 	return true;
 }
 
-/* What is allocated of the file is never written: only its blocks matter. */
+/* Allocates the reserve. The file is never written: only its blocks matter. */
 static void room_allocate(struct ux_room *r, const struct ux_room_state *now)
 {
 	uint64_t size = room_reserve_size(now);

@@ -11,7 +11,7 @@
 enum {
 	UX_ROOM_RESERVE = 4 << 20,           /* bytes of the file "reserve" */
 	UX_ROOM_MIN_FREE_DEFAULT = 64 << 20, /* bytes that uploads leave free */
-	/* both are at most this part of the file system: a twentieth */
+	/* both are at most 1/20 of the file system */
 	UX_ROOM_PART = 20
 };
 
@@ -29,7 +29,7 @@ struct ux_room {
 struct ux_room_state {
 	uint64_t free_bytes;  /* available to this process */
 	uint64_t total_bytes; /* of the file system */
-	/* free bytes below which new data is refused, with what the reserve lacks */
+	/* free bytes below which new data is refused, including the missing part of the reserve */
 	uint64_t least_bytes;
 	bool accepts; /* new data is accepted */
 };
@@ -41,13 +41,15 @@ void ux_room_close(struct ux_room *r);
 enum ux_code ux_room_get(struct ux_room *r, struct ux_room_state *ret, struct ux_error *err)
 	ux_must;
 
-/* UX_EIO with ENOSPC: so many bytes of new data would leave less than min_free. */
+/*
+ * Checks for room. UX_EIO with ENOSPC: that many bytes of new data would leave less than min_free.
+ */
 enum ux_code ux_room_check(struct ux_room *r, uint64_t bytes, struct ux_error *err) ux_must;
 
 /*
  * Empties the reserve if the disk is nearly full. Called before a write to the index. True: the
- * disk is nearly full, so the index should give back what it can. It stays so until the reserve
- * fits again.
+ * disk is nearly full, so the index should free what it can. Remains true until the reserve fits
+ * again.
  */
 bool ux_room_release(struct ux_room *r);
 

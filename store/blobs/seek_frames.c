@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing and reading Zstandard's seekable format. */
+/* Writes and reads Zstandard's seekable format. */
 #include "seek_frames.h"
 
 #include "cursor.h"
@@ -12,7 +12,7 @@ enum {
 	TABLE_MAGIC = 0x184d2a5e, /* a skippable frame */
 	TAIL_MAGIC = (int)0x8f92eab1,
 	TABLE_HEAD = 8, /* magic and size */
-	ENTRY = 8,      /* compressed and decompressed size of a frame... */
+	ENTRY = 8,      /* bytes for the compressed and decompressed size of a frame... */
 	CHECKSUM = 4,   /* ...and its checksum, if the table has them */
 	HAS_CHECKSUMS = 0x80,
 	RESERVED = 0x7c,
@@ -44,13 +44,15 @@ static enum ux_code seek_write(struct seek_writer *w, struct ux_bytes bytes, str
 	return ux_file_write(w->fd, bytes, err);
 }
 
-/* The checksum is part of the frame, so that a flipped bit is found in each that is read. */
+/*
+ * Writes a frame with a checksum in it, so that a flipped bit is found in each frame that is read.
+ */
 static enum ux_code seek_write_frame(struct seek_writer *w, struct ux_bytes content,
 				     struct ux_error *err)
 {
 	size_t n = ZSTD_compress2(w->ctx, w->buf, w->buf_size, content.data, content.size);
 	if (ZSTD_isError(n))
-		return ux_error_nomem(err); /* the buffer is large enough for all else */
+		return ux_error_nomem(err); /* the buffer is large enough for everything else */
 	w->n++;
 	ux_out_u32(&w->entries, (uint32_t)n);
 	ux_out_u32(&w->entries, (uint32_t)content.size);
@@ -64,7 +66,7 @@ static enum ux_code seek_write_table(struct seek_writer *w, struct ux_error *err
 	ux_out_u32(&table, (uint32_t)w->entries.size + UX_SEEK_TAIL);
 	ux_out_put(&table, w->entries.data, w->entries.size);
 	ux_out_u32(&table, w->n);
-	ux_out_u8(&table, 0); /* no checksums beside those of the frames */
+	ux_out_u8(&table, 0); /* the table needs no checksums: each frame has one */
 	ux_out_u32(&table, (uint32_t)TAIL_MAGIC);
 	UX_TRY(ux_out_status(&w->entries, err));
 	UX_TRY(ux_out_status(&table, err));
@@ -180,7 +182,7 @@ void ux_seek_table_deinit(struct ux_seek_table *t)
 uint32_t ux_seek_table_find(const struct ux_seek_table *t, uint64_t off)
 {
 	uint32_t lo = 0, hi = t->n;
-	while (lo < hi) { /* the first frame that ends behind off */
+	while (lo < hi) { /* find the first frame that ends after off */
 		uint32_t mid = lo + (hi - lo) / 2;
 		if (t->content[mid + 1] > off)
 			hi = mid;

@@ -11,18 +11,18 @@
 #include "error.h"
 
 enum {
-	UX_SEEK_FRAME = 64 << 10,     /* bytes that a frame that we write holds */
-	UX_SEEK_FRAME_MAX = 1 << 20,  /* bytes that one that we read may hold */
+	UX_SEEK_FRAME = 64 << 10,     /* content bytes of a frame that we write */
+	UX_SEEK_FRAME_MAX = 1 << 20,  /* content bytes of a frame that we can read */
 	UX_SEEK_FRAMES_MAX = 1 << 20, /* frames of a file */
 	UX_SEEK_TABLE_MAX = 17 + 12 * UX_SEEK_FRAMES_MAX, /* bytes of a table */
-	UX_SEEK_TAIL = 9,                                 /* bytes that say how long the table is */
+	UX_SEEK_TAIL = 9,                 /* bytes at the end that tell how long the table is */
 	UX_SEEK_TAIL_MIN = 17 + 8 * 2048, /* a whole table of up to 2048 frames, so 128 MiB */
 };
 
 /* A table of frames; zeroed: empty. */
 struct ux_seek_table {
 	uint32_t n;
-	/* n + 1 offsets each: of the frames in the file, and of what they hold in the content */
+	/* n + 1 offsets each: of the frames in the file, and of their content */
 	uint64_t *packed;
 	uint64_t *content;
 };
@@ -35,26 +35,26 @@ enum ux_code ux_seek_frames_write(struct ux_bytes content, int fd, uint64_t *ret
 				  struct ux_error *err) ux_must;
 
 /*
- * The number of bytes of the table of a file that ends with `tail`, of at least UX_SEEK_TAIL bytes.
- * 0: the file has no such table.
+ * Returns the size of the table of a file that ends with `tail`, of at least UX_SEEK_TAIL bytes. 0:
+ * the file has no such table.
  */
 uint64_t ux_seek_table_bytes(struct ux_bytes tail);
 
 /*
- * Reads the table that a file of file_size bytes ends with. `tail` are its last bytes, the whole
- * table among them. UX_ECORRUPT: it is none, or the frames do not fill the rest of the file.
- * UX_ELIMIT: there are too many frames, or too large ones. UX_ENOMEM.
+ * Reads the table at the end of a file of file_size bytes. `tail` are its last bytes, including the
+ * whole table. UX_ECORRUPT: no such table, or the frames do not fill the rest of the file.
+ * UX_ELIMIT: too many frames, or too large ones. UX_ENOMEM.
  */
 enum ux_code ux_seek_table_read(struct ux_bytes tail, uint64_t file_size, struct ux_seek_table *ret,
 				struct ux_error *err) ux_must;
 void ux_seek_table_deinit(struct ux_seek_table *t);
 
-/* The number of the frame that holds the byte `off` of the content; t->n: it is behind the end. */
+/* Returns the number of the frame with byte `off` of the content; t->n: after the end. */
 uint32_t ux_seek_table_find(const struct ux_seek_table *t, uint64_t off);
 
 /*
- * Decompresses one frame, which must have exactly as many bytes as `to` has room. UX_ECORRUPT: it
- * does not, or its checksum differs. UX_ENOMEM.
+ * Decompresses one frame, whose content must have exactly `size` bytes. UX_ECORRUPT: it has not, or
+ * its checksum differs. UX_ENOMEM.
  */
 enum ux_code ux_seek_frame_unpack(struct ux_bytes frame, uint8_t *to, size_t size,
 				  struct ux_error *err) ux_must;

@@ -127,7 +127,7 @@ struct ux_db_prepared *ux_db_prepared(struct ux_db *db, const struct ux_sql *sql
 	db->n_prepared += p->sql == NULL;
 	p->sql = sql;
 	if (db->n_prepared == UX_DB_STATEMENTS_MAX)
-		abort(); /* a defect of the program: the next search would not end */
+		abort(); /* a defect of the program: the next search would never end */
 	return p;
 }
 
@@ -305,7 +305,7 @@ void ux_tx_end(struct ux_tx *tx)
 {
 	if (!tx->open)
 		return;
-	tx->db->deadline_ns = 0; /* the end of a transaction is not interrupted */
+	tx->db->deadline_ns = 0; /* do not interrupt the end of a transaction */
 	if (tx->db->engine->rollback(tx->db) == UX_OK)
 		tx->open = false;
 }

@@ -10,10 +10,10 @@
 #include <pthread.h>
 
 /*
- * A statement with named parameters (:id). It is defined beside the function that binds its
+ * A statement with named parameters (:id). It is defined next to the function that binds its
  * parameters and reads its columns. The text uses the SQL that SQLite and PostgreSQL share;
- * docs/store.md lists the differences. What stands in a comment that begins with "postgres " is
- * read by PostgreSQL alone.
+ * docs/store.md lists the differences. Only PostgreSQL reads text in a comment that begins with
+ * "postgres ".
  */
 struct ux_sql {
 	const char *name; /* for error messages */
@@ -32,8 +32,10 @@ struct ux_db_prepared {
 };
 
 enum {
-	/* slots of the hash table, a power of two. Every statement of the program may be in it, and
-	 * it must never be full: a search ends at a free slot. */
+	/*
+	 * Slots of the hash table, a power of two. It may have to hold every statement of the
+	 * program, and must never be full: a search ends at a free slot.
+	 */
 	UX_DB_STATEMENTS_MAX = 1024,
 	/* seconds after which a server that shares the database and has not reported has ended */
 	UX_NODE_DEAD_S = 15
@@ -45,7 +47,7 @@ struct ux_readers;
 struct ux_room;
 
 /*
- * The log of a database: which of the commits are on the disk that did not wait for it themselves.
+ * The log of a database: tells whether commits that did not wait for the disk are on it by now.
  * Commits are numbered from 1.
  */
 struct ux_db_log {
@@ -54,11 +56,13 @@ struct ux_db_log {
 	int fd;       /* -1: not opened yet */
 	bool syncing; /* by a thread that others wait for */
 	uint64_t committed;
-	uint64_t promised; /* the last one that was confirmed to a client */
+	uint64_t promised; /* the last commit that was confirmed to a client */
 	uint64_t synced;
 };
 
-/* A connection, used by one thread at a time: the one that holds lock, or took it from a pool. */
+/*
+ * A connection. One thread at a time uses it: the thread that holds lock, or took it from a pool.
+ */
 struct ux_db {
 	pthread_mutex_t lock;
 	const struct ux_db_engine *engine; /* NULL: not opened */
@@ -66,7 +70,7 @@ struct ux_db {
 	/* filled in when a statement is first used */
 	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MAX];
 	size_t n_prepared;
-	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: there is none */
+	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: no filter */
 	/* another process has held the index for too long: do not wait for it again */
 	bool given_up;
 	bool lazy; /* commits do not wait for the disk: ux_tx_begin_lazy() */
@@ -74,10 +78,10 @@ struct ux_db {
 	struct ux_checkpointer *checkpointer; /* the engine's; NULL: commits copy the log */
 	/* time of the monotonic clock at which a statement is interrupted; 0: never */
 	int64_t deadline_ns;
-	uint32_t limit_ms;          /* the same as a duration, for the message */
-	struct ux_readers *readers; /* the pool that it belongs to; NULL: none */
+	uint32_t limit_ms;          /* the same as a duration in ms, for the message */
+	struct ux_readers *readers; /* the pool of the connection; NULL: none */
 	bool taken;                 /* guarded by the pool's lock, like the next one */
-	bool scans;                 /* taken for a query that may look at every row */
+	bool scans;                 /* taken for a query that may read every row */
 	struct ux_room *room;       /* for writes; borrowed; NULL: not limited */
 };
 
@@ -87,20 +91,20 @@ struct ux_db {
  */
 enum ux_code ux_db_open(struct ux_db *db, const char *location, struct ux_error *err) ux_must;
 
-/* Opens an existing database for reads alone, with a small cache. */
+/* Opens an existing database only for reads, with a small cache. */
 enum ux_code ux_db_open_reader(struct ux_db *db, const char *location, struct ux_error *err)
 	ux_must;
 
 /*
- * From now on statements are interrupted limit_ms after this call; they return UX_EUNAVAILABLE. 0:
- * never.
+ * Limits statements from now on: they are interrupted limit_ms after this call, and return
+ * UX_EUNAVAILABLE. 0: no limit.
  */
 void ux_db_limit(struct ux_db *db, uint32_t limit_ms);
-/* For work of many short statements: UX_EUNAVAILABLE when that time is over. */
+/* Checks the limit, for work of many short statements. UX_EUNAVAILABLE: deadline exceeded. */
 enum ux_code ux_db_check_limit(struct ux_db *db, struct ux_error *err) ux_must;
 void ux_db_close(struct ux_db *db);
 
-/* Is it the URL of a database, and not the path of a file? */
+/* Tests whether it is the URL of a database, not the path of a file. */
 bool ux_db_is_url(const char *location);
 
 /*
@@ -112,10 +116,10 @@ enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err) ux_must;
 /* Sets the error of the last failure: UX_ENOMEM, UX_EUNAVAILABLE (busy), otherwise UX_EIO. */
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err);
 
-/* Copies the database as of now to a new file, with the bytes on the disk. */
+/* Copies the current state of the database to a new file, which is on the disk on return. */
 enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
 
-/* Runs the integrity check of the database. UX_EIO: the message says what is wrong. */
+/* Runs the integrity check of the database. UX_EIO: the message describes the damage. */
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err) ux_must;
 
 /* The schema files in the order of their numbers. The database stores how many have been run. */
@@ -128,7 +132,10 @@ extern const int ux_schema_count;
 extern const struct ux_schema_step ux_postgres_schema_steps[];
 extern const int ux_postgres_schema_count;
 
-/* UX_EUNSUPPORTED: the database has steps up to `version`, which this program does not know. */
+/*
+ * Returns UX_EUNSUPPORTED: the database has steps up to `version`, which this program does not
+ * know.
+ */
 enum ux_code ux_db_fail_newer(int version, int known, struct ux_error *err);
 
 /* A statement in use. A failed bind is remembered and returned by the next step. */
@@ -142,8 +149,7 @@ struct ux_stmt {
 struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql);
 void ux_stmt_end(struct ux_stmt *st);
 
-/* Ends the run of a statement, which may be run again: parameters stay until they are bound anew.
- */
+/* Resets a statement, so that it can be run again: parameters stay until they are bound again. */
 void ux_stmt_again(struct ux_stmt *st);
 
 /* Declares a statement that is released at the end of the scope. */
@@ -159,21 +165,21 @@ void ux_stmt_bind_text(struct ux_stmt *st, const char *name, const char *text);
 void ux_stmt_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size);
 
 /*
- * Binds a valid pattern of glob.h, or "", for the first argument of ux_glob(). Where the statement
- * also compares it, it may be compared with '' alone.
+ * Binds a valid pattern of glob.h, or "", for the first argument of ux_glob(). If the statement
+ * also compares it directly, then only with ''.
  */
 void ux_stmt_bind_pattern(struct ux_stmt *st, const char *name, const char *pattern);
 
 /* Binds 0 as NULL, for columns that may refer to a row. */
 void ux_stmt_bind_int_or_null(struct ux_stmt *st, const char *name, int64_t v);
 
-/* On UX_OK, *ret_row says whether there is a row. */
+/* Runs to the next row; *ret_row is false after the last one. */
 enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err) ux_must;
 
 /*
  * Runs a statement that returns no rows. *ret_changed is the number of changed rows. ret_changed
  * NULL: in a transaction of writes, a later statement or the commit may fail instead of this one,
- * since a database that is a server is sent it together with the next one.
+ * because it is sent to a database server together with the next one.
  */
 enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err) ux_must;
 
@@ -191,15 +197,15 @@ enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t siz
 			       struct ux_error *err) ux_must;
 
 /*
- * Which transactions of other connections wait for one that writes, where several servers share the
- * database. SQLite has one writer at a time.
+ * Scope of a transaction that writes: the transactions of other connections that wait for it, if
+ * several servers share the database. SQLite has only one writer at a time.
  */
 enum ux_tx_scope {
-	UX_TX_INDEX,    /* those of the same scope: for checks that hold until the commit */
-	UX_TX_JOBS,     /* the same, among those that lease jobs */
-	UX_TX_PACKAGES, /* the same, among those that write packages */
-	UX_TX_UPLOADS,  /* the same, among those that announce uploads */
-	UX_TX_ROWS,     /* those that write the same rows */
+	UX_TX_INDEX,    /* transactions of this scope: for checks that hold until the commit */
+	UX_TX_JOBS,     /* the same, among transactions that lease jobs */
+	UX_TX_PACKAGES, /* the same, among transactions that write packages */
+	UX_TX_UPLOADS,  /* the same, among transactions that announce uploads */
+	UX_TX_ROWS,     /* only transactions that write the same rows */
 };
 
 /* A transaction. ux_tx_end() rolls it back unless it has been committed. */
@@ -212,58 +218,65 @@ struct ux_tx {
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 /*
  * Begins a transaction that survives a crash of the process, but not a power cut: its commit does
- * not wait for the disk. For what is only repeated when it is lost, like the lease of a job.
+ * not wait for the disk. For changes that are simply repeated if they are lost, such as the lease
+ * of a job.
  */
 enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
-/* One of these two, of another scope than UX_TX_INDEX. */
+/* Begins a transaction of a scope other than UX_TX_INDEX; lazy: as in ux_tx_begin_lazy(). */
 enum ux_code ux_tx_begin_in(struct ux_tx *tx, struct ux_db *db, enum ux_tx_scope scope, bool lazy,
 			    struct ux_error *err) ux_must;
-/* Waits until a commit is on the disk. Threads that wait at one time share one sync. Any thread. */
+/*
+ * Waits until a commit is on the disk. Threads that wait at the same time share one sync. Any
+ * thread.
+ */
 enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err) ux_must;
 /*
- * From now on no commit waits while pages of the log are copied into the database. Call it before
- * other threads use the connection.
+ * Copies pages of the log into the database in a thread from now on, so that no commit waits for
+ * it. Call it before other threads use the connection.
  */
 enum ux_code ux_db_checkpoint_aside(struct ux_db *db, struct ux_error *err) ux_must;
-/* Do commits come faster than their pages are copied from the log into the database? Any thread. */
+/*
+ * Tests whether commits come faster than their pages are copied from the log into the database. Any
+ * thread.
+ */
 bool ux_db_is_behind(struct ux_db *db);
-/* The last commit, and the last one that was committed by ux_tx_promise(). Any thread. */
+/* Return the last commit, and the last one that was committed by ux_tx_promise(). Any thread. */
 uint64_t ux_db_committed(struct ux_db *db);
 uint64_t ux_db_promised(struct ux_db *db);
 /* Begins a transaction for reads of one consistent snapshot. It needs no commit. */
 enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
 /*
- * Commits a lazy transaction that is confirmed to a client after ux_db_sync(tx->number), which the
- * caller calls without the connection's lock.
+ * Commits a lazy transaction that will be confirmed to a client after ux_db_sync(tx->number). The
+ * caller calls that without the connection's lock.
  */
 enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err) ux_must;
 void ux_tx_end(struct ux_tx *tx);
 
-/* A moment of a database that is a server. */
+/* A moment of a database server. */
 struct ux_db_moment {
-	int64_t time_ms; /* by its clock, since 1970 */
+	int64_t time_ms; /* by the server's clock, since 1970 */
 	int64_t place;   /* transactions with lower numbers have ended */
-	int64_t lag_ms;  /* of a replica: since the last transaction that it has; else 0 */
+	int64_t lag_ms;  /* of a replica: ms since the last transaction that it has; otherwise 0 */
 };
 
 /*
  * Waits until another connection notifies this one (channel "unhex"), wake_fd can be read, or the
- * time is over. *ret: it was notified, or may have been while it was not connected.
- * UX_EUNSUPPORTED: the database is no server.
+ * timeout expires. *ret: it was notified, or may have been while it was not connected.
+ * UX_EUNSUPPORTED: the database is not a server.
  */
 enum ux_code ux_db_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,
 			struct ux_error *err) ux_must;
 enum ux_code ux_db_moment(struct ux_db *db, struct ux_db_moment *ret, struct ux_error *err) ux_must;
 
-/* What connections to a server have done since they were opened. */
+/* Counts of connections to a server since they were opened. */
 struct ux_db_counts {
-	uint64_t round_trips; /* times that an answer was waited for */
-	uint64_t connected;   /* times that a connection was made */
-	uint64_t refused;     /* attempts to make one that failed */
+	uint64_t round_trips; /* answers that were waited for */
+	uint64_t connected;   /* connections that were opened */
+	uint64_t refused;     /* failed attempts to open one */
 };
 
-/* Adds what a connection has done. Nothing for a database that is no server. Any thread. */
+/* Adds the counts of a connection. Nothing for a database that is not a server. Any thread. */
 void ux_db_count(const struct ux_db *db, struct ux_db_counts *to);
 
 /* Copies n elements of size bytes into the arena. NULL only on failure. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies all tables of one database to another, and compares what arrived. */
+/* Copies all tables of one database to another, and compares the copied rows. */
 #include "db_bulk.h"
 
 #include "db_engine.h"
@@ -9,9 +9,9 @@
 #include "vec.h"
 
 enum {
-	COLUMNS_MAX = 64,        /* of a table */
-	NAME_BYTES_MAX = 63,     /* bytes of an identifier, of which PostgreSQL keeps no more */
-	TABLES_BUDGET = 1 << 20, /* names and statements of all tables */
+	COLUMNS_MAX = 64,        /* columns of a table */
+	NAME_BYTES_MAX = 63,     /* bytes of an identifier; PostgreSQL truncates longer ones */
+	TABLES_BUDGET = 1 << 20, /* bytes for names and statements of all tables */
 	ROW_BUDGET = 64 << 20,
 	REPORT_ROWS = 100000,
 };
@@ -34,19 +34,19 @@ struct bulk_table {
 	size_t n;
 	struct ux_sql *insert, *erase;
 	uint64_t rows;
-	uint64_t sum; /* of the hashes of all rows, whatever their order */
+	uint64_t sum; /* of the hashes of all rows, independent of their order */
 };
 
 struct bulk {
 	struct ux_db *from, *to;
-	struct ux_arena arena; /* of tables */
+	struct ux_arena arena; /* memory for the tables */
 	struct bulk_table *tables;
 	size_t n;
 	ux_db_bulk_fn *report;
 	void *ctx;
 };
 
-/* What only servers that run need. */
+/* Tables that only running servers need. */
 static const char *const bulk_left_out[] = {"nodes", "changes"};
 
 static bool bulk_is_left_out(const char *table)
@@ -57,7 +57,10 @@ static bool bulk_is_left_out(const char *table)
 	return false;
 }
 
-/* Names become a part of statements, so they are what our own schema has: a_b1. */
+/*
+ * Checks a name. Names become part of statements, so only names like in our schema are allowed:
+ * a_b1.
+ */
 static enum ux_code bulk_check_name(const char *name, struct ux_error *err)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -99,7 +102,7 @@ static struct ux_sql *bulk_statement(struct bulk *b, const char *name, struct ux
 	return sql->text ? sql : NULL;
 }
 
-/* The columns of a table, each behind a prefix. */
+/* Writes the columns of a table, each after a prefix. */
 static void bulk_list(const struct bulk_table *t, const char *prefix, struct ux_out *out)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -221,7 +224,9 @@ static enum ux_code bulk_read_value(struct ux_stmt *st, size_t i, enum bulk_type
 	return UX_OK;
 }
 
-/* What is not UTF-8 counts as U+FFFD, which is what PostgreSQL has of it. */
+/*
+ * Hashes text with U+FFFD in place of bytes that are not UTF-8, which is how PostgreSQL stores it.
+ */
 static uint64_t bulk_hash_text(const char *text)
 {
 	uint64_t hash = 0;
@@ -275,7 +280,7 @@ static enum ux_code bulk_insert(struct bulk *b, const struct bulk_table *t,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* Reads a row, adds it to the sums, and inserts it where insert is set. */
+/* Reads a row, adds it to the sums, and inserts it if `insert` is set. */
 static enum ux_code bulk_row(struct bulk *b, struct bulk_table *t, struct ux_stmt *st, bool insert,
 			     struct ux_error *err)
 {
@@ -295,7 +300,7 @@ static enum ux_code bulk_row(struct bulk *b, struct bulk_table *t, struct ux_stm
 	return UX_OK;
 }
 
-/* *ret_any: there was a row. */
+/* Runs one statement for the next rows. *ret_any: it returned a row. */
 static enum ux_code bulk_run_rows(struct bulk *b, struct bulk_table *t, struct ux_db *db,
 				  const struct ux_sql *next, bool insert, bool *ret_any,
 				  struct ux_error *err)
@@ -374,7 +379,10 @@ static enum ux_code bulk_renumber_one(struct bulk *b, const char *name, int64_t 
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* Numbers are not given twice, even where the rows that had the largest ones are gone. */
+/*
+ * Sets the counters of row numbers, so that no number is used again, even if the rows with the
+ * largest numbers are gone.
+ */
 static enum ux_code bulk_renumber(struct bulk *b, struct ux_error *err)
 {
 	UX_STMT(st, b->from, &b->from->engine->bulk->numbering);

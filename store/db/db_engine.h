@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a database behind db.h has to provide. The functions are called with the connection's lock
- * held, or by the thread that took it from a pool; only sync() is called without.
+ * The functions that a database engine provides for db.h. They are called with the connection's
+ * lock held, or by the thread that took it from a pool; only sync() is called without the lock.
  */
 #ifndef UX_DB_ENGINE_H
 #define UX_DB_ENGINE_H
@@ -9,7 +9,7 @@
 #include "db.h"
 #include "db_bulk.h"
 
-/* What the commit of a transaction waits for. */
+/* Whether the commit of a transaction waits for the disk. */
 enum ux_tx_kind {
 	UX_TX_READ, /* one consistent snapshot, no writes */
 	UX_TX_DURABLE,
@@ -17,7 +17,7 @@ enum ux_tx_kind {
 };
 
 struct ux_db_engine {
-	/* Connects for writes or for reads alone. */
+	/* Connects for writes, or only for reads. */
 	enum ux_code (*open)(struct ux_db *db, const char *location, bool reader,
 			     struct ux_error *err);
 	void (*close)(struct ux_db *db);
@@ -28,7 +28,7 @@ struct ux_db_engine {
 	bool remote; /* each statement is a round trip to a server */
 	/* Makes all commits so far durable. */
 	enum ux_code (*sync)(struct ux_db *db, struct ux_error *err);
-	/* ux_db_checkpoint_aside(). NULL: the database does so by itself. */
+	/* ux_db_checkpoint_aside(). NULL: the database needs no such thread. */
 	enum ux_code (*checkpoint_aside)(struct ux_db *db, struct ux_error *err);
 	bool (*is_behind)(struct ux_db *db); /* ux_db_is_behind(). NULL: never */
 
@@ -41,18 +41,21 @@ struct ux_db_engine {
 	enum ux_code (*commit)(struct ux_db *db, bool promise, bool *ret_durable,
 			       struct ux_error *err);
 	/*
-	 * A commit of a durable transaction has waited for the disk when it returns, so that one
-	 * that failed has changed nothing. Otherwise ux_db_sync() follows.
+	 * When a commit of a durable transaction returns, it has waited for the disk, so that a
+	 * failed one has changed nothing. False: ux_db_sync() follows.
 	 */
 	bool commit_waits;
 	enum ux_code (*rollback)(struct ux_db *db);
 
-	/* ux_db_wait() and ux_db_moment(). NULL: of a database that is no server. */
+	/* ux_db_wait() and ux_db_moment(). NULL: the database is not a server. */
 	enum ux_code (*wait)(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,
 			     struct ux_error *err);
 	enum ux_code (*moment)(struct ux_db *db, struct ux_db_moment *ret, struct ux_error *err);
 
-	/* Adds what a connection has done; any thread, while it is open. NULL: it is no server. */
+	/*
+	 * Adds the counts of a connection; any thread, while it is open. NULL: the database is not
+	 * a server.
+	 */
 	void (*count)(const struct ux_db *db, struct ux_db_counts *to);
 
 	const struct ux_db_bulk *bulk; /* for copies of all rows */
@@ -68,8 +71,8 @@ struct ux_db_engine {
 	void (*bind_pattern)(struct ux_stmt *st, const char *name, const char *pattern);
 	enum ux_code (*step)(struct ux_stmt *st, bool *ret_row, struct ux_error *err);
 	/*
-	 * Runs a statement whose result is not needed. In a transaction of writes it may fail when
-	 * a later one does, or the commit. NULL: step() does.
+	 * Runs a statement whose result is not needed. In a transaction of writes its failure may
+	 * be reported by a later statement, or by the commit. NULL: step() runs it.
 	 */
 	enum ux_code (*run_later)(struct ux_stmt *st, struct ux_error *err);
 	uint64_t (*changed)(struct ux_stmt *st);
@@ -84,29 +87,29 @@ struct ux_db_engine {
 extern const struct ux_db_engine ux_sqlite_engine;
 extern const struct ux_db_engine ux_postgres_engine;
 
-/* The place of a statement in db->prepared; its handle is NULL when it is used for the first time.
- */
+/* Returns the slot of a statement in db->prepared; its handle is NULL on first use. */
 struct ux_db_prepared *ux_db_prepared(struct ux_db *db, const struct ux_sql *sql);
 
 /* --- checkpoints of SQLite -------------------------------------------------------------------- */
 
 /*
- * Copies pages of the log into the database while the writer goes on: no commit waits for that.
+ * Copies pages of the log into the database while the writer continues: no commit waits for it.
  * Without it, the commit that fills the log copies all of it before it returns.
  */
 struct ux_checkpointer;
 
 /*
- * Begins for the writer's connection, once its log has so many pages. The thread is started when
- * that is so for the first time. Call it before other threads use the connection.
+ * Attaches to the writer's connection, and copies the log whenever it has that many pages. Starts
+ * the thread the first time. Call it before other threads use the connection.
  */
 enum ux_code ux_checkpointer_open(struct ux_checkpointer **ret, struct ux_db *writer,
 				  unsigned log_pages, struct ux_error *err) ux_must;
 
-/* Has the log grown to twice those pages, or more? Any thread. */
+/* Tests whether the log has grown to at least twice those pages. Any thread. */
 bool ux_checkpointer_is_behind(struct ux_checkpointer *c);
 
-/* Ends the thread; the log stays as it is. Call it before the connection is closed. NULL is
+/*
+ * Ends the thread; the log stays as it is. Call it before the connection is closed. NULL is
  * allowed.
  */
 void ux_checkpointer_close(struct ux_checkpointer *c);

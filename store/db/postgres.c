@@ -3,17 +3,20 @@
 #include "postgres.h"
 
 enum {
-	/* "unhe": the advisory lock of transactions of scope UX_TX_INDEX; those of the others
-	 * follow */
+	/*
+	 * "unhe": the advisory lock for transactions of scope UX_TX_INDEX; the locks of the other
+	 * scopes follow
+	 */
 	WRITE_LOCK = 0x756e6865,
 };
 
 #define POSTGRES_BEGIN_READ "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 /*
- * Writers of a scope take one lock, so that a transaction sees everything that those before it did
- * and its checks hold until its commit, as in SQLite. No commit waits for the disk while it has the
- * lock: whoever confirms something syncs afterwards, together with others.
+ * Writes the statement that begins a transaction. Writers of a scope take one lock, so that a
+ * transaction sees the changes of all earlier ones and its checks hold until its commit, as in
+ * SQLite. No commit waits for the disk while it has the lock: a caller that confirms something
+ * syncs afterwards, together with others.
  */
 static const char *postgres_begin_sql(const struct ux_postgres *p, enum ux_tx_kind kind,
 				      enum ux_tx_scope scope, char *text, size_t size)
@@ -48,11 +51,11 @@ static enum ux_code postgres_begin(struct ux_db *db, enum ux_tx_kind kind, enum 
 	}
 	const char *sql = postgres_begin_sql(p, kind, scope, text, sizeof(text));
 	enum ux_code code = postgres_try_begin(db, sql);
-	/* A connection may have been lost while it was idle; nothing has begun by then. */
+	/* A connection may have been lost while idle; nothing has begun by then. */
 	if (code != UX_OK && !ux_postgres_is_connected(p))
 		code = postgres_try_begin(db, sql);
 	if (code != UX_OK) {
-		/* The transaction is open already where its lock was not had in time. */
+		/* The transaction is open even if its lock timed out. */
 		p->calls.PQclear(ux_postgres_query(p, p->connection, "ROLLBACK"));
 		return ux_postgres_fail(db, err);
 	}
@@ -60,7 +63,10 @@ static enum ux_code postgres_begin(struct ux_db *db, enum ux_tx_kind kind, enum 
 	return UX_OK;
 }
 
-/* Other nodes see what was committed before the disk has it, and confirm nothing before either. */
+/*
+ * Commits without waiting for the disk. Other nodes may see the changes before they are on the
+ * disk; they sync as well before they confirm anything.
+ */
 static enum ux_code postgres_commit(struct ux_db *db, bool promise, bool *ret_durable,
 				    struct ux_error *err)
 {
@@ -78,8 +84,9 @@ static enum ux_code postgres_commit(struct ux_db *db, bool promise, bool *ret_du
 static enum ux_code postgres_rollback(struct ux_db *db)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
-	bool waits = ux_take(&p->begin) != NULL; /* and nothing has begun */
-	if (p->waiting > 0) /* one that failed has ended what was sent after it, the end as well */
+	bool waits = ux_take(&p->begin) != NULL; /* nothing has begun on the server */
+	/* after a failed statement, the server has skipped the later ones, and the end as well */
+	if (p->waiting > 0)
 		p->calls.PQclear(ux_postgres_read_waiting(p, NULL));
 	if (!waits && ux_postgres_is_connected(p) && !(p->reads && ux_postgres_send_end(p)))
 		(void)!ux_postgres_exec(db, "ROLLBACK", NULL);
@@ -101,15 +108,15 @@ static bool postgres_try_sync(struct ux_postgres *p)
 }
 
 /*
- * A small commit that waits for the disk, so that all commits before it are there: the log is
- * written in their order. It changes no row, for which nodes would wait for each other. It has a
- * connection of its own, since the other one may be in a transaction.
+ * Syncs by a small commit that waits for the disk, because the log is written in order: all earlier
+ * commits are on the disk then. It changes no row, so nodes do not wait for each other. It uses a
+ * connection of its own, because the other one may be in a transaction.
  */
 static enum ux_code postgres_sync(struct ux_db *db, struct ux_error *err)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
 	bool synced = postgres_try_sync(p);
-	if (!synced && p->sync) { /* its connection may have been lost while it was idle */
+	if (!synced && p->sync) { /* its connection may have been lost while idle */
 		p->calls.PQreset(p->sync);
 		synced = postgres_try_sync(p);
 	}
@@ -118,7 +125,7 @@ static enum ux_code postgres_sync(struct ux_db *db, struct ux_error *err)
 				     p->sync ? p->calls.PQerrorMessage(p->sync) : "out of memory");
 }
 
-/* The step that brought what follows. */
+/* The step that introduced the statements below. */
 enum {
 	STEP_UPGRADES = 11,
 };
@@ -136,7 +143,7 @@ static enum ux_code postgres_version(struct ux_db *db, int *ret, struct ux_error
 
 UX_SQL(postgres_sql_oldest, "SELECT oldest FROM unhex_schema");
 
-/* How many steps a program has to know that uses the index. */
+/* Gets the number of steps that a program must know to use the index. */
 static enum ux_code postgres_oldest(struct ux_db *db, int *ret, struct ux_error *err)
 {
 	UX_STMT(st, db, &postgres_sql_oldest);
@@ -150,7 +157,10 @@ UX_SQL(postgres_sql_older_node,
        "SELECT n.name, n.version FROM nodes n, unhex_schema s WHERE n.steps < s.oldest AND "
        "n.seen > extract(epoch FROM clock_timestamp()) - :dead_s ORDER BY n.name LIMIT 1");
 
-/* A step that earlier versions cannot work with waits until none of them runs. */
+/*
+ * Checks that no earlier version runs that cannot work with the new steps. Otherwise the upgrade
+ * has to wait.
+ */
 static enum ux_code postgres_check_nodes(struct ux_db *db, struct ux_error *err)
 {
 	UX_STMT(st, db, &postgres_sql_older_node);
@@ -165,7 +175,10 @@ static enum ux_code postgres_check_nodes(struct ux_db *db, struct ux_error *err)
 		   : UX_OK;
 }
 
-/* Steps are made such that earlier versions go on, or say since when they do not. */
+/*
+ * Checks the version. Earlier versions can work with later steps, or the steps say since when they
+ * cannot.
+ */
 static enum ux_code postgres_check_version(struct ux_db *db, int version, struct ux_error *err)
 {
 	int oldest = 0;
@@ -198,7 +211,7 @@ static enum ux_code postgres_steps(struct ux_db *db, struct ux_error *err)
 	return postgres_check_nodes(db, err);
 }
 
-/* Several nodes may start at one time, of which one runs the steps. */
+/* Runs the steps. Several nodes may start at the same time; one of them runs the steps. */
 static enum ux_code postgres_migrate(struct ux_db *db, struct ux_error *err)
 {
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
@@ -214,15 +227,15 @@ static enum ux_code postgres_copy(struct ux_db *db, const char *path, struct ux_
 			    "cannot copy a PostgreSQL index to %.100s; use pg_dump", path);
 }
 
-/* PostgreSQL verifies its pages itself, where it is set up to (initdb --data-checksums). */
+/* Does nothing: PostgreSQL verifies its pages itself, if configured (initdb --data-checksums). */
 static enum ux_code postgres_verify(struct ux_db *db, struct ux_error *err)
 {
 	return ux_postgres_exec(db, "SELECT 1", err);
 }
 
 /*
- * References are made again at the end, which checks all rows at once. The names of ours need no
- * quotes.
+ * Drops all references. The end creates them again, which checks all rows together. Our names need
+ * no quotes.
  */
 static enum ux_code postgres_bulk_begin(struct ux_db *db, struct ux_error *err)
 {
@@ -253,7 +266,7 @@ static enum ux_code postgres_bulk_end(struct ux_db *db, struct ux_error *err)
 		err);
 }
 
-/* libpq keeps all rows of a result in memory, so that they are fetched in pieces. */
+/* Reads rows by a cursor in pieces, because libpq keeps all rows of a result in memory. */
 static enum ux_code postgres_bulk_rows(struct ux_db *db, const char *select, unsigned number,
 				       struct ux_out *out, struct ux_error *err)
 {
@@ -266,7 +279,7 @@ static enum ux_code postgres_bulk_rows(struct ux_db *db, const char *select, uns
 	return UX_OK;
 }
 
-/* In statements, a type that follows two colons would be a parameter. */
+/* In statements, a type after two colons would be read as a parameter. */
 static const struct ux_db_bulk postgres_bulk = {
 	.columns =
 		{"postgres_columns",

@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 
 enum {
-	UX_POSTGRES_NUMBER = 24,   /* bytes of a number of 64 bits as text */
-	UX_POSTGRES_STATE = 5 + 1, /* of an SQLSTATE */
+	UX_POSTGRES_NUMBER = 24,   /* bytes of a 64-bit number as text */
+	UX_POSTGRES_STATE = 5 + 1, /* bytes of an SQLSTATE */
 };
 
 #define UX_POSTGRES_CALLS(X)    \
@@ -54,14 +54,14 @@ struct ux_postgres_calls {
 #undef UX_POSTGRES_CALL
 };
 
-/* Those of libpq 14 and later, by which several statements share a round trip. */
+/* Functions of libpq 14 and later, which let several statements share a round trip. */
 struct ux_postgres_pipeline_calls {
 #define UX_POSTGRES_CALL(name) __typeof__(&(name)) name;
 	UX_POSTGRES_PIPELINE_CALLS(UX_POSTGRES_CALL)
 #undef UX_POSTGRES_CALL
 };
 
-/* A connection. One thread at a time, which holds the lock of its struct ux_db. */
+/* A connection. Used by one thread at a time, which holds the lock of its struct ux_db. */
 struct ux_postgres {
 	/* counters of struct ux_db_counts, so that no memory order is needed */
 	_Atomic uint64_t round_trips;
@@ -69,23 +69,26 @@ struct ux_postgres {
 	_Atomic uint64_t refused;
 	struct ux_postgres_calls calls;
 	PGconn *connection;
-	PGconn *sync;   /* for sync() alone, which may run beside a statement; NULL: not open */
-	char *location; /* a URL, which may have a password */
+	/* only for sync(), which may run in parallel to a statement; NULL: not open */
+	PGconn *sync;
+	char *location; /* a URL, which may contain a password */
 	bool reader;
-	unsigned session;   /* counts connections, from 1 */
+	unsigned session;   /* number of the connection, from 1 */
 	unsigned listening; /* the session that listens to other nodes; 0: none */
 	bool lost;          /* a statement failed without an answer of the server */
 	bool open;          /* in a transaction */
 	bool pipelines;     /* `pipeline` may be used */
 	struct ux_postgres_pipeline_calls pipeline;
-	/* begins a transaction that reads, and goes with its first statement; NULL: nothing waits
+	/*
+	 * statement that begins a transaction for reads, sent together with its first statement;
+	 * NULL: none pending
 	 */
 	const char *begin;
-	bool reads;          /* the open transaction does */
-	bool ending;         /* its end was sent, and the answer was not read yet */
-	unsigned waiting;    /* statements of the open transaction whose answers were not read */
-	uint32_t timeout_ms; /* that the session has */
-	int64_t retry_ns;    /* of the monotonic clock: no attempt to connect before */
+	bool reads;          /* the open transaction only reads */
+	bool ending;         /* its end was sent, and the answer has not been read yet */
+	unsigned waiting;    /* statements of the open transaction with unread answers */
+	uint32_t timeout_ms; /* timeout of the session */
+	int64_t retry_ns;    /* by the monotonic clock: no attempt to connect before */
 	char state[UX_POSTGRES_STATE];
 	char message[UX_ERROR_TEXT];
 	char away[UX_ERROR_TEXT]; /* why the last attempt to connect failed */
@@ -97,38 +100,42 @@ static inline struct ux_postgres *ux_postgres_of(const struct ux_db *db)
 }
 
 /*
- * Functions that return a code without setting an error keep it in the connection;
+ * Functions that return a code without setting an error store it in the connection;
  * ux_postgres_fail() sets it.
  */
 
-/* Opens and closes for the engine. */
+/* Open and close a connection, for the engine. */
 enum ux_code ux_postgres_open(struct ux_db *db, const char *location, bool reader,
 			      struct ux_error *err) ux_must;
 void ux_postgres_close(struct ux_db *db);
 
-/* Opens a connection with the parameters of p. NULL: memory is short; else it may have failed. */
+/*
+ * Opens a connection with the parameters of p. NULL: memory is short; otherwise it may have failed.
+ */
 PGconn *ux_postgres_connect(const struct ux_postgres *p);
 
-/* Is there a connection, as far as is known without using it? */
+/* Tests whether the connection is open, as far as is known without using it. */
 bool ux_postgres_is_connected(const struct ux_postgres *p);
 
-/* Connects again where the connection is lost, unless that has just failed or in a transaction. */
+/* Reconnects if the connection is lost, unless that has just failed or a transaction is open. */
 enum ux_code ux_postgres_ensure(struct ux_db *db) ux_must;
 
-/* Limits the time of statements to that of db. Nothing in a transaction, whose end would undo it.
+/*
+ * Sets the timeout of statements to the limit of db. Does nothing in a transaction, because its end
+ * would undo that.
  */
 enum ux_code ux_postgres_set_timeout(struct ux_db *db) ux_must;
 
-/* Clears the result. UX_EIO: it is no success. */
+/* Clears the result. UX_EIO: it is an error. */
 enum ux_code ux_postgres_check(struct ux_postgres *p, PGresult *result) ux_must;
 
-/* Keeps the first line of a message, and its SQLSTATE (NULL: the connection failed). */
+/* Stores the first line of a message, and its SQLSTATE (NULL: the connection failed). */
 void ux_postgres_keep_error(struct ux_postgres *p, const char *state, const char *message);
 
-/* Sets the error that was kept, and returns its code. */
+/* Sets the stored error, and returns its code. */
 enum ux_code ux_postgres_fail(struct ux_db *db, struct ux_error *err);
 
-/* PQexec() on one of the connections of p, counted as one round trip. */
+/* Runs PQexec() on one of the connections of p, counted as one round trip. */
 PGresult *ux_postgres_query(struct ux_postgres *p, PGconn *connection, const char *sql);
 
 /* Counts a round trip. */
@@ -138,15 +145,14 @@ void ux_postgres_note_trip(struct ux_postgres *p);
 void ux_postgres_count(const struct ux_db *db, struct ux_db_counts *to);
 
 /*
- * Sends the end of a transaction that reads, whose answer is read before the connection is used
- * again. False: it has to be run instead.
+ * Sends the end of a transaction for reads; its answer is read before the connection is used again.
+ * False: it has to be run normally.
  */
 bool ux_postgres_send_end(struct ux_postgres *p);
 
 /*
- * Sends p->begin and a prepared statement together, and returns the answer to the latter; the
- * transaction is open where that to the former was success. NULL: memory is short, or the
- * connection is lost.
+ * Sends p->begin and a prepared statement together, and returns the answer to the statement; if
+ * p->begin succeeded, the transaction is open. NULL: memory is short, or the connection is lost.
  */
 PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 				 const char *const *values, const int *sizes, const int *formats);
@@ -156,22 +162,23 @@ enum {
 };
 
 /*
- * Sends a prepared statement without waiting, in a transaction that is open. False: memory is
- * short, or the connection is lost.
+ * Sends a prepared statement without waiting, in an open transaction. False: memory is short, or
+ * the connection is lost.
  */
 bool ux_postgres_send_later(struct ux_postgres *p, const char *name, int n,
 			    const char *const *values, const int *sizes, const int *formats);
 
 /*
- * Reads the answers to what was sent so; sql, one statement (NULL: none), is run after it. Returns
- * the first answer that is no success, or else the last one; NULL as ux_postgres_begin_with().
+ * Reads the answers to statements sent by ux_postgres_send_later(); runs sql, one statement, after
+ * them (NULL: none). Returns the first failure, or else the last answer; NULL as for
+ * ux_postgres_begin_with().
  */
 PGresult *ux_postgres_read_waiting(struct ux_postgres *p, const char *sql);
 
 /* Runs SQL text that returns no rows. */
 enum ux_code ux_postgres_exec(struct ux_db *db, const char *sql, struct ux_error *err) ux_must;
 
-/* What other nodes say, and the database's clock, for the engine. */
+/* Notifications of other nodes, and the database's clock, for the engine. */
 enum ux_code ux_postgres_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,
 			      struct ux_error *err);
 enum ux_code ux_postgres_moment(struct ux_db *db, struct ux_db_moment *ret, struct ux_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections to PostgreSQL: opening, losing and opening again, and what their errors mean. */
+/* Connections to PostgreSQL: connecting, detecting their loss, reconnecting, and mapping errors. */
 #include "postgres.h"
 
 #include "clock.h"
@@ -8,10 +8,10 @@
 #include <errno.h>
 
 enum {
-	CONNECT_S = 3,      /* longest time that connecting takes */
-	AWAY_MS = 1000,     /* after a failure to connect, until it is tried again */
-	SILENCE_MS = 10000, /* after which unanswered bytes end a connection */
-	KEEPALIVE_S = 5,    /* between probes of an idle connection */
+	CONNECT_S = 3,      /* longest seconds to connect */
+	AWAY_MS = 1000,     /* ms after a failure to connect until the next attempt */
+	SILENCE_MS = 10000, /* ms after which unanswered bytes end a connection */
+	KEEPALIVE_S = 5,    /* seconds between probes of an idle connection */
 };
 
 #define LOCK_TIMEOUT "'5s'"
@@ -29,7 +29,7 @@ static enum ux_code postgres_load(struct ux_postgres_calls *ret, struct ux_error
 				names, ux_countof(names), ret, err);
 }
 
-/* An earlier libpq has none of these: then each statement is a round trip. */
+/* Loads the pipeline functions. An older libpq lacks them: then each statement is a round trip. */
 static bool postgres_load_pipeline(struct ux_postgres_pipeline_calls *ret)
 {
 	static const char *const names[] = {
@@ -41,14 +41,14 @@ static bool postgres_load_pipeline(struct ux_postgres_pipeline_calls *ret)
 	return ux_library_calls("libpq.so.5", "", names, ux_countof(names), ret, NULL) == UX_OK;
 }
 
-/* Notices are for people at a terminal. */
+/* Ignores notices, which are for people at a terminal. */
 static void postgres_ignore_notice(void *ctx, const char *message)
 {
 	(void)ctx;
 	(void)message;
 }
 
-/* Keeps the first line of a message, and its SQLSTATE ("" when the connection failed). */
+/* Stores the first line of a message, and its SQLSTATE ("" if the connection failed). */
 void ux_postgres_keep_error(struct ux_postgres *p, const char *state, const char *message)
 {
 	snprintf(p->state, sizeof(p->state), "%s", state ? state : "");
@@ -77,7 +77,7 @@ enum ux_code ux_postgres_fail(struct ux_db *db, struct ux_error *err)
 	if (postgres_state_is(p, "40") || postgres_state_is(p, "55P03") ||
 	    postgres_state_is(p, "53300"))
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", p->message);
-	if (postgres_state_is(p, "UX001")) /* raised by a trigger of ours */
+	if (postgres_state_is(p, "UX001")) /* raised by one of our triggers */
 		return ux_error_set(err, UX_EUNAVAILABLE, "%s", p->message);
 	if (postgres_state_is(p, "53100"))
 		return ux_error_os(err, ENOSPC, "the index cannot grow");
@@ -114,13 +114,19 @@ static enum ux_code postgres_unreachable(struct ux_postgres *p)
 	return UX_EUNAVAILABLE;
 }
 
-/* PQstatus() alone may still say yes after a statement met the end of the connection. */
+/*
+ * Tests for an open connection. PQstatus() alone may still report success after a statement met the
+ * end of the connection.
+ */
 bool ux_postgres_is_connected(const struct ux_postgres *p)
 {
 	return p->connection && !p->lost && p->calls.PQstatus(p->connection) == CONNECTION_OK;
 }
 
-/* What the URL does not say. In text form NULs cannot occur, and client_encoding is UTF-8. */
+/*
+ * Connects with defaults for parameters that the URL lacks. The text format cannot contain NULs,
+ * and client_encoding is UTF-8.
+ */
 PGconn *ux_postgres_connect(const struct ux_postgres *p)
 {
 	char connect_s[UX_POSTGRES_NUMBER], silence_ms[UX_POSTGRES_NUMBER],
@@ -133,11 +139,11 @@ PGconn *ux_postgres_connect(const struct ux_postgres *p)
 		"application_name", "client_encoding",  "dbname",          NULL};
 	const char *const values[] = {connect_s, silence_ms, keepalive_s, keepalive_s,
 				      "unhex",   "UTF8",     p->location, NULL};
-	/* dbname is a URL, whose parameters come after the others and replace them. */
+	/* dbname is a URL; its parameters come after the others and replace them. */
 	return p->calls.PQconnectdbParams(names, values, /* expand_dbname= */ 1);
 }
 
-/* Keeps the error of a result that is no success. Takes the result. */
+/* Stores the error of a result that is not a success. Takes the result. */
 enum ux_code ux_postgres_check(struct ux_postgres *p, PGresult *result)
 {
 	ExecStatusType status = result ? p->calls.PQresultStatus(result) : PGRES_FATAL_ERROR;
@@ -150,15 +156,16 @@ enum ux_code ux_postgres_check(struct ux_postgres *p, PGresult *result)
 		result ? p->calls.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 	ux_postgres_keep_error(p, state,
 			       primary ? primary : p->calls.PQerrorMessage(p->connection));
-	/* One that only reads is a replica: the next connection may be to the database itself. */
+	/* A read-only server is a replica: the next connection may reach the database itself. */
 	p->lost |= !state || postgres_state_is(p, "57P") || postgres_state_is(p, "25006");
 	p->calls.PQclear(result);
 	return UX_EIO;
 }
 
 /*
- * Begins a session on a new connection. A node that stops in the middle of a transaction must not
- * hold the lock of all writers for long, and none waits for that lock for ever.
+ * Begins a session on a new connection, with timeouts: a node that stops in the middle of a
+ * transaction must not hold the lock of all writers for long, and no node may wait for that lock
+ * forever.
  */
 static enum ux_code postgres_begin_session(struct ux_postgres *p)
 {
@@ -175,7 +182,7 @@ static enum ux_code postgres_begin_session(struct ux_postgres *p)
 	return ux_postgres_check(p, result);
 }
 
-/* Reads what the server said about the end of the last transaction. */
+/* Reads the server's answer to the end of the last transaction. */
 static void postgres_read_end(struct ux_postgres *p)
 {
 	PGresult *result = NULL;
@@ -192,7 +199,7 @@ bool ux_postgres_send_end(struct ux_postgres *p)
 	return p->ending;
 }
 
-/* The answer to one of several statements, without the mark of its end. */
+/* Returns the answer to one of several statements, without the mark of its end. */
 static PGresult *postgres_next_answer(struct ux_postgres *p)
 {
 	PGresult *result = p->pipeline.PQgetResult(p->connection);
@@ -204,7 +211,7 @@ static PGresult *postgres_next_answer(struct ux_postgres *p)
 	return result;
 }
 
-/* The mark of the end of all, after which single statements are run again. */
+/* Reads the mark of the end of all answers, after which single statements can be run again. */
 static void postgres_end_pipeline(struct ux_postgres *p)
 {
 	PGresult *mark = p->pipeline.PQgetResult(p->connection);
@@ -224,12 +231,12 @@ PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 	    c->PQsendQueryPrepared(p->connection, name, n, values, sizes, formats,
 				   /* resultFormat= */ 0) == 0 ||
 	    c->PQpipelineSync(p->connection) == 0) {
-		p->lost = true; /* what was sent is not known */
+		p->lost = true; /* it is unknown how much was sent */
 		return NULL;
 	}
 	PGresult *begun = postgres_next_answer(p);
 	if (!begun || p->calls.PQresultStatus(begun) != PGRES_COMMAND_OK) {
-		/* The statement was not run then, and its answer says nothing. */
+		/* The statement was not run in that case, and its answer has no meaning. */
 		p->calls.PQclear(postgres_next_answer(p));
 		postgres_end_pipeline(p);
 		return begun;
@@ -250,7 +257,7 @@ bool ux_postgres_send_later(struct ux_postgres *p, const char *name, int n,
 		    c->PQsendQueryPrepared(p->connection, name, n, values, sizes, formats,
 					   /* resultFormat= */ 0) != 0;
 	p->waiting += sent;
-	p->lost |= !sent; /* what was sent is not known */
+	p->lost |= !sent; /* it is unknown how much was sent */
 	return sent;
 }
 
@@ -260,7 +267,10 @@ static bool postgres_is_success(const struct ux_postgres *p, const PGresult *res
 	return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-/* After one that failed, the others were not run, and their answers say nothing. */
+/*
+ * Reads n answers. After a failed statement, the server skips the others, and their answers have no
+ * meaning.
+ */
 static PGresult *postgres_read_answers(struct ux_postgres *p, unsigned n)
 {
 	PGresult *result = NULL;
@@ -289,7 +299,7 @@ PGresult *ux_postgres_read_waiting(struct ux_postgres *p, const char *sql)
 	return result;
 }
 
-/* Connects again where the connection is lost, unless that has just failed. */
+/* Reconnects if the connection is lost, unless that has just failed. */
 enum ux_code ux_postgres_ensure(struct ux_db *db)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
@@ -357,7 +367,7 @@ void ux_postgres_close(struct ux_db *db)
 	free(p);
 }
 
-/* Outside of transactions, whose end would undo it. */
+/* Sets the timeout outside of transactions, because their end would undo it. */
 enum ux_code ux_postgres_set_timeout(struct ux_db *db)
 {
 	struct ux_postgres *p = ux_postgres_of(db);

@@ -6,8 +6,8 @@
 #include "text.h"
 
 enum {
-	PARAMETERS_MAX = 48, /* of one statement */
-	OID_BYTEA = 17,      /* of pg_type.dat */
+	PARAMETERS_MAX = 48, /* parameters of one statement */
+	OID_BYTEA = 17,      /* from pg_type.dat */
 	OID_INT8 = 20,
 	OID_TEXT = 25,
 };
@@ -15,27 +15,27 @@ enum {
 struct postgres_parameter {
 	const char *name; /* in the statement's text, without the colon */
 	size_t name_size;
-	unsigned type;     /* OID; 0: it was NULL when the statement was prepared */
+	unsigned type;     /* OID; 0: the value was NULL when the statement was prepared */
 	const char *value; /* NULL: not bound */
 	int size;
 	int binary;
 	char number[UX_POSTGRES_NUMBER];
-	char *owned; /* malloc'ed; NULL: the value is the caller's */
+	char *owned; /* malloc'ed; NULL: the caller owns the value */
 };
 
-/* A statement as a connection has it. */
+/* The state of a statement in a connection. */
 struct postgres_statement {
 	char name[UX_POSTGRES_NUMBER];
 	char *text;       /* with $1, $2... */
-	unsigned session; /* of the connection, in which it is prepared; 0: in none */
+	unsigned session; /* the session in which it is prepared; 0: none */
 	size_t n;
 	struct postgres_parameter parameters[PARAMETERS_MAX];
-	PGresult *result; /* NULL: it has not been run */
+	PGresult *result; /* NULL: not run yet */
 	int row;          /* next one; counted from 0 */
-	uint8_t *bytes;   /* of the column that was read last; malloc'ed */
+	uint8_t *bytes;   /* value of the column that was read last; malloc'ed */
 };
 
-/* A defect of the program, found when a statement is used. */
+/* Reports a defect of the program that was found when a statement is used. */
 static enum ux_code postgres_refuse(struct ux_postgres *p, const char *message)
 {
 	ux_postgres_keep_error(p, "XX000", message);
@@ -61,7 +61,7 @@ void ux_postgres_stmt_free(const struct ux_postgres *p, void *handle)
 	free(s);
 }
 
-/* The statement's parameter with this name, without its colon; n when it is a new one. */
+/* Finds the statement's parameter of this name, without its colon; n: a new one. */
 static size_t postgres_find_parameter(const struct postgres_statement *s, const char *name,
 				      size_t size)
 {
@@ -77,10 +77,10 @@ static bool postgres_is_name(char c)
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Begins a comment that is SQL of PostgreSQL's own. No statement has other comments. */
+/* Start of a comment that is SQL only for PostgreSQL. No statement has other comments. */
 static const char own_sql[] = "/*postgres ";
 
-/* Copies the text with $1 in place of the first name, and so on. Texts in quotes stay. */
+/* Copies the text with $1 instead of the first name, and so on. Leaves quoted texts unchanged. */
 static bool postgres_number_parameters(struct postgres_statement *s, const char *sql,
 				       struct ux_out *out)
 {
@@ -159,7 +159,9 @@ void ux_postgres_stmt_end(struct ux_stmt *st)
 	}
 }
 
-/* NULL: the statement has no such parameter, and fails. name includes its colon. */
+/*
+ * Finds a parameter. NULL: the statement has no such parameter, and fails. name includes its colon.
+ */
 static struct postgres_parameter *postgres_parameter(struct ux_stmt *st, const char *name,
 						     unsigned type)
 {
@@ -188,7 +190,7 @@ void ux_postgres_bind_int(struct ux_stmt *st, const char *name, int64_t v)
 	parameter->value = parameter->number;
 }
 
-/* Copies a text with U+FFFD for what is not UTF-8. NULL: memory is short. */
+/* Copies a text with U+FFFD instead of bytes that are not UTF-8. NULL: memory is short. */
 static char *postgres_make_utf8(struct ux_bytes text)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -209,8 +211,8 @@ static bool postgres_is_ascii(const char *text)
 }
 
 /*
- * Text is stored as UTF-8, but names of files may be any bytes. They are replaced in searches as in
- * rows, so that these still find each other.
+ * Binds text. It is stored as UTF-8, but names of files may be any bytes. Invalid bytes are
+ * replaced in searches as in rows, so that both still match.
  */
 void ux_postgres_bind_text(struct ux_stmt *st, const char *name, const char *text)
 {
@@ -234,7 +236,7 @@ void ux_postgres_bind_bytes(struct ux_stmt *st, const char *name, const void *da
 	parameter->size = (int)size;
 }
 
-/* The empty pattern stays empty: statements have it for none. */
+/* Binds a pattern. The empty pattern stays empty: statements treat it as none. */
 void ux_postgres_bind_pattern(struct ux_stmt *st, const char *name, const char *pattern)
 {
 	struct postgres_parameter *parameter = postgres_parameter(st, name, OID_TEXT);
@@ -262,7 +264,10 @@ void ux_postgres_bind_pattern(struct ux_stmt *st, const char *name, const char *
 	parameter->value = parameter->owned;
 }
 
-/* The types are those of the first use; that of a parameter which was NULL then is inferred. */
+/*
+ * Prepares a statement with the types of the first use; the type of a parameter that was NULL then
+ * is inferred.
+ */
 static enum ux_code postgres_prepare(struct ux_postgres *p, struct postgres_statement *s)
 {
 	Oid types[PARAMETERS_MAX];
@@ -291,14 +296,17 @@ static PGresult *postgres_execute(struct ux_postgres *p, const struct postgres_s
 				       /* resultFormat= */ 0);
 }
 
-/* Values as libpq takes them. */
+/* Values in the form that libpq takes. */
 struct postgres_values {
 	const char *values[PARAMETERS_MAX];
 	int sizes[PARAMETERS_MAX];
 	int formats[PARAMETERS_MAX];
 };
 
-/* Readies the connection and the statement. What waits is read before another is prepared. */
+/*
+ * Prepares the connection and the statement. Reads pending answers before it prepares another
+ * statement.
+ */
 static enum ux_code postgres_ready(struct ux_db *db, struct postgres_statement *s,
 				   struct postgres_values *ret)
 {
@@ -333,8 +341,8 @@ static enum ux_code postgres_run(struct ux_db *db, struct postgres_statement *s)
 }
 
 /*
- * A query that found its connection lost is run once more, on a new one. A write is not: whether it
- * was done is not known.
+ * Runs a query; if its connection was lost, once again on a new one. A write is not repeated: it is
+ * unknown whether it was done.
  */
 static enum ux_code postgres_run_again(struct ux_db *db, struct postgres_statement *s)
 {
@@ -345,7 +353,7 @@ static enum ux_code postgres_run_again(struct ux_db *db, struct postgres_stateme
 	return lost && reads && !p->open ? postgres_run(db, s) : code;
 }
 
-/* Could it be prepared, and are its parameters bound? */
+/* Checks that the statement could be prepared and its parameters are bound. */
 static enum ux_code postgres_check_statement(const struct ux_stmt *st, struct ux_error *err)
 {
 	if (st->status == UX_ENOMEM)
@@ -366,7 +374,10 @@ static enum ux_code postgres_send(struct ux_db *db, struct postgres_statement *s
 	return ux_postgres_check(p, sent ? ux_postgres_read_waiting(p, NULL) : NULL);
 }
 
-/* Outside of a transaction nothing would read the answer. */
+/*
+ * Runs a statement whose result is not needed. Outside a transaction nothing would read the answer
+ * later, so it is run immediately.
+ */
 enum ux_code ux_postgres_run_later(struct ux_stmt *st, struct ux_error *err)
 {
 	const struct ux_postgres *p = ux_postgres_of(st->db);
@@ -411,7 +422,7 @@ const char *ux_postgres_column_text(struct ux_stmt *st, int n, size_t *ret_size)
 	return ux_postgres_column_is_null(st, n) ? NULL : p->calls.PQgetvalue(s->result, s->row, n);
 }
 
-/* Truth values are "t" and "f"; NULL is 0. */
+/* Returns a number. Truth values are "t" and "f"; NULL is 0. */
 int64_t ux_postgres_column_int(struct ux_stmt *st, int n)
 {
 	size_t size = 0;
@@ -419,7 +430,7 @@ int64_t ux_postgres_column_int(struct ux_stmt *st, int n)
 	return !text || text[0] == 'f' ? 0 : text[0] == 't' ? 1 : strtoll(text, NULL, 10);
 }
 
-/* Bytes come as "\x" and two hexadecimal digits each (section 8.4.1). */
+/* Returns bytes, which arrive as "\x" and two hexadecimal digits each (section 8.4.1). */
 const void *ux_postgres_column_bytes(struct ux_stmt *st, int n, size_t *ret_size)
 {
 	struct postgres_statement *s = st->handle;

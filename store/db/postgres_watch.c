@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for what other nodes do with a PostgreSQL database: its notifications and its clock. */
+/* Waits for notifications of other nodes through a PostgreSQL database, and reads its clock. */
 #include "postgres.h"
 
 #include <poll.h>
 
-/* A notification that came while there was no connection is lost, so a new one counts as one. */
+/*
+ * Listens to notifications. One that was sent while there was no connection is lost, so a new
+ * connection counts as a notification.
+ */
 static enum ux_code postgres_listen(struct ux_db *db, bool *ret_new, struct ux_error *err)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
@@ -44,7 +47,7 @@ enum ux_code ux_postgres_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms
 		{.fd = wake_fd, .events = POLLIN},
 		{.fd = code == UX_OK ? p->calls.PQsocket(p->connection) : -1, .events = POLLIN}};
 	*ret = fresh;
-	/* Statements since the last call may have read notifications along with their rows. */
+	/* statements since the last call may have read notifications along with their rows */
 	if (code == UX_OK && !postgres_take_notices(p, ret))
 		return ux_postgres_fail(db, err);
 	if (*ret || poll(fds, ux_countof(fds), (int)ux_min(timeout_ms, (uint32_t)INT_MAX)) <= 0)
@@ -57,7 +60,7 @@ enum ux_code ux_postgres_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms
 UX_SQL(postgres_sql_moment,
        "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT), "
        "txid_snapshot_xmin(txid_current_snapshot()), "
-       /* A replica that was promoted still knows when it replayed last. */
+       /* a promoted replica still reports the time of its last replay */
        "CASE WHEN pg_is_in_recovery() THEN "
        "CAST(floor(coalesce(extract(epoch FROM clock_timestamp() - "
        "pg_last_xact_replay_timestamp()), 0) * 1000) AS BIGINT) ELSE 0 END");

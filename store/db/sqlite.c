@@ -14,25 +14,24 @@
 #include <unistd.h>
 
 enum {
-	BUSY_MS = 3000, /* `unhex key` may write while a server is running */
+	BUSY_MS = 3000, /* ms; `unhex key` may write while a server is running */
 	BUSY_STEP_MS = 2,
-	DEADLINE_STEPS = 1000, /* steps of a statement between two looks at its deadline */
+	DEADLINE_STEPS = 1000, /* steps of a statement between two checks of its deadline */
 	GLOB_ARGUMENTS = 2,
 	/*
-	 * Pages in the log before they are copied into the database, 16 MiB. A page that several
+	 * Pages in the log before they are copied into the database: 16 MiB. A page that several
 	 * transactions changed is copied once.
 	 */
 	LOG_PAGES = 4096,
 };
 
-/* The first bytes of the file are mapped by readers, as many as SQLite allows: 2 GiB less 64 KiB.
- */
+/* Readers map the first bytes of the file, as many as SQLite allows: 2 GiB less 64 KiB. */
 #define MAPPED_BYTES "2147418112"
 
 /*
  * Called by SQLite while another process holds the index. Only the first writer waits for long. The
- * other writers queue behind it; if each of them waited anew, no thread would be left for requests
- * that only read.
+ * other writers queue after it; if each of them waited as long again, no thread would be left for
+ * requests that only read.
  */
 static int sqlite_wait_busy(void *ctx, int tries)
 {
@@ -82,7 +81,7 @@ static enum ux_code sqlite_exec(struct ux_db *db, const char *sql, struct ux_err
 		       : sqlite_fail(db, err);
 }
 
-/* Called by SQLite while a statement runs. Not 0: the statement is interrupted. */
+/* Called by SQLite while a statement runs. Not 0: interrupts the statement. */
 static int sqlite_check_deadline(void *ctx)
 {
 	const struct ux_db *db = ctx;
@@ -127,8 +126,8 @@ static enum ux_code sqlite_open_reader(struct ux_db *db, struct ux_error *err)
 		return sqlite_fail(db, err);
 	sqlite3_progress_handler(sqlite_of(db), DEADLINE_STEPS, sqlite_check_deadline, db);
 	/*
-	 * There may be several, each with up to 2 MiB of pages. What is mapped is not copied there:
-	 * of an index that is large nearly every page is read for one row alone.
+	 * There may be several readers, each with up to 2 MiB of cached pages. Mapped pages are not
+	 * copied there: in a large index, nearly every page is read for only one row.
 	 */
 	return sqlite_exec(db,
 			   "PRAGMA query_only = ON;"
@@ -214,7 +213,7 @@ static enum ux_code sqlite_migrate(struct ux_db *db, struct ux_error *err)
 	return ux_tx_commit(&tx, err);
 }
 
-/* Removes a database and the files beside it. */
+/* Removes a database and the files that belong to it. */
 static enum ux_code sqlite_remove(const char *path, struct ux_error *err)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
@@ -230,7 +229,7 @@ static enum ux_code sqlite_remove(const char *path, struct ux_error *err)
 	return UX_OK;
 }
 
-/* All pages in one step: a snapshot, while the writer goes on in its log. */
+/* Copies all pages in one step: a snapshot, while the writer continues in its log. */
 static enum ux_code sqlite_copy_pages(struct ux_db *db, struct ux_db *to, struct ux_error *err)
 {
 	UX_TRY(sqlite_exec(to, "PRAGMA synchronous = FULL", err));
@@ -259,7 +258,7 @@ static enum ux_code sqlite_copy(struct ux_db *db, const char *path, struct ux_er
 	return code;
 }
 
-/* The first line of the result is "ok" or describes what is wrong. */
+/* The first line of the result is "ok" or describes the damage. */
 static enum ux_code sqlite_verify(struct ux_db *db, struct ux_error *err)
 {
 	int number = 0;
@@ -271,9 +270,9 @@ static enum ux_code sqlite_verify(struct ux_db *db, struct ux_error *err)
 }
 
 /*
- * Called before each write outside of a transaction, and before each transaction of writes. On a
- * disk that is nearly full, the log is copied into the database and truncated, which needs the
- * least room. It may have had so many bytes that the reserve fits again.
+ * Called before each write outside a transaction, and before each transaction of writes. On a disk
+ * that is nearly full, the log is copied into the database and truncated, which needs the least
+ * room. Truncating it may free enough for the reserve.
  */
 static void sqlite_make_room(struct ux_db *db)
 {
@@ -288,7 +287,7 @@ UX_SQL(sql_begin_read, "BEGIN");
 UX_SQL(sql_commit, "COMMIT");
 UX_SQL(sql_rollback, "ROLLBACK");
 
-/* Whether commits of this connection wait until the disk has them. */
+/* Sets whether commits of this connection wait for the disk. */
 static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error *err)
 {
 	if (db->lazy == lazy)
@@ -299,7 +298,10 @@ static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error 
 	return UX_OK;
 }
 
-/* What a statement changes outside of a transaction is on the disk when it ends. */
+/*
+ * Turns lazy commits off before a statement outside a transaction: its changes must be on the disk
+ * when it ends.
+ */
 static int sqlite_end_lazy(struct ux_db *db, const struct ux_sql *sql)
 {
 	if (!db->lazy || sql == &sql_begin || !sqlite3_get_autocommit(sqlite_of(db)))
@@ -335,7 +337,7 @@ static void sqlite_stmt_end(struct ux_stmt *st)
 }
 
 /*
- * The number of a parameter. If the statement has none of that name, the result is 0 and the
+ * Returns the number of a parameter. If the statement has no such parameter, returns 0, and the
  * statement fails.
  */
 static int sqlite_parameter(struct ux_stmt *st, const char *name)
@@ -426,14 +428,14 @@ static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struc
 static enum ux_code sqlite_begin(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
 				 struct ux_error *err)
 {
-	(void)scope; /* there is one writer at a time */
+	(void)scope; /* there is only one writer at a time */
 	if (kind == UX_TX_READ)
 		return sqlite_run(db, &sql_begin_read, err);
 	UX_TRY(sqlite_be_lazy(db, kind == UX_TX_LAZY, err));
 	return sqlite_run(db, &sql_begin, err);
 }
 
-/* A commit that waited for the disk is not counted as a sync of those before it. */
+/* Commits. One that waited for the disk does not count as a sync of earlier commits. */
 static enum ux_code sqlite_commit(struct ux_db *db, bool promise, bool *ret_durable,
 				  struct ux_error *err)
 {
@@ -448,9 +450,9 @@ static enum ux_code sqlite_rollback(struct ux_db *db)
 }
 
 /*
- * Syncs the log by a descriptor of our own. The log has no locks that closing the descriptor could
- * release: SQLite's are on the database and its shared memory. SQLite has synced the log's folder
- * when it made the log, and syncs the log before it copies pages to the database.
+ * Syncs the log through a descriptor of our own. The log has no locks that closing the descriptor
+ * could release: SQLite's are on the database and its shared memory. SQLite synced the log's folder
+ * when it created the log, and syncs the log before it copies pages to the database.
  */
 static enum ux_code sqlite_sync_log(struct ux_db *db, struct ux_error *err)
 {
@@ -482,7 +484,7 @@ static enum ux_code sqlite_exec_selected(struct ux_db *db, const char *select, s
 	return copy ? sqlite_exec(db, copy, err) : UX_OK;
 }
 
-/* Triggers cannot be turned off, so they are made again at the end. */
+/* Drops the triggers, because they cannot be turned off; the end creates them again. */
 static enum ux_code sqlite_bulk_begin(struct ux_db *db, struct ux_error *err)
 {
 	UX_TRY(sqlite_exec(

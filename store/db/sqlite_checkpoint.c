@@ -5,10 +5,16 @@
 #include <sqlite3.h>
 
 enum {
-	/* pages that commits may have added meanwhile, which are copied while none can add more */
+	/*
+	 * pages that commits may have added during a pass; they are copied while no commit can add
+	 * more
+	 */
 	LAST_PAGES = 256,
-	PASSES_MAX = 8, /* until no more than these are left */
-	/* a log of so many times its pages: others that write in the background wait, all wait */
+	PASSES_MAX = 8, /* passes until at most LAST_PAGES are left */
+	/*
+	 * sizes of the log, as multiples of log_pages: from the first on background writers wait,
+	 * from the second on all writers
+	 */
 	TIMES_BEHIND = 2,
 	TIMES_MAX = 16,
 };
@@ -16,27 +22,27 @@ enum {
 struct ux_checkpointer {
 	struct ux_db *writer;
 	sqlite3 *connection;  /* the thread's own */
-	int log_pages;        /* in the log, from which on it is copied */
+	int log_pages;        /* pages in the log from which on it is copied */
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t changed;
 	int due;   /* pages in the log from which on it is copied the next time */
-	int pages; /* that were in the log after the last commit */
+	int pages; /* pages in the log after the last commit */
 	bool started;
 	bool stopping;
 	pthread_t thread;
 };
 
-/* What a checkpoint found. */
+/* The result of a checkpoint. */
 struct checkpoint {
-	int pages;  /* in the log */
-	int copied; /* of these, also those of earlier checkpoints */
+	int pages;  /* pages in the log */
+	int copied; /* copied pages, including the pages of earlier checkpoints */
 };
 
-/* Copies what no reader of an earlier state needs any more. Commits go on meanwhile. */
+/* Copies the pages that no reader of an earlier state needs. Commits continue meanwhile. */
 static struct checkpoint checkpoint_run(struct ux_checkpointer *c)
 {
 	struct checkpoint ret = {0};
-	/* Another process may be doing it, or the disk refuses: it is tried again. */
+	/* Another process may be doing it, or the disk refuses: try again later. */
 	if (sqlite3_wal_checkpoint_v2(c->connection, NULL, SQLITE_CHECKPOINT_PASSIVE, &ret.pages,
 				      &ret.copied) != SQLITE_OK)
 		ret.copied = 0;
@@ -44,9 +50,9 @@ static struct checkpoint checkpoint_run(struct ux_checkpointer *c)
 }
 
 /*
- * Commits add pages while others are copied, so the last ones are copied while no commit can: only
- * when all of the log was, the next commit begins it anew. Where many come it grows instead, to a
- * size at which they have to wait.
+ * Copies the whole log. Commits add pages during a pass, so the last pages are copied while commits
+ * are excluded: the next commit can start the log from its beginning only if all of it was copied.
+ * If too many commits arrive, the log grows instead, up to a size at which they have to wait.
  */
 static struct checkpoint checkpoint_run_to_end(struct ux_checkpointer *c)
 {
@@ -63,7 +69,10 @@ static struct checkpoint checkpoint_run_to_end(struct ux_checkpointer *c)
 	return checkpoint_run(c);
 }
 
-/* Where a reader keeps an old state, the rest of the log is not tried again with every commit. */
+/*
+ * Plans the next checkpoint. If a reader keeps an old state, the rest of the log is not tried again
+ * after each commit.
+ */
 static void checkpointer_plan(struct ux_checkpointer *c, struct checkpoint done)
 {
 	bool all = done.copied > 0 && done.copied == done.pages;
@@ -90,8 +99,8 @@ static void *checkpointer_work(void *ctx)
 }
 
 /*
- * Called by SQLite after each commit of the writer's connection. Without a thread the caller copies
- * the log.
+ * Called by SQLite after each commit of the writer's connection. If the thread cannot start, the
+ * caller copies the log.
  */
 static int checkpointer_on_commit(void *ctx, sqlite3 *db, const char *name, int pages)
 {
@@ -115,8 +124,10 @@ static enum ux_code checkpointer_connect(struct ux_checkpointer *c, struct ux_er
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(path, &c->connection, flags, NULL) != SQLITE_OK)
 		return ux_error_set(err, UX_EIO, "cannot open the index for checkpoints");
-	/* The log is on the disk before its pages go to the database, and these before it begins
-	 * anew. */
+	/*
+	 * The log is on the disk before its pages go to the database, and these before the log
+	 * starts over.
+	 */
 	return sqlite3_exec(c->connection, "PRAGMA synchronous = FULL; PRAGMA cache_size = 1", NULL,
 			    NULL, NULL) == SQLITE_OK
 		       ? UX_OK
@@ -138,7 +149,7 @@ enum ux_code ux_checkpointer_open(struct ux_checkpointer **ret, struct ux_db *wr
 		ux_checkpointer_close(c);
 		return code;
 	}
-	/* It replaces SQLite's own, which would copy within the commit. */
+	/* replaces SQLite's own hook, which would copy within the commit */
 	sqlite3_wal_hook(writer->connection, checkpointer_on_commit, c);
 	*ret = c;
 	return UX_OK;

@@ -121,7 +121,9 @@ static enum ux_code blob_delete_from(struct ux_db *db, const struct ux_sql *whic
 }
 
 enum {
-	/* after which the removal of another server counts as given up; it has long ended by then
+	/*
+	 * seconds after which another server's removal counts as abandoned; it has long ended by
+	 * then
 	 */
 	REMOVAL_LOST_S = 300
 };
@@ -130,7 +132,9 @@ UX_SQL(sql_removal_begin,
        "INSERT INTO garbage (hash, removing) VALUES (:hash, :now) ON CONFLICT (hash) DO UPDATE SET "
        "removing = :now WHERE garbage.removing = 0 OR garbage.removing < :lost");
 
-/* Transactions that add rows of blobs are not running meanwhile: all of them exclude each other. */
+/*
+ * Claims the removal. Excludes transactions that add rows of blobs: all of them exclude each other.
+ */
 static enum ux_code blob_remove_begin(struct ux_index *ix, const struct ux_blob_hash *hash,
 				      ux_time now, bool *ret, struct ux_error *err)
 {
@@ -190,7 +194,10 @@ UX_SQL(sql_blob_lose_fetched, "DELETE FROM fetched WHERE blob = :hash");
 
 UX_SQL(sql_blob_lose_profiles, "DELETE FROM profiles WHERE blob = :hash");
 
-/* What was extracted from the lost blob is now an original: it cannot be extracted again. */
+/*
+ * Candidates that were extracted from the lost blob become originals: they cannot be extracted
+ * again.
+ */
 UX_SQL(sql_blob_lose_parents,
        "UPDATE candidates SET parent = NULL, cached = 0 WHERE parent IN (SELECT number "
        "FROM candidates WHERE blob = :hash)");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules for candidates: their names, which of two is better, which IDs may belong to one module. */
+/*
+ * Rules for candidates: their names, which of two is better, and which IDs may belong to one
+ * module.
+ */
 #include "index_sql.h"
 
 #include "id.h"
@@ -114,7 +117,7 @@ static bool kind_is_ranked(enum ux_kind kind)
 	return kind == UX_KIND_GSYM || kind == UX_KIND_EXECUTABLE || kind == UX_KIND_DEBUGINFO;
 }
 
-/* The best ready candidate that can be used in place of c. */
+/* Returns the best ready candidate that can be used in place of c. */
 static const struct ux_candidate *candidate_rival(const struct ux_module *m,
 						  const struct ux_candidate *c)
 {
@@ -205,7 +208,7 @@ static const char *ids_find_gnu(const char *const *ids, size_t n)
 	return NULL;
 }
 
-/* True for a Go build ID of another program than all of the module's. */
+/* Tests for a Go build ID of another program than all of the module's. */
 static bool module_is_other_go(const struct ux_module *m, const char *id)
 {
 	bool any = false;
@@ -219,7 +222,10 @@ static bool module_is_other_go(const struct ux_module *m, const char *id)
 	return any;
 }
 
-/* The file of the program that the server has, by its last component: the ID is the same. */
+/*
+ * Fails with the name of the program's file that the server has, by its last component: the GNU
+ * build ID is the same.
+ */
 static enum ux_code module_fail_go(const struct ux_module *m, struct ux_error *err)
 {
 	const char *path = m->n_candidates > 0 ? m->candidates[0].file_name : "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates: adding them, recording what was measured, removing them. */
+/* Candidates: adding them, recording measurements, removing them. */
 #include "index_sql.h"
 
 #include "json_out.h"
@@ -157,7 +157,7 @@ static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t m
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* The same bytes arrive again after a failure: they are treated as new. */
+/* Treats the same bytes as new if they arrive again after a failure. */
 UX_SQL(sql_candidate_again,
        "UPDATE candidates "
        "SET kind = :kind, state = :state, reason = '', quality = :quality, functions "
@@ -182,7 +182,7 @@ static enum ux_code candidate_restart(struct ux_db *db, int64_t number,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* A candidate that was extracted or fetched becomes an upload. */
+/* Makes an upload of a candidate that was extracted or fetched. */
 UX_SQL(sql_candidate_adopt,
        "UPDATE candidates "
        "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
@@ -204,14 +204,14 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* Also describes what was extracted from it. */
+/* also describes the GSYM that was extracted from it */
 UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
 			       "WHERE number = :number OR parent = :number");
 
 UX_SQL(sql_candidate_trace, "UPDATE candidates SET " UX_SQL_PROVENANCE_SET
 			    " WHERE number = :number OR parent = :number");
 
-/* A new upload of the same bytes replaces the description, and where they come from. */
+/* Replaces the description and the provenance after a new upload of the same bytes. */
 static enum ux_code candidate_describe(struct ux_db *db, int64_t number,
 				       const struct ux_candidate *c, struct ux_error *err)
 {
@@ -274,7 +274,7 @@ static enum ux_code module_insert(struct ux_db *db, const char *ns, ux_time now,
 UX_SQL(sql_modules_of_ids, "SELECT i.module, i.id FROM json_each(:ids) e CROSS JOIN ids i "
 			   "WHERE i.ns = :ns AND i.id = e.value ORDER BY e.key");
 
-/* The IDs that are of one module alone, unless there is but one. */
+/* Writes the IDs that belong to only one module; a single ID in any case. */
 static enum ux_code arrival_write_ids(const struct ux_arrival *what, struct ux_out *list,
 				      struct ux_error *err)
 {
@@ -288,7 +288,7 @@ static enum ux_code arrival_write_ids(const struct ux_arrival *what, struct ux_o
 	return ux_out_status(list, err);
 }
 
-/* Finds the one module that any of the IDs names; 0 when there is none. */
+/* Finds the one module that any of the IDs names; 0: none. */
 static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival *what,
 				       int64_t *ret, struct ux_error *err)
 {
@@ -316,7 +316,7 @@ static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival
 	return UX_OK;
 }
 
-/* The offer of the module, which a query reads (store/schema/0020-offers-by-id.sql). */
+/* The module's offer, which a query reads (store/schema/0020-offers-by-id.sql). */
 #define ID_ADD                                                                           \
 	"INSERT INTO ids (ns, id, module, rank, offer) SELECT :ns, :id, number, :rank, " \
 	"CASE WHEN marked <> 0 THEN -1 ELSE offer END FROM modules WHERE number = :module"
@@ -377,7 +377,7 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 		       : UX_OK;
 }
 
-/* What follows from a candidate that was written, and from the IDs that it came with. */
+/* Updates other rows after a candidate and its IDs were written. */
 static enum ux_code candidate_arrived(struct ux_db *db, int64_t module,
 				      const struct ux_candidate *c, ux_time now,
 				      struct ux_add_result *r, struct ux_error *err)
@@ -389,8 +389,8 @@ static enum ux_code candidate_arrived(struct ux_db *db, int64_t module,
 }
 
 /*
- * Aliases are added even if the candidate itself is refused. They come after it, so that their rows
- * are written once, with what the module offers then.
+ * Adds a candidate and its IDs. Aliases are added even if the candidate itself is refused. They are
+ * added after it, so that their rows are written once, with the module's new offer.
  */
 enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
 				  const struct ux_candidate *cand, ux_time now,
@@ -402,7 +402,7 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 		return ux_error_set(err, UX_EINVAL, "a candidate needs 1 to %d IDs",
 				    UX_INDEX_IDS_MAX);
 	UX_TRY(module_find_target(db, what, &m.number, err));
-	if (m.number == 0) /* one that has no IDs and no candidates yet */
+	if (m.number == 0) /* a new module without IDs and candidates */
 		UX_TRY(module_insert(db, what->ns, now, &m.number, err));
 	else
 		UX_TRY(ux_module_row_fill(db, &arena, &m, err));
@@ -522,7 +522,7 @@ static enum ux_code candidate_write_settled(struct ux_db *db, int64_t number,
 UX_SQL(sql_candidates_replaced,
        "DELETE FROM candidates WHERE parent = :parent AND kind = 'gsym' AND number <> :number");
 
-/* Removes what was extracted from the parent before, with fewer files. */
+/* Removes the GSYM that was extracted from the parent earlier, with fewer files. */
 static enum ux_code candidate_replace(struct ux_db *db, int64_t parent, int64_t number,
 				      struct ux_error *err)
 {
@@ -555,7 +555,7 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 	return candidate_replace(db, c.parent, number, err);
 }
 
-/* Adds the IDs found in the file, except those of other modules. */
+/* Adds the IDs found in the file, except IDs of other modules. */
 static enum ux_code module_learn_ids(struct ux_db *db, const char *ns, const struct ux_module *m,
 				     const struct ux_settled *s, struct ux_error *err)
 {
@@ -601,7 +601,10 @@ static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_ro
 	if (s->derived)
 		UX_TRY(candidate_add_derived(db, p, &m, s->derived, now, err));
 	UX_TRY(ux_supplementary_put(db, p->of.ns, c.number, s, now, err));
-	/* Only new files: two that refer to each other would be extracted again for ever. */
+	/*
+	 * only for new files: two that refer to each other would otherwise be extracted again
+	 * forever
+	 */
 	if (p->candidate.state == UX_CANDIDATE_PENDING && (s->holds & UX_HOLDS_DEBUG) != 0)
 		UX_TRY(ux_supplementary_arrived(db, m.number, p->candidate.forced, now, &r->queued,
 						err));
@@ -644,7 +647,9 @@ static enum ux_code candidate_settle(struct ux_index *ix, int64_t candidate,
 	struct ux_add_result r;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	/* When a power cut loses it, the candidate is pending, its job is there, and is run again.
+	/*
+	 * If a power cut loses the commit, the candidate is still pending, and its job is run
+	 * again.
 	 */
 	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
 	UX_TRY(candidate_row_find(db, candidate, &arena, &p, err));

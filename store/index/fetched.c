@@ -52,8 +52,8 @@ static enum ux_code fetched_insert(struct ux_db *db, const struct ux_fetched *a,
 }
 
 /*
- * The blob's row is added after the old answer was deleted, because the trigger of that deletion
- * could remove it.
+ * Stores an answer. Adds the blob's row after the old answer was deleted, because a trigger of that
+ * deletion could remove it.
  */
 static enum ux_code fetched_put(struct ux_index *ix, const struct ux_fetched *a,
 				struct ux_error *err)

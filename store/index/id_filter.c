@@ -45,8 +45,8 @@ static uint64_t id_filter_hash(const char *ns, const char *id)
 }
 
 /*
- * Bit number i of an ID. Any number of hashes can be computed from the two halves of one hash
- * (Kirsch and Mitzenmacher).
+ * Returns bit number i of an ID. Any number of hashes can be computed from the two halves of one
+ * hash (Kirsch and Mitzenmacher).
  */
 static uint64_t id_filter_bit(uint64_t hash, unsigned i)
 {

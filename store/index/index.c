@@ -42,7 +42,7 @@ static void index_close(struct ux_index *ix)
 	free(s);
 }
 
-/* More than a filter is made for are not counted: it would take minutes. */
+/* counts no more IDs than a filter is made for: that would take minutes */
 UX_SQL(sql_ids_count, "SELECT count(*) FROM (SELECT 1 FROM ids LIMIT :most) i");
 
 static enum ux_code index_count_ids(struct ux_db *db, uint64_t *ret)
@@ -89,7 +89,7 @@ void ux_index_own(struct ux_index *ix)
 {
 	struct ux_index_sql *s = ux_index_sql_of(ix);
 	index_make_filter(s);
-	/* Without, commits wait for it now and then. */
+	/* without it, commits sometimes wait for the copying */
 	(void)!ux_db_checkpoint_aside(&s->writer, NULL);
 }
 

@@ -33,7 +33,7 @@ enum {
 
 #define UX_NAMESPACE_DEFAULT "default"
 
-/* What the bytes of a candidate are. Only a GSYM can resolve addresses. */
+/* The content of a candidate. Only a GSYM can resolve addresses. */
 enum ux_kind {
 	UX_KIND_GSYM,
 	UX_KIND_EXECUTABLE, /* ELF with code, with or without debug information */
@@ -45,7 +45,7 @@ enum ux_kind {
 };
 
 /*
- * True for a part of a split build (.dwo, .dwp), which can only be used with the file that refers
+ * Tests for a part of a split build (.dwo, .dwp), which can only be used with the file that refers
  * to it.
  */
 static inline bool ux_kind_is_split(enum ux_kind kind)
@@ -53,7 +53,7 @@ static inline bool ux_kind_is_split(enum ux_kind kind)
 	return kind == UX_KIND_DWO || kind == UX_KIND_DWP;
 }
 
-/* What an ELF candidate can be served as. Known once it has been measured. */
+/* The ways in which an ELF candidate can be served. Known after it was measured. */
 enum {
 	UX_HOLDS_CODE = 1 << 0,    /* as debuginfod's executable */
 	UX_HOLDS_DEBUG = 1 << 1,   /* as debuginfod's debuginfo: .debug_info or .symtab */
@@ -78,7 +78,7 @@ enum ux_origin {
  */
 struct ux_candidate {
 	int64_t number;
-	int64_t parent; /* the candidate that this GSYM was extracted from; 0: none */
+	int64_t parent; /* the candidate from which this GSYM was extracted; 0: none */
 	enum ux_kind kind;
 	enum ux_candidate_state state;
 	const char *reason; /* for FAILED; otherwise "" */
@@ -109,7 +109,7 @@ struct ux_module {
 	size_t n_candidates;
 	ux_time created;
 	ux_time updated;
-	ux_time last_used; /* time of the last use, as of the last modules.touch */
+	ux_time last_used; /* as of the last modules.touch */
 	ux_time marked;    /* time at which retention found it idle; 0: not marked */
 	bool pinned;
 };
@@ -136,8 +136,8 @@ enum ux_add {
 
 struct ux_add_result {
 	enum ux_add add;
-	bool had_any; /* there were ready candidates of the same kind... */
-	/* ...and this was the quality of the best; UX_QUALITY_NONE if there was none */
+	bool had_any; /* the module had ready candidates of the same kind... */
+	/* ...and this was the quality of the best one; UX_QUALITY_NONE: had none */
 	enum ux_quality best;
 	int64_t module;
 	int64_t candidate; /* 0 when refused */
@@ -145,12 +145,15 @@ struct ux_add_result {
 	uint64_t queued; /* other candidates that will be extracted again with this file */
 };
 
-/* How a candidate was extracted whose debug information refers to a supplementary file of dwz. */
+/*
+ * How the debug information of a candidate was extracted if it refers to a supplementary file of
+ * dwz.
+ */
 enum ux_supplementary_state {
 	UX_SUPPLEMENTARY_NONE,     /* it refers to none */
 	UX_SUPPLEMENTARY_USED,     /* with the file */
 	UX_SUPPLEMENTARY_ABSENT,   /* without it, because the namespace does not have it */
-	UX_SUPPLEMENTARY_UNUSABLE, /* without it, because what is there cannot be read */
+	UX_SUPPLEMENTARY_UNUSABLE, /* without it, because it cannot be read */
 };
 
 struct ux_supplementary {
@@ -175,7 +178,7 @@ struct ux_settled {
 	const char *supplementary; /* ID of the supplementary file; NULL for NONE */
 	enum ux_supplementary_state supplementary_state;
 	const struct ux_candidate *derived; /* the GSYM that was extracted from it; NULL: none */
-	int64_t job; /* the job that is done with this, if job_owner has its lease; 0: none */
+	int64_t job; /* the job that ends with this result, if job_owner has its lease; 0: none */
 	const char *job_owner;
 };
 
@@ -210,34 +213,36 @@ struct ux_hits {
 };
 
 /*
- * Which modules are looked for by the names of their files, and by what else is known of them.
- * Zeroed, with a limit: all modules of the namespace.
+ * A search for modules by the names of their files and by other facts. Zeroed, with a limit: all
+ * modules of the namespace.
  */
 struct ux_module_search {
 	/*
-	 * of glob.h, in lower case: a name of a file, in lower case, matches it; NULL: any name.
-	 * Letters other than ASCII's are compared as they are.
+	 * pattern of glob.h, in lower case: a name of a file, in lower case, must match it; NULL:
+	 * any name. Only ASCII letters are compared without case.
 	 */
 	const char *pattern;
-	const char *also; /* another pattern, which the same name matches; only beside `pattern` */
+	/* another pattern that the same name must match; only together with `pattern` */
+	const char *also;
 	const char *base; /* the last component of a file's name equals it; NULL: any name */
-	/* instead of names: a candidate's git revision begins with it; NULL: any revision */
+	/* instead of names: start of a candidate's git revision; NULL: any revision */
 	const char *revision;
-	const char *ci_run;  /* instead of names: a candidate comes from this run; NULL: any */
-	const char *package; /* instead of names: a candidate is from this package; NULL: any */
-	bool gsym;           /* it has a ready GSYM */
-	enum ux_quality min; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
-	ux_time since;       /* it was created then or later */
+	const char *ci_run;  /* instead of names: the run that a candidate comes from; NULL: any */
+	const char *package; /* instead of names: the package that a candidate is from; NULL: any */
+	bool gsym;           /* only modules with a ready GSYM */
+	enum ux_quality min; /* of the best ready GSYM; UX_QUALITY_NONE: none required */
+	ux_time since;       /* only modules created at this time or later */
 	int64_t before;      /* only modules with lower numbers; 0: all */
 	size_t limit;
 };
 
-/* What is known of the module that an ID names, without its rows. */
+/* Facts about the module that an ID names, without reading its rows. */
 struct ux_known {
 	int64_t module; /* 0: no module has the ID; the rest is 0 then */
 	ux_time marked; /* 0: retention has not marked it */
-	bool any; /* it has a ready GSYM, or a candidate of another kind than sources is pending */
-	enum ux_quality quality; /* the best of these; that of a pending one is its claim */
+	/* the module has a ready GSYM, or a pending candidate of a kind other than sources */
+	bool any;
+	enum ux_quality quality; /* the best of these; for a pending one the claimed quality */
 };
 
 /* A module was used at this time. */
@@ -278,8 +283,8 @@ struct ux_index_modules {
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id,
 			     struct ux_arena *arena, struct ux_module *ret, struct ux_error *err);
 	/*
-	 * The same for an answer to a client: from a replica, where there is one, which may lag
-	 * behind by what poll() has not returned yet.
+	 * Finds the module for an answer to a client: from a replica, if there is one, which may
+	 * lag by changes that poll() has not returned yet.
 	 */
 	enum ux_code (*look_up)(struct ux_index *ix, const char *ns, const char *id,
 				struct ux_arena *arena, struct ux_module *ret,
@@ -288,8 +293,8 @@ struct ux_index_modules {
 	enum ux_code (*number)(struct ux_index *ix, const char *ns, const char *id, int64_t *ret,
 			       struct ux_error *err);
 	/*
-	 * Looks up many IDs by few statements; ret[i] is of ids[i]. What statements read is not one
-	 * snapshot when there are more than ten thousand IDs.
+	 * Looks up many IDs with few statements; ret[i] belongs to ids[i]. With more than ten
+	 * thousand IDs, the result is not one snapshot.
 	 */
 	enum ux_code (*known)(struct ux_index *ix, const char *ns, const char *const *ids, size_t n,
 			      struct ux_known *ret, struct ux_error *err);
@@ -301,7 +306,7 @@ struct ux_index_modules {
 	enum ux_code (*newest)(struct ux_index *ix, const char *ns, int64_t before, size_t limit,
 			       struct ux_arena *arena, struct ux_module_list *ret,
 			       struct ux_error *err);
-	/* Lists the modules of these numbers, in their order, without those that are not there. */
+	/* Lists the modules of these numbers, in their order, without modules that do not exist. */
 	enum ux_code (*numbered)(struct ux_index *ix, const char *ns, const int64_t *numbers,
 				 size_t n, struct ux_arena *arena, struct ux_module_list *ret,
 				 struct ux_error *err);
@@ -312,10 +317,9 @@ struct ux_index_modules {
 	enum ux_code (*search)(struct ux_index *ix, const char *ns, const struct ux_search *what,
 			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
 	/*
-	 * Lists up to what->limit modules, newest first. *ret_total: how many there are, whatever
-	 * their numbers; 0 when the list is empty. It may look at every name of the namespace. With
-	 * ret_total NULL nothing is counted, and without names only as many modules are looked at
-	 * as are needed.
+	 * Lists up to what->limit modules, newest first. *ret_total: how many match, whatever their
+	 * numbers; 0 if the list is empty. It may read every name of the namespace. With ret_total
+	 * NULL nothing is counted, and without names only as many modules are read as are needed.
 	 * UX_EINVAL: the pattern is not valid. UX_EUNAVAILABLE: it takes too long.
 	 */
 	enum ux_code (*search_newest)(struct ux_index *ix, const char *ns,
@@ -328,11 +332,11 @@ struct ux_index_modules {
 
 	/*
 	 * In one transaction: adds the candidate to the module that the IDs name, unless a ready
-	 * candidate of its kind is better and force is not set. The module is created if there is
-	 * none, and new IDs become aliases. A PENDING candidate gets an "extract" job. If the same
-	 * bytes failed before, they are tried again; if they were extracted from an upload, they
-	 * become an upload of their own; a description, and where they come from, replaces the
-	 * earlier one. The number in cand is ignored.
+	 * candidate of its kind is better and force is not set. The module is created if it does
+	 * not exist, and new IDs become aliases. A PENDING candidate gets an "extract" job. If the
+	 * same bytes failed before, they are tried again; if they were extracted from an upload,
+	 * they become an upload of their own; the new description and provenance replace the
+	 * earlier ones. The number in cand is ignored.
 	 *
 	 * UX_ECONFLICT: the IDs belong to different modules, or the module would get a second GNU
 	 * build ID. An ID of type cubin-crc beside other IDs does not identify the module, and is
@@ -343,15 +347,14 @@ struct ux_index_modules {
 			    const struct ux_candidate *cand, const struct ux_who *who, ux_time now,
 			    struct ux_add_result *ret, struct ux_error *err);
 	/*
-	 * In one transaction: records what was measured, adds the extracted GSYM unless a better
-	 * one exists, and ends the job and the uploads that waited for it. A candidate that
-	 * turns out poorer than a ready one of its kind, and was not forced, is removed:
-	 * UX_ADD_POORER. A GSYM that was extracted again replaces the earlier one, unless it is
-	 * poorer. Candidates that were extracted without this file, as the supplementary file that
-	 * refer to, get a job each (modules.add does so too). Repeating the call changes
-	 * nothing. Survives a crash of the process, but a power cut only after `sync`.
-	 * UX_ENOTFOUND: the candidate has been removed. UX_ECONFLICT: the file has another
-	 * GNU build ID than the module.
+	 * In one transaction: records the measurements, adds the extracted GSYM unless a better one
+	 * exists, and ends the job and the uploads that waited for it. A candidate that turns out
+	 * poorer than a ready one of its kind, and was not forced, is removed: UX_ADD_POORER. A
+	 * GSYM that was extracted again replaces the earlier one, unless it is poorer. Candidates
+	 * that refer to this file as their supplementary file, and were extracted without it, get a
+	 * job each (modules.add does so too). Repeating the call changes nothing. Survives a crash
+	 * of the process, but a power cut only after `sync`. UX_ENOTFOUND: the candidate has been
+	 * removed. UX_ECONFLICT: the file has another GNU build ID than the module.
 	 */
 	enum ux_code (*settle)(struct ux_index *ix, int64_t candidate,
 			       const struct ux_settled *what, ux_time now,
@@ -362,11 +365,11 @@ struct ux_index_modules {
 	enum ux_code (*candidate)(struct ux_index *ix, int64_t number, struct ux_arena *arena,
 				  struct ux_candidate *ret, struct ux_idle *ret_of,
 				  struct ux_error *err);
-	/* Reads to which supplementary file a candidate refers, and whether it was used. */
+	/* Reads which supplementary file a candidate refers to, and whether it was used. */
 	enum ux_code (*supplementary)(struct ux_index *ix, int64_t candidate,
 				      struct ux_arena *arena, struct ux_supplementary *ret,
 				      struct ux_error *err);
-	/* Removes one candidate and what was extracted from it. UX_ENOTFOUND. */
+	/* Removes one candidate and the GSYM extracted from it. UX_ENOTFOUND. */
 	enum ux_code (*candidate_remove)(struct ux_index *ix, int64_t number,
 					 const struct ux_who *who, ux_time now,
 					 struct ux_error *err);
@@ -385,9 +388,9 @@ struct ux_index_modules {
 				struct ux_error *err);
 
 	/*
-	 * Records a batch of uses in one transaction. A later recorded time is kept; the idle mark
-	 * is removed. Modules that no longer exist are skipped, and those without a mark whose
-	 * recorded use was less than step_s seconds before.
+	 * Records a batch of uses in one transaction. Keeps a later recorded time; removes the idle
+	 * mark. Skips modules that no longer exist, and unmarked modules whose recorded use was
+	 * less than step_s seconds earlier.
 	 */
 	enum ux_code (*touch)(struct ux_index *ix, const struct ux_touch *touches, size_t n,
 			      int64_t step_s, struct ux_error *err);
@@ -405,15 +408,14 @@ struct ux_index_modules {
 
 	/*
 	 * Lists modules that are not pinned and were not used since `before`, idle longest first,
-	 * whether or not they are marked. A supplementary file is not listed while there are
-	 * candidates that refer to it.
+	 * marked or not. A supplementary file is not listed while candidates refer to it.
 	 */
 	enum ux_code (*idle)(struct ux_index *ix, const char *ns, ux_time before, size_t limit,
 			     struct ux_arena *arena, struct ux_idle_list *ret,
 			     struct ux_error *err);
 	/*
-	 * Marks a module as idle since `before`. *ret is false when it has been used, pinned,
-	 * marked or removed meanwhile.
+	 * Marks a module as idle since `before`. *ret is false if it has been used, pinned, marked
+	 * or removed since.
 	 */
 	enum ux_code (*mark)(struct ux_index *ix, int64_t module, ux_time before, ux_time now,
 			     bool *ret, struct ux_error *err);
@@ -439,25 +441,25 @@ struct ux_index_modules {
 int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
 		     const struct ux_counts *b_counts);
 
-/* The best ready candidate of a kind; NULL if there is none. */
+/* Returns the best ready candidate of a kind; NULL: none. */
 const struct ux_candidate *ux_module_best(const struct ux_module *m, enum ux_kind kind);
 
 /*
  * Checks that the IDs contain no second GNU build ID for the module, and no Go build ID of another
- * program. A linked file has one of each, so a second one means that two files were mixed up, or
+ * program. A linked file has one of each; so a second one means that two files were mixed up, or
  * that two Go programs were linked with the same -B. UX_ECONFLICT.
  */
 enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
 			  struct ux_error *err) ux_must;
 
-/* The best ready ELF candidate that has all these UX_HOLDS_* bits; NULL if there is none. */
+/* Returns the best ready ELF candidate that has all these UX_HOLDS_* bits; NULL: none. */
 const struct ux_candidate *ux_module_elf(const struct ux_module *m, unsigned holds);
 
-/* The first candidate in a state that has symbols, not sources; NULL if there is none. */
+/* Returns the first candidate in a state that has symbols, not sources; NULL: none. */
 const struct ux_candidate *ux_module_in_state(const struct ux_module *m,
 					      enum ux_candidate_state state);
 
-/* Quality of the GSYM that resolves addresses; UX_QUALITY_NONE if there is none. */
+/* Returns the quality of the GSYM that resolves addresses; UX_QUALITY_NONE: no GSYM. */
 enum ux_quality ux_module_quality(const struct ux_module *m);
 
 /* "gsym", "executable", "debuginfo", "dwo", "dwp", "sources". */
@@ -505,16 +507,16 @@ struct ux_upload {
 	const char *file_name;
 	bool force;
 	enum ux_upload_state state;
-	int64_t candidate; /* the candidate that it became; 0: none */
-	/* once it is no longer open: "uploaded", "already-there", "pending", ... */
+	int64_t candidate; /* the candidate that the upload became; 0: none */
+	/* after it ended: "uploaded", "already-there", "pending", ... */
 	const char *status;
 	const char *reason;
 	ux_time created;
 	ux_time updated;
-	struct ux_upload_limits *limits; /* applied by uploads.add; NULL: none */
+	struct ux_upload_limits *limits; /* checked by uploads.add; NULL: none */
 };
 
-/* Numbers of uploads that are open or pending. */
+/* Numbers of open or pending uploads. */
 struct ux_upload_counts {
 	uint64_t of_key;
 	uint64_t of_ns;
@@ -530,10 +532,10 @@ struct ux_upload_list {
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_uploads {
 	/*
-	 * Survives a crash of the process, but a power cut only after `sync`: then the client
-	 * announces the upload again. UX_ELIMIT: the upload would exceed the namespace's quota, or
-	 * the quota is already exceeded. UX_EUNAVAILABLE with up->limits->reached: too many uploads
-	 * are open; retry later.
+	 * Adds an upload. It survives a crash of the process, but a power cut only after `sync`:
+	 * otherwise the client announces the upload again. UX_ELIMIT: the upload would exceed the
+	 * namespace's quota, or the quota is already exceeded. UX_EUNAVAILABLE with
+	 * up->limits->reached: too many uploads are open; retry later.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_upload *up, struct ux_error *err);
 	/* UX_ENOTFOUND. */
@@ -541,7 +543,7 @@ struct ux_index_uploads {
 			     struct ux_upload *ret, struct ux_error *err);
 	/*
 	 * Finds the newest open upload of the same key and namespace that was announced with the
-	 * same IDs, bytes, kind, force and texts, so that a later run of a client goes on with it.
+	 * same IDs, bytes, kind, force and texts, so that a later run of a client resumes it.
 	 * UX_ENOTFOUND.
 	 */
 	enum ux_code (*find_same)(struct ux_index *ix, const struct ux_upload *up,
@@ -550,7 +552,7 @@ struct ux_index_uploads {
 	/*
 	 * Adds the candidate (see modules.add) and ends the upload in one transaction: as done, as
 	 * pending with a pending candidate, or as failed with status "better-there". UX_ECONFLICT:
-	 * as for modules.add, and when the upload has already ended.
+	 * as for modules.add, and if the upload has already ended.
 	 */
 	enum ux_code (*finish)(struct ux_index *ix, const struct ux_upload *up,
 			       const struct ux_candidate *cand, const struct ux_who *who,
@@ -566,7 +568,7 @@ struct ux_index_uploads {
 			       struct ux_error *err);
 	/*
 	 * Lists up to limit uploads, most recently changed first. With running, the open and
-	 * pending ones; otherwise those that have ended and were not yet deleted.
+	 * pending ones; otherwise the ended ones that were not deleted yet.
 	 */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, bool running, size_t limit,
 			     struct ux_arena *arena, struct ux_upload_list *ret,
@@ -588,7 +590,7 @@ struct ux_blob_rows {
 
 /* Numbers of rows that were removed because their blob was lost. */
 struct ux_blob_loss {
-	uint64_t candidates; /* removed candidates; what was extracted from them is kept */
+	uint64_t candidates; /* removed candidates; GSYMs extracted from them are kept */
 	uint64_t sources;    /* source files that are no longer available */
 	uint64_t fetched;    /* removed answers of upstreams */
 	uint64_t profiles;   /* removed profiles */
@@ -596,7 +598,7 @@ struct ux_blob_loss {
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_blobs {
-	/* Does any candidate, source, upstream answer or profile refer to the blob? */
+	/* Tests whether any candidate, source, upstream answer or profile refers to the blob. */
 	enum ux_code (*used)(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
 			     struct ux_error *err);
 	/*
@@ -608,26 +610,26 @@ struct ux_index_blobs {
 			     struct ux_error *err);
 	/*
 	 * Lists up to limit blobs that have lost their last row, and whose files have not been
-	 * removed since, in that order. Their sizes are 0. upto: numbers of the list, see
-	 * garbage_last.
+	 * removed since, in that order. Their sizes are 0. upto: last number of the list to
+	 * include, see garbage_last.
 	 */
 	enum ux_code (*garbage)(struct ux_index *ix, int64_t upto, size_t limit,
 				struct ux_arena *arena, struct ux_blob_rows *ret,
 				struct ux_error *err);
-	/* The number of the blob that was last added to that list; 0: it is empty. */
+	/* Gets the number of the blob that was last added to that list; 0: it is empty. */
 	enum ux_code (*garbage_last)(struct ux_index *ix, int64_t *ret, struct ux_error *err);
 	/*
-	 * Claims the removal of a blob's file, where several servers share the index: until
-	 * removed() no row can name the blob, which makes commits fail with UX_EUNAVAILABLE. A
-	 * claim of a server that ended is taken over after some minutes. *ret is false when a row
-	 * names the blob, or another server is removing it.
+	 * Claims the removal of a blob's file, if several servers share the index: until removed()
+	 * no row can name the blob, and commits of such a row fail with UX_EUNAVAILABLE. The claim
+	 * of a server that ended is taken over after some minutes. *ret is false if a row names the
+	 * blob, or another server is removing it.
 	 */
 	enum ux_code (*remove_begin)(struct ux_index *ix, const struct ux_blob_hash *hash,
 				     ux_time now, bool *ret, struct ux_error *err);
-	/* The file is gone that was claimed at `now`. */
+	/* Ends the claim of `now`, after the file was removed. */
 	enum ux_code (*removed)(struct ux_index *ix, const struct ux_blob_hash *hash, ux_time now,
 				struct ux_error *err);
-	/* Removes blobs from that list, but those whose removal is claimed. */
+	/* Removes blobs from that list, except those with a claimed removal. */
 	enum ux_code (*collected)(struct ux_index *ix, const struct ux_blob_row *rows, size_t n,
 				  struct ux_error *err);
 	/* Lists up to limit candidates that have the blob, in any state and namespace. */
@@ -640,7 +642,7 @@ struct ux_index_blobs {
 	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,
 			     const char *reason, ux_time now, struct ux_blob_loss *ret,
 			     struct ux_error *err);
-	/* Runs the backend's own integrity check. UX_EIO: the message says what is wrong. */
+	/* Runs the backend's own integrity check. UX_EIO: the message describes the damage. */
 	enum ux_code (*verify)(struct ux_index *ix, struct ux_error *err);
 };
 
@@ -674,8 +676,8 @@ struct ux_index_sources {
 	enum ux_code (*put)(struct ux_index *ix, int64_t candidate, const struct ux_source *sources,
 			    size_t n, struct ux_error *err);
 	/*
-	 * Finds a source file of the module that has the ID; if several candidates have it, that of
-	 * the newest. UX_ENOTFOUND.
+	 * Finds a source file of the module that has the ID; if several candidates have it, the
+	 * newest one's. UX_ENOTFOUND.
 	 */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id, const char *path,
 			     struct ux_arena *arena, struct ux_source *ret, struct ux_error *err);
@@ -689,14 +691,15 @@ struct ux_index_sources {
 };
 
 /*
- * Where a list of stored objects goes on. Objects are listed in the order in which they became
- * ready, which is when they came, were extracted, or got a further ID: what is new is behind what
- * was there.
+ * The place where a list of stored objects continues. Objects are listed in the order in which they
+ * became ready: arrived, were extracted, or got another ID. So new objects always come after
+ * earlier ones.
  */
 struct ux_stored_place {
-	int64_t store; /* a random number of the index: places of another one mean nothing here */
+	/* a random number of the index: places of another index are meaningless here */
+	int64_t store;
 	int64_t sequence;  /* ascending */
-	int64_t candidate; /* of several with the same sequence, by number */
+	int64_t candidate; /* for several with the same sequence, by number */
 };
 
 /* A ready candidate with the IDs of its module. */
@@ -711,21 +714,23 @@ struct ux_stored_objects {
 	struct ux_stored_object *objects;
 	size_t n;
 	bool more;
-	struct ux_stored_place next; /* the place behind the last one */
+	struct ux_stored_place next; /* the place after the last one */
 };
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_objects {
 	/*
-	 * Lists up to limit objects behind a place (zeroed: from the beginning). A place of another
-	 * index, or one that this index has not reached, as after a backup was restored, means the
-	 * beginning too.
+	 * Lists up to limit objects after a place (zeroed: from the beginning). A place of another
+	 * index, or one that this index has not reached, for example after a backup was restored,
+	 * also means the beginning.
 	 */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns,
 			     const struct ux_stored_place *after, size_t limit,
 			     struct ux_arena *arena, struct ux_stored_objects *ret,
 			     struct ux_error *err);
-	/* Finds the size of a ready candidate's blob. UX_ENOTFOUND: none in the namespace has it.
+	/*
+	 * Gets the size of a ready candidate's blob. UX_ENOTFOUND: no candidate in the namespace
+	 * has it.
 	 */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const struct ux_blob_hash *blob,
 			     uint64_t *ret_size, struct ux_error *err);
@@ -749,7 +754,7 @@ struct ux_fetched {
 	ux_time queried;
 	ux_time expires; /* after this time the upstream is queried again */
 	uint64_t took_ms;
-	bool has_blob; /* found, and stored outside of the candidates: a source file or a section */
+	bool has_blob; /* found, and stored outside the candidates: a source file or a section */
 	struct ux_blob_hash blob;
 	uint64_t size;
 	const char *file_name;
@@ -783,16 +788,16 @@ struct ux_index_fetched {
 	enum ux_code (*expire)(struct ux_index *ix, const char *upstream, ux_time before,
 			       uint64_t *ret, struct ux_error *err);
 	/*
-	 * Adds up the bytes of everything that upstreams sent and of what was extracted from it. ns
-	 * "": of all namespaces, here and below. It looks at every such row.
+	 * Adds up the bytes of everything that upstreams sent and that was extracted from it. ns
+	 * "": all namespaces, here and below. It reads every such row.
 	 */
 	enum ux_code (*bytes)(struct ux_index *ix, const char *ns, uint64_t *ret,
 			      struct ux_error *err);
-	/* Lists candidates that upstreams sent, as modules.caches does. */
+	/* Lists candidates that upstreams sent, like modules.caches. */
 	enum ux_code (*caches)(struct ux_index *ix, const char *ns, uint64_t bytes,
 			       struct ux_arena *arena, struct ux_idle_list *ret,
 			       struct ux_error *err);
-	/* Deletes answers with files, the oldest first, until at least `bytes` are gone. */
+	/* Deletes answers with files, the oldest first, until at least `bytes` are freed. */
 	enum ux_code (*drop_files)(struct ux_index *ix, const char *ns, uint64_t bytes,
 				   struct ux_error *err);
 };
@@ -804,21 +809,21 @@ struct ux_index_fetched {
  * is set only on UX_OK, unless stated otherwise.
  */
 enum ux_sync {
-	UX_SYNC_PROMISED, /* what is confirmed to clients: uploads that were finished */
-	UX_SYNC_ALL,      /* also what is only repeated when it is lost */
+	UX_SYNC_PROMISED, /* writes that are confirmed to clients: finished uploads */
+	UX_SYNC_ALL,      /* also writes that are simply repeated if they are lost */
 };
 
-/* Connections to a database that is a server. */
+/* Connections to a database server. */
 struct ux_index_connections {
-	uint64_t open; /* of the pool for reads */
+	uint64_t open; /* connections of the pool for reads */
 	uint64_t used;
-	uint64_t waits;       /* times that a thread had to wait for one of them */
-	uint64_t wait_us;     /* for how long, together */
+	uint64_t waits;       /* times that a thread had to wait for one */
+	uint64_t wait_us;     /* total duration of these waits */
 	uint64_t round_trips; /* of the pool, and of the connection for writes */
 	uint64_t connected;
 	uint64_t refused;
-	bool replica; /* there is one; the rest of it is unknown otherwise */
-	bool answers; /* it answered lately, or was not tried */
+	bool replica; /* there is a replica; otherwise the other fields are unknown */
+	bool answers; /* it answered recently, or was not tried */
 };
 
 struct ux_index {
@@ -836,55 +841,55 @@ struct ux_index {
 	struct ux_index_profiles profiles;
 	struct ux_index_packages packages;
 	struct ux_index_nodes nodes;
-	struct ux_stage_times *stages; /* of uploads; borrowed; NULL: they are not counted */
+	struct ux_stage_times *stages; /* of uploads; borrowed; NULL: not counted */
 
-	/* Reads a number stored under a name; 0 if there is none. */
+	/* Reads a number stored under a name; 0: not stored. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,
 				   struct ux_error *err);
 	enum ux_code (*number_put)(struct ux_index *ix, const char *name, int64_t value,
 				   struct ux_error *err);
 	/*
-	 * Copies the index as of now to a new file, which replaces an earlier one of that path.
-	 * Other threads and processes go on reading and writing. The copy is on the disk when this
-	 * returns.
+	 * Copies the current state of the index to a new file, which replaces an earlier one at
+	 * that path. Other threads and processes can read and write during the copy. It is on the
+	 * disk when this returns.
 	 */
 	enum ux_code (*copy)(struct ux_index *ix, const char *path, struct ux_error *err);
 	/*
-	 * Waits until the disk has what other threads have written. Nothing is written and nothing
-	 * is waited for if it has.
+	 * Waits until the writes of other threads are on the disk. Neither writes nor waits if they
+	 * are.
 	 */
 	enum ux_code (*sync)(struct ux_index *ix, enum ux_sync what, struct ux_error *err);
-	/* What connections have done: to the database, or to its replica. Any thread. */
+	/* Gets the counts of connections to the database, or to its replica. Any thread. */
 	void (*connections)(struct ux_index *ix, bool replica, struct ux_index_connections *ret);
 	void (*close)(struct ux_index *ix);
 };
 
-/* Is it the URL of a database, and not the path of a file? */
+/* Tests whether it is the URL of a database, not the path of a file. */
 bool ux_index_is_url(const char *location);
 
 /*
  * Opens an index in a PostgreSQL database, by its URL, or in one SQLite file, by its path, with a
- * write-ahead log and synchronous = FULL. The file is created, and the schema is migrated, when
- * necessary. UX_EUNSUPPORTED: the index was written by a newer unhex, or libpq is not installed;
+ * write-ahead log and synchronous = FULL. Creates the file and migrates the schema if necessary.
+ * UX_EUNSUPPORTED: the index was written by a newer unhex, or libpq is not installed;
  * UX_EUNAVAILABLE: the database cannot be reached.
  */
 enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_error *err) ux_must;
 
 /*
  * Declares that no other process adds modules to the index until it is closed. Then a filter of its
- * IDs rejects unknown IDs without a query, and the log of an index in a file is copied into it by a
- * thread of its own. Call it before other threads use the index. If there is no memory for these,
- * queries are made as before, and so are commits.
+ * IDs rejects unknown IDs without a query, and a separate thread copies the log of an index in a
+ * file into it. Call it before other threads use the index. If memory is short, queries and commits
+ * work without these.
  */
 void ux_index_own(struct ux_index *ix);
 
 /*
- * Declares that answers may come from a physical replica of the database, by its URL. Call it
- * before other threads use the index. While the replica cannot be reached the database answers.
+ * Declares that answers may come from a physical replica of the database, given by its URL. Call it
+ * before other threads use the index. While the replica cannot be reached, the database answers.
  */
 enum ux_code ux_index_read_from(struct ux_index *ix, const char *url, struct ux_error *err) ux_must;
 
-/* From now on writes empty the reserve of a disk that is nearly full. room is borrowed. */
+/* Lets writes empty the reserve of a disk that is nearly full, from now on. room is borrowed. */
 void ux_index_limit(struct ux_index *ix, struct ux_room *room);
 
 enum {
@@ -892,8 +897,8 @@ enum {
 };
 
 /*
- * Formats a time as "2026-08-21T10:00:00Z" (RFC 3339), or "unknown" when it is outside of the
- * calendar's range. Returns text.
+ * Formats a time as "2026-08-21T10:00:00Z" (RFC 3339), or "unknown" if it is outside the calendar's
+ * range. Returns text.
  */
 const char *ux_time_text(ux_time t, char text[UX_TIME_TEXT]);
 

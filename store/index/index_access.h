@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the index that says who may do what, and who did: namespaces, keys, the audit log. */
+/* The part of the index about access: namespaces, keys, and the audit log of changes. */
 #ifndef UX_INDEX_ACCESS_H
 #define UX_INDEX_ACCESS_H
 
@@ -12,7 +12,7 @@ typedef int64_t ux_time;
 
 struct ux_index;
 
-/* Who makes a change, for the audit log. Strings, never NULL. */
+/* The author of a change, for the audit log. Strings, never NULL. */
 struct ux_who {
 	const char *key_id; /* "" without a key */
 	const char *from;   /* address of the client, or "cli", "server" */
@@ -47,12 +47,12 @@ struct ux_namespace_list {
 /* Usage of a namespace. Triggers keep it current, so reading it reads one row. */
 struct ux_usage {
 	uint64_t modules;
-	uint64_t bytes; /* of originals */
-	/* size of candidates that can be made again: extracted ones, and those from upstreams */
+	uint64_t bytes; /* bytes of originals */
+	/* bytes of candidates that can be made again: extracted ones, and those from upstreams */
 	uint64_t cache_bytes;
 };
 
-/* By how much the stored usage exceeds the usage that was counted again. */
+/* Differences between the stored usage and a new count. */
 struct ux_usage_error {
 	const char *ns;
 	int64_t modules;
@@ -67,7 +67,7 @@ struct ux_usage_errors {
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_namespaces {
-	/* UX_ENOTFOUND. */
+	/* Finds a namespace. UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *name, struct ux_arena *arena,
 			     struct ux_namespace *ret, struct ux_error *err);
 	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena,
@@ -83,7 +83,7 @@ struct ux_index_namespaces {
 	 */
 	enum ux_code (*remove)(struct ux_index *ix, const char *name, const struct ux_who *who,
 			       ux_time now, struct ux_error *err);
-	/* ns NULL: the sum over all namespaces. */
+	/* Gets the usage. ns NULL: the sum over all namespaces. */
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_usage *ret,
 			      struct ux_error *err);
 	/*
@@ -94,7 +94,7 @@ struct ux_index_namespaces {
 				struct ux_usage_errors *ret, struct ux_error *err);
 };
 
-/* 1 to 63 characters of a-z, 0-9, '-', '_', '.', beginning with a letter or digit. */
+/* Tests a name: 1 to 63 characters of a-z, 0-9, '-', '_', '.', beginning with a letter or digit. */
 bool ux_namespace_valid(const char *name) ux_must;
 
 enum {
@@ -116,13 +116,14 @@ struct ux_key {
 	unsigned scopes; /* bits of enum ux_scope */
 	const char *description;
 	ux_time created;
-	ux_time expires;       /* 0: never */
-	ux_time revoked;       /* 0: not revoked */
-	ux_time last_used;     /* as of the last keys.touch */
-	uint64_t rate;         /* requests a second; 0: the server's setting */
-	uint64_t uploads;      /* open uploads at a time; 0: the server's setting */
-	unsigned tokens;       /* number of tokens; set by keys.list and keys.get */
-	ux_time token_expires; /* by ux_key_check(): of that token; 0: together with the key */
+	ux_time expires;   /* 0: never */
+	ux_time revoked;   /* 0: not revoked */
+	ux_time last_used; /* as of the last keys.touch */
+	uint64_t rate;     /* requests a second; 0: the server's setting */
+	uint64_t uploads;  /* open uploads at the same time; 0: the server's setting */
+	unsigned tokens;   /* number of tokens; set by keys.list and keys.get */
+	/* set by ux_key_check(): expiry of that token; 0: together with the key */
+	ux_time token_expires;
 };
 
 struct ux_key_list {
@@ -138,7 +139,7 @@ struct ux_key_touch {
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_keys {
 	/*
-	 * Adds a key with its first token, and creates its namespace if there is none.
+	 * Adds a key with its first token, and creates its namespace if it does not exist.
 	 * UX_ECONFLICT: the ID exists.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_key *key,
@@ -154,7 +155,7 @@ struct ux_index_keys {
 	/* Lists keys in order of creation, including revoked ones. */
 	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena, struct ux_key_list *ret,
 			     struct ux_error *err);
-	/* UX_ENOTFOUND. Revoking twice keeps the first time. */
+	/* Revokes a key. UX_ENOTFOUND. Revoking twice keeps the first time. */
 	enum ux_code (*revoke)(struct ux_index *ix, const char *id, const struct ux_who *who,
 			       ux_time now, struct ux_error *err);
 	/*
@@ -189,7 +190,7 @@ struct ux_audit_list {
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_audit {
-	/* Adds an entry for a change that was made outside of the index. */
+	/* Adds an entry for a change that was made outside the index. */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_audit *line, struct ux_error *err);
 	/*
 	 * Lists up to limit entries whose numbers are above after, ascending; ns NULL: of all

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the index that knows jobs: work that goes on after a crash, leased to one worker. */
+/* The part of the index about jobs: work that survives a crash, leased to one worker. */
 #ifndef UX_INDEX_JOBS_H
 #define UX_INDEX_JOBS_H
 
@@ -14,7 +14,7 @@ struct ux_index;
 /* payload of an extraction that is repeated because the module has more files now */
 #define UX_JOB_AGAIN "again"
 #define UX_JOB_FETCH "fetch"
-/* what one node of several does: removing, merging, expiring; it is claimed */
+/* work that only one of several nodes does: removing, merging, expiring; the node claims it */
 #define UX_JOB_MAINTENANCE "maintenance"
 
 struct ux_job {
@@ -34,20 +34,20 @@ struct ux_job {
 };
 
 /*
- * Jobs that are expected to take long, by the size of their file (over 64 MiB) or because they did,
- * wait in a lane of their own.
+ * Lanes of jobs. Jobs that are expected to take long, because their file exceeds 64 MiB or they
+ * already took long, wait in a lane of their own.
  */
 enum ux_job_lane {
 	UX_JOB_QUICK,
 	UX_JOB_SLOW
 };
 
-/* Which job a worker takes: see take_turn(). */
+/* The job that a worker wants: see take_turn(). */
 struct ux_job_turn {
 	const char *kind;
 	const char *owner;
 	enum ux_job_lane lane;
-	const char *after; /* the namespace of the last job of this lane; "": there was none */
+	const char *after; /* namespace of the last job of this lane; "": none yet */
 };
 
 struct ux_job_list {
@@ -68,9 +68,9 @@ struct ux_job_counts {
  */
 struct ux_index_jobs {
 	/*
-	 * Adds a job from the fields kind, subject, ns, candidate, payload and next of spec. If
-	 * there is one of the same kind and subject, that job is kept: it becomes due at the
-	 * earlier of the two times, and is no longer failed. *ret: its number.
+	 * Adds a job from the fields kind, subject, ns, candidate, payload and next of spec. If one
+	 * of the same kind and subject exists, that job is kept: it becomes due at the earlier of
+	 * the two times, and is no longer failed. *ret: its number.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_job *spec, ux_time now,
 			    int64_t *ret, struct ux_error *err);
@@ -82,18 +82,18 @@ struct ux_index_jobs {
 			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
 			     struct ux_error *err);
 	/*
-	 * Leases the job whose turn it is, so that no namespace waits for the jobs of another one:
-	 * the first due job of the namespace that follows turn->after in the order of their names,
-	 * of which the last one is followed by the first. In a namespace, a job comes before those
-	 * that are due later than it by more than a second for each MiB of its file. Of a module
-	 * one job is leased at a time, since a job reads the files of the others. UX_ENOTFOUND: no
-	 * job of this lane is due.
+	 * Leases the next job by turns, so that no namespace waits for the jobs of another one: the
+	 * first due job of the namespace that follows turn->after in the order of their names; the
+	 * first name follows the last one. In a namespace, a job comes before jobs that are due
+	 * later than it by more than a second for each MiB of its file. Of each module only one job
+	 * is leased at a time, because a job reads the files of the others. UX_ENOTFOUND: no job of
+	 * this lane is due.
 	 */
 	enum ux_code (*take_turn)(struct ux_index *ix, const struct ux_job_turn *turn, ux_time now,
 				  int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
 				  struct ux_error *err);
 	/*
-	 * Makes the job due again at once, in the slow lane, since it ran out of the time of a
+	 * Makes the job due again immediately, in the slow lane, because it exceeded the time of a
 	 * quick one. The attempt does not count.
 	 */
 	enum ux_code (*slow_down)(struct ux_index *ix, int64_t number, const char *owner,
@@ -106,38 +106,39 @@ struct ux_index_jobs {
 	/* Makes the job due again at `next`. */
 	enum ux_code (*retry)(struct ux_index *ix, int64_t number, const char *owner, ux_time next,
 			      const char *reason, struct ux_error *err);
-	/* The same, and the attempt does not count: what the job needs is away. */
+	/*
+	 * Like retry(), but the attempt does not count: something that the job needs is
+	 * unavailable.
+	 */
 	enum ux_code (*postpone)(struct ux_index *ix, int64_t number, const char *owner,
 				 ux_time next, const char *reason, struct ux_error *err);
 	enum ux_code (*give_up)(struct ux_index *ix, int64_t number, const char *owner,
 				const char *reason, struct ux_error *err);
 	/*
-	 * Leases what has no row until somebody does it: makes a job of this kind and subject that
-	 * `owner` has for lease_s seconds, or renews the lease that it has. *ret: it has it now;
-	 * otherwise another one does.
+	 * Leases work that has no row of its own: makes a job of this kind and subject that `owner`
+	 * has for lease_s seconds, or renews the owner's lease. *ret: the owner has the lease;
+	 * false: another one has it.
 	 */
 	enum ux_code (*claim)(struct ux_index *ix, const struct ux_job *spec, const char *owner,
 			      ux_time now, int64_t lease_s, bool *ret, struct ux_error *err);
-	/* Removes the job that was claimed, if the owner still has it. */
+	/* Removes a claimed job, if the owner still has it. */
 	enum ux_code (*unclaim)(struct ux_index *ix, const char *kind, const char *subject,
 				const char *owner, struct ux_error *err);
 	/*
-	 * Releases all leases of an owner that ends, whose attempts do not count, or that has
-	 * ended, as when its server starts again; NULL: of any owner. "NODE" has those of
-	 * "NODE#..." too.
+	 * Releases all leases of an owner: one that is ending, whose attempts do not count, or one
+	 * that has ended, when its server starts again. NULL: any owner. "NODE" includes
+	 * "NODE#...".
 	 */
 	enum ux_code (*release)(struct ux_index *ix, const char *owner, bool has_ended,
 				struct ux_error *err);
-	/*
-	 * Lists up to limit jobs, oldest first; ns NULL: of all namespaces, kind NULL: of any kind.
-	 */
+	/* Lists up to limit jobs, oldest first; ns NULL: all namespaces, kind NULL: any kind. */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, const char *kind, size_t limit,
 			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err);
-	/* Counts the jobs of a kind, in a time that does not depend on how many there are. */
+	/* Counts the jobs of a kind; the time does not depend on their number. */
 	enum ux_code (*counts)(struct ux_index *ix, const char *kind, ux_time now,
 			       struct ux_job_counts *ret, struct ux_error *err);
 	/*
-	 * Time at which the next job of the kind is due or its lease ends; INT64_MAX: there is
+	 * Gets the time at which the next job of the kind is due or its lease ends; INT64_MAX:
 	 * none.
 	 */
 	enum ux_code (*next_due)(struct ux_index *ix, const char *kind, ux_time *ret,

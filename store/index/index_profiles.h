@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the index that knows kept profiles: what ran in a service, on a host, and when. */
+/* The part of the index about kept profiles: the service, host and time that they cover. */
 #ifndef UX_INDEX_PROFILES_H
 #define UX_INDEX_PROFILES_H
 
@@ -11,22 +11,22 @@
 struct ux_index;
 
 enum {
-	UX_PROFILE_TEXT_BYTES = 256, /* name of a service, a host, a build */
+	UX_PROFILE_TEXT_BYTES = 256, /* bytes of the name of a service, a host, a build */
 	UX_PROFILE_LEVEL_ALONE = -1, /* never merged: a client knows its number */
-	UX_PROFILE_MERGE_MAX = 1000, /* profiles that are replaced by their sum at a time */
+	UX_PROFILE_MERGE_MAX = 1000, /* profiles that one sum replaces at most */
 };
 
-/* One kept profile: the bytes are a gzipped message of pprof. Texts are "" where unknown. */
+/* One kept profile: the bytes are a gzipped message of pprof. Texts are "" if unknown. */
 struct ux_kept_profile {
 	int64_t number; /* ascending in order of arrival */
 	const char *ns;
 	const char *service;
 	const char *host;
 	const char *build; /* version or build ID of the program */
-	ux_time started;   /* the span of time that it is about, both ends included */
+	ux_time started;   /* the time range that it covers, both ends included */
 	ux_time ended;
 	uint64_t samples;
-	int level; /* how often it was merged, or UX_PROFILE_LEVEL_ALONE */
+	int level; /* number of merges, or UX_PROFILE_LEVEL_ALONE */
 	struct ux_blob_hash blob;
 	uint64_t size; /* bytes of the blob */
 	const char *key_id;
@@ -36,16 +36,16 @@ struct ux_kept_profile {
 struct ux_kept_profiles {
 	struct ux_kept_profile *items;
 	size_t n;
-	bool more; /* there are more behind the last one */
+	bool more; /* more profiles follow the last one */
 };
 
-/* Which profiles. Texts are NULL where any will do. */
+/* A filter of profiles. Texts are NULL to match any. */
 struct ux_profile_filter {
 	const char *ns;
 	const char *service;
 	const char *host;
 	const char *build;
-	ux_time from; /* the profile's span overlaps this one */
+	ux_time from; /* the profile's time range must overlap this one */
 	ux_time until;
 	int64_t before; /* number; 0: any */
 	size_t limit;
@@ -55,7 +55,7 @@ struct ux_profile_service {
 	const char *name;
 	uint64_t profiles;
 	uint64_t bytes;
-	ux_time ended; /* the newest time that a profile of it had */
+	ux_time ended; /* newest time of its profiles */
 };
 
 struct ux_profile_services {
@@ -64,7 +64,7 @@ struct ux_profile_services {
 	bool more;
 };
 
-/* Distinct hosts, or builds, of a span. */
+/* Distinct hosts, or builds, of a time range. */
 struct ux_profile_texts {
 	const char **items;
 	size_t n;
@@ -92,12 +92,12 @@ struct ux_profile_usage {
 struct ux_index_profiles {
 	/*
 	 * Adds a profile; sets *ret to its number. Called only by ux_store_commit_profile(). In the
-	 * same transaction the n profiles of `replaced` are removed, which it has the sum of.
-	 * UX_ECONFLICT: one of them is gone already; nothing has changed then.
+	 * same transaction removes the n profiles of `replaced`; the new profile is their sum.
+	 * UX_ECONFLICT: one of them is already gone; then nothing changes.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_kept_profile *p,
 			    const int64_t *replaced, size_t n, int64_t *ret, struct ux_error *err);
-	/* UX_ENOTFOUND. */
+	/* Finds a profile. UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, int64_t number,
 			     struct ux_arena *arena, struct ux_kept_profile *ret,
 			     struct ux_error *err);
@@ -105,7 +105,10 @@ struct ux_index_profiles {
 	enum ux_code (*list)(struct ux_index *ix, const struct ux_profile_filter *filter,
 			     struct ux_arena *arena, struct ux_kept_profiles *ret,
 			     struct ux_error *err);
-	/* Lists what a span of one service has, the latest begin first, whatever filter->before. */
+	/*
+	 * Lists the profiles of one service in a time range, latest start first; ignores
+	 * filter->before.
+	 */
 	enum ux_code (*span)(struct ux_index *ix, const struct ux_profile_filter *filter,
 			     struct ux_arena *arena, struct ux_kept_profiles *ret,
 			     struct ux_error *err);
@@ -113,34 +116,34 @@ struct ux_index_profiles {
 	enum ux_code (*services)(struct ux_index *ix, const char *ns, const char *after,
 				 size_t limit, struct ux_arena *arena,
 				 struct ux_profile_services *ret, struct ux_error *err);
-	/* UX_ENOTFOUND: it has no profiles. */
+	/* Finds a service. UX_ENOTFOUND: it has no profiles. */
 	enum ux_code (*service)(struct ux_index *ix, const char *ns, const char *name,
 				struct ux_arena *arena, struct ux_profile_service *ret,
 				struct ux_error *err);
-	/* Lists distinct hosts or builds of what the filter selects, by name. */
+	/* Lists distinct hosts or builds of the matching profiles, by name. */
 	enum ux_code (*texts)(struct ux_index *ix, enum ux_profile_column column,
 			      const struct ux_profile_filter *filter, struct ux_arena *arena,
 			      struct ux_profile_texts *ret, struct ux_error *err);
-	/* UX_ENOTFOUND. */
+	/* Removes a profile. UX_ENOTFOUND. */
 	enum ux_code (*remove)(struct ux_index *ix, const char *ns, int64_t number,
 			       const struct ux_who *who, ux_time now, struct ux_error *err);
-	/* Removes up to `limit` profiles that came before `before`. *ret: how many. */
+	/* Removes up to `limit` profiles that arrived before `before`. *ret: their number. */
 	enum ux_code (*expire)(struct ux_index *ix, ux_time before, size_t limit, uint64_t *ret,
 			       struct ux_error *err);
-	/* From now on the profile is never merged. UX_OK also when it is gone. */
+	/* Excludes the profile from merging from now on. UX_OK also if it is gone. */
 	enum ux_code (*leave)(struct ux_index *ix, int64_t number, struct ux_error *err);
-	/* All profiles of one namespace, or of all (NULL). */
+	/* Sums up all profiles of one namespace, or of all (NULL). */
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,
 			      struct ux_error *err);
 	/*
-	 * Removes the oldest profiles of the namespace that has most bytes of them, until `bytes`
-	 * are gone or `limit` profiles. *ret: how many. 0: there are none.
+	 * Removes the oldest profiles of the namespace that has the most bytes of them, until
+	 * `bytes` are freed or `limit` profiles removed. *ret: their number; 0: no profiles left.
 	 */
 	enum ux_code (*evict)(struct ux_index *ix, uint64_t bytes, size_t limit, uint64_t *ret,
 			      struct ux_error *err);
 	/*
 	 * Lists the profiles of one slot that has several, up to UX_PROFILE_MERGE_MAX of them.
-	 * ret->n is 0 where there is none.
+	 * ret->n is 0 if no slot has several.
 	 */
 	enum ux_code (*slot)(struct ux_index *ix, const struct ux_profile_slot *slot,
 			     struct ux_arena *arena, struct ux_kept_profiles *ret,

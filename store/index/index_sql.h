@@ -17,16 +17,17 @@
 	"EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number) "
 #define UX_SQL_NOT_PINNED "NOT EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number)"
 /*
- * No candidate refers to the module as its supplementary file. A module that itself refers to one
- * does not count as a supplementary file, so that two files cannot keep each other for ever.
+ * Condition: no candidate refers to the module as its supplementary file. A module that itself
+ * refers to one does not count as a supplementary file, so that two files cannot keep each other
+ * forever.
  */
 #define UX_SQL_NOT_REFERRED                                                                      \
 	"(NOT EXISTS (SELECT 1 FROM ids i JOIN supplementary s ON s.ns = i.ns AND s.id = i.id "  \
 	"WHERE i.module = m.number) OR EXISTS (SELECT 1 FROM candidates c JOIN supplementary t " \
 	"ON t.candidate = c.number WHERE c.module = m.number))"
-/* The node of the owner of a lease, which is a node or one of its threads, "NODE#...". */
+/* The node of a lease's owner, which is a node or one of its threads, "NODE#...". */
 #define UX_SQL_JOB_NODE(owner) "substr(" owner ", 1, instr(" owner " || '#', '#') - 1)"
-/* Nothing but its use keeps the module. */
+/* Condition: nothing but its use keeps the module. */
 #define UX_SQL_NOT_KEPT UX_SQL_NOT_PINNED " AND " UX_SQL_NOT_REFERRED
 
 /* Columns of candidates c in the order in which ux_candidate_row_read() reads them. */
@@ -38,18 +39,18 @@
 		"c.") " "
 
 enum {
-	UX_CANDIDATE_PROVENANCE = 26, /* the first column of where a candidate comes from */
+	UX_CANDIDATE_PROVENANCE = 26, /* the first provenance column */
 	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
 	UX_READERS_MAX = 8, /* connections for reads */
-	UX_SCANS_MAX = 2,   /* of which queries that may look at every row take at most */
+	UX_SCANS_MAX = 2,   /* of them, for queries that may read every row */
 };
 
-/* What a connection is taken for, which decides how long its statements may run. */
+/* The purpose for which a connection is taken; it decides how long its statements may run. */
 enum ux_read {
 	UX_READ_POINT,   /* rows by a key, or a page of them */
-	UX_READ_REPLICA, /* the same, for an answer; from a replica, where there is one */
+	UX_READ_REPLICA, /* the same, for an answer; from a replica, if there is one */
 	UX_READ_SCAN,    /* a query that may look at every row, for a client */
-	UX_READ_LONG,    /* work of the server's own or of an operator, without a limit */
+	UX_READ_LONG,    /* the server's own work or an operator's, without a limit */
 };
 
 /*
@@ -57,43 +58,43 @@ enum ux_read {
  * needed. Any thread.
  */
 struct ux_readers {
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* a connection was returned */
 	pthread_cond_t given; /* a connection was given back */
 	char *path;
 	struct ux_db *items[UX_READERS_MAX];
 	size_t n;
 	size_t scans;    /* taken for UX_READ_SCAN */
-	int64_t away_ms; /* time of the monotonic clock until which it is not tried again */
-	uint64_t waits;  /* of threads for a connection */
+	int64_t away_ms; /* ms of the monotonic clock until which the replica is not tried again */
+	uint64_t waits;  /* how often threads waited for a connection */
 	int64_t wait_ns;
 };
 
-/* Opens the first connection. The file exists. */
+/* Opens the first connection. The file must exist. */
 enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_error *err) ux_must;
 void ux_readers_close(struct ux_readers *r);
 
 /* Prepares a pool without opening a connection. */
 enum ux_code ux_readers_init(struct ux_readers *r, const char *path, struct ux_error *err) ux_must;
 
-/* Adds what the pool has done. */
+/* Adds the counts of the pool. */
 void ux_readers_count(struct ux_readers *r, struct ux_index_connections *ret,
 		      struct ux_db_counts *counts);
 
-/* Is there a replica that answered lately, or was not tried? */
+/* Tests whether there is a replica that answered recently, or was not tried. */
 bool ux_replica_answers(struct ux_index *ix);
 
-/* It did not answer: for some seconds the database does instead. */
+/* Notes that the replica did not answer: for some seconds the database answers instead. */
 void ux_replica_is_away(struct ux_index *ix);
 
 /*
- * Takes a connection; a thread never holds two. UX_EUNAVAILABLE: so many searches are running that
- * another one has to come later.
+ * Takes a connection; a thread never holds two. UX_EUNAVAILABLE: too many searches are running; try
+ * again later.
  */
 enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db **ret,
 			    struct ux_error *err) ux_must;
 void ux_reader_give(struct ux_db **db);
 
-/* Declares a connection that is given back at the end of the scope. */
+/* Declares a connection that is returned at the end of the scope. */
 #define UX_READER(name, ix, use, err)                           \
 	ux_cleanup(ux_reader_give) struct ux_db *(name) = NULL; \
 	UX_TRY(ux_reader_take((ix), (use), &(name), (err)))
@@ -106,11 +107,11 @@ struct ux_index_sql {
 	struct ux_index base;
 	struct ux_db writer;
 	struct ux_readers readers;
-	struct ux_readers replica;  /* zeroed: there is none */
-	struct ux_db watch_replica; /* as the next one */
-	struct ux_db watch; /* of the thread that watches other nodes; opened when it is used */
+	struct ux_readers replica;  /* zeroed: no replica */
+	struct ux_db watch_replica; /* like the next one */
+	struct ux_db watch; /* used by the thread that watches other nodes; opened on first use */
 	char *location;
-	struct ux_id_filter *filter; /* of all IDs; NULL: there is none */
+	struct ux_id_filter *filter; /* of all IDs; NULL: no filter */
 };
 
 static inline struct ux_index_sql *ux_index_sql_of(struct ux_index *ix)
@@ -123,7 +124,7 @@ static inline struct ux_db *ux_index_writer(struct ux_index *ix)
 	return &ux_index_sql_of(ix)->writer;
 }
 
-/* False: the namespace certainly does not have the ID, so that no query is needed. */
+/* Tests for an ID without a query. False: the namespace certainly does not have it. */
 bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id);
 
 /* Each function fills in its part of base. */
@@ -153,14 +154,16 @@ void ux_nodes_init(struct ux_index *ix);
 enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,
 				struct ux_module *ret, struct ux_error *err) ux_must;
 
-/* A module without its IDs and candidates, from a row that begins with UX_SQL_MODULE_COLUMNS. */
+/*
+ * Reads a module without its IDs and candidates, from a row that begins with UX_SQL_MODULE_COLUMNS.
+ */
 struct ux_module ux_module_row_read(struct ux_stmt *st);
 
 /* Reads the IDs and candidates of module ret->number. */
 enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
 				struct ux_error *err) ux_must;
 
-/* The same for n modules, by two statements for some hundred of them. */
+/* The same for n modules, with two statements for some hundred of them. */
 enum ux_code ux_module_rows_fill(struct ux_db *db, struct ux_arena *arena,
 				 struct ux_module *modules, size_t n, struct ux_error *err) ux_must;
 
@@ -176,12 +179,12 @@ enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 /* Converts a stored number to a quality. */
 enum ux_quality ux_quality_of_column(int64_t v);
 
-/* modules.add, inside of a transaction. */
+/* modules.add, inside a transaction. */
 enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
 				  const struct ux_candidate *cand, ux_time now,
 				  struct ux_add_result *ret, struct ux_error *err) ux_must;
 
-/* Inserts a row for the blob if there is none. */
+/* Inserts a row for the blob if it has none. */
 enum ux_code ux_blob_row_add(struct ux_db *db, const struct ux_blob_hash *hash, uint64_t size,
 			     struct ux_error *err) ux_must;
 
@@ -208,7 +211,7 @@ enum ux_code ux_namespace_ensure(struct ux_db *db, const char *ns, ux_time now,
 enum ux_code ux_job_add_extract(struct ux_db *db, const char *ns, int64_t candidate, ux_time now,
 				struct ux_error *err) ux_must;
 
-/* Removes a job whose lease the owner has. Another job, or none, is left as it is. */
+/* Removes a job if the owner has its lease. Does nothing otherwise. */
 enum ux_code ux_job_end(struct ux_db *db, int64_t number, const char *owner, struct ux_error *err)
 	ux_must;
 
@@ -218,9 +221,9 @@ enum ux_code ux_supplementary_put(struct ux_db *db, const char *ns, int64_t cand
 	ux_must;
 
 /*
- * Queues the candidates that were extracted without a file of this module, which has one now. With
- * forced also those that were extracted with another one of it, which may have been damaged. *ret:
- * how many.
+ * Queues the candidates that were extracted without a file of this module, which now has one. With
+ * forced also the candidates that were extracted with another file of it, which may have been
+ * damaged. *ret: their number.
  */
 enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, bool forced, ux_time now,
 				      uint64_t *ret, struct ux_error *err) ux_must;
@@ -234,13 +237,13 @@ enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time 
 enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
 				size_t *ret_n, struct ux_error *err) ux_must;
 
-/* The columns of ux_provenance_name(), each behind a prefix, in the order of the facts. */
+/* The columns of ux_provenance_name(), each after a prefix, in the order of the facts. */
 #define UX_SQL_PROVENANCE(prefix)                                                            \
 	prefix "git_revision, " prefix "git_branch, " prefix "git_repository, " prefix       \
 	       "ci_run, " prefix "distribution, " prefix "suite, " prefix "package, " prefix \
 	       "package_version, " prefix "package_sha256"
 
-/* What sets them to the parameters of the same names. */
+/* Assignments of the parameters of these names to these columns. */
 #define UX_SQL_PROVENANCE_SET                                                               \
 	"git_revision = :git_revision, git_branch = :git_branch, git_repository = "         \
 	":git_repository, ci_run = :ci_run, distribution = :distribution, suite = :suite, " \
@@ -254,19 +257,19 @@ void ux_provenance_bind(struct ux_stmt *st, const struct ux_provenance *p);
 enum ux_code ux_provenance_read(struct ux_stmt *st, int first, struct ux_arena *arena,
 				struct ux_provenance *ret, struct ux_error *err) ux_must;
 
-/* Reads the rows of a search, which returns one more than limit when there are more. */
+/* Reads the rows of a search, which returns one more than limit if there are more. */
 enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
 			  struct ux_hits *ret, struct ux_error *err) ux_must;
 
-/* The module's candidate other than c that has the same bytes; NULL if there is none. */
+/* Returns the module's other candidate with the same bytes as c; NULL: none. */
 const struct ux_candidate *ux_candidate_same(const struct ux_module *m,
 					     const struct ux_candidate *c);
 
 /*
- * Decides what happens when c is added; it may already be one of the module's candidates. Only
- * GSYM, executable and debuginfo are compared, and only ready ones with ready ones whose holds
- * include those of c; a module may have any number of .dwo files and sources. The result for the
- * same bytes is UX_ADD_SAME, or UX_ADD_NEW if they failed before. Leaves module and candidate 0.
+ * Decides the result of adding c; it may already be one of the module's candidates. Only GSYM,
+ * executable and debuginfo are compared, and only ready ones, with ready ones that hold at least as
+ * much as c; a module may have any number of .dwo files and sources. The result for the same bytes
+ * is UX_ADD_SAME, or UX_ADD_NEW if they failed before. Leaves module and candidate 0.
  */
 struct ux_add_result ux_candidate_judge(const struct ux_module *m, const struct ux_candidate *c);
 
@@ -275,8 +278,8 @@ void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality min
 			      size_t size);
 
 /*
- * True for a type of ID that several modules may share. A lookup of it finds the module that most
- * recently came with it, and it never joins two modules.
+ * Tests for a type of ID that several modules may share. A lookup of such an ID finds the module
+ * that most recently came with it, and it never joins two modules.
  */
 bool ux_id_is_shared(const char *id);
 
@@ -292,19 +295,19 @@ bool ux_text_among(const char *const *texts, size_t n, const char *text);
 struct ux_id_filter;
 
 enum {
-	UX_ID_FILTER_MAX = 4 << 20, /* IDs, whose filter has 16 MB */
+	UX_ID_FILTER_MAX = 4 << 20, /* IDs; a filter of that many has 16 MB */
 };
 
 /*
  * Creates a filter with capacity for n IDs and some thousand more; beyond that it rejects fewer
- * unknown IDs. NULL: out of memory, or n is too large for a filter to pay off.
+ * unknown IDs. NULL: memory is short, or n is too large for a filter to pay off.
  */
 struct ux_id_filter *ux_id_filter_create(uint64_t n);
 void ux_id_filter_destroy(struct ux_id_filter *f);
 
 void ux_id_filter_add(struct ux_id_filter *f, const char *ns, const char *id);
 
-/* False: the namespace certainly does not have the ID. */
+/* Tests for an ID. False: the namespace certainly does not have it. */
 bool ux_id_filter_may_have(const struct ux_id_filter *f, const char *ns, const char *id);
 
 #endif

@@ -98,7 +98,7 @@ static enum ux_code job_read(struct ux_stmt *st, struct ux_arena *arena, struct 
 		       : ux_arena_fail(arena, err);
 }
 
-/* A row that another node is about to lease or to end is left out, and not waited for. */
+/* Skips a row that another node is about to lease or to end, instead of waiting for it. */
 #define UX_SQL_SKIP_LOCKED "/*postgres FOR UPDATE OF jobs SKIP LOCKED*/"
 
 UX_SQL(sql_job_due,
@@ -121,7 +121,7 @@ UX_SQL(sql_job_lease,
        "UPDATE jobs SET attempts = attempts + 1, owner = :owner, lease_until = :until "
        "WHERE number = :number");
 
-/* Called within a transaction. */
+/* Leases a job. Called within a transaction. */
 static enum ux_code job_lease(struct ux_db *db, struct ux_job *job, const char *owner,
 			      ux_time until, struct ux_error *err)
 {
@@ -150,7 +150,7 @@ static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *
 	return UX_OK;
 }
 
-/* The module of a candidate may change, so it is looked up. */
+/* The module of a candidate may change, so look it up. */
 #define JOB_SQL_MODULE(job) "(SELECT c.module FROM candidates c WHERE c.number = " job ".candidate)"
 
 UX_SQL(sql_job_turn,
@@ -186,7 +186,7 @@ static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn 
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_JOBS, /* lazy= */ true, err));
 	UX_TRY(job_find_turn(db, turn, turn->after, now, arena, &found, &job, err));
-	if (!found && turn->after[0] != '\0') /* from the first namespace on */
+	if (!found && turn->after[0] != '\0') /* continue with the first namespace */
 		UX_TRY(job_find_turn(db, turn, "", now, arena, &found, &job, err));
 	if (!found)
 		return ux_error_set(err, UX_ENOTFOUND, "no %.30s job is due", turn->kind);
@@ -197,9 +197,9 @@ static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn 
 }
 
 /*
- * Runs a statement that only the owner of the lease may run. When a power cut loses it, the job is
- * run again, and finds that nothing is left to do. time and reason are NULL if the statement has no
- * such parameter.
+ * Runs a statement that only the owner of the lease may run. If a power cut loses the change, the
+ * job runs again, and finds that nothing is left to do. time and reason are NULL if the statement
+ * has no such parameter.
  */
 static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *which,
 				     int64_t number, const char *owner, const ux_time *time,
@@ -383,7 +383,7 @@ static enum ux_code job_list(struct ux_index *ix, const char *ns, const char *ki
 	return ret->jobs ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* Only the leased jobs and the first that waits are looked at: there may be a million. */
+/* Reads only the leased jobs and the first waiting one: there may be a million. */
 UX_SQL(sql_job_counts,
        "SELECT max(going - leased, 0), leased, failed, coalesce((SELECT created FROM jobs "
        "WHERE kind = :kind AND failed = 0 AND lease_until <= :now ORDER BY created LIMIT 1), 0) "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of kept profiles, and what each service has of them. */
+/* Rows of kept profiles, and of the services that have them. */
 #include "index_sql.h"
 
 #include "vec.h"
@@ -35,7 +35,7 @@ static enum ux_code kept_read(struct ux_stmt *st, struct ux_arena *arena,
 	return ux_stmt_get_bytes(st, 9, ret->blob.bytes, sizeof(ret->blob.bytes), err);
 }
 
-/* Reads the rows of a statement, of which at most `limit` are kept. */
+/* Reads at most `limit` rows of a statement; sets `more` if there are others. */
 static enum ux_code kept_read_all(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
 				  struct ux_kept_profiles *ret, struct ux_error *err)
 {
@@ -91,7 +91,10 @@ static enum ux_code kept_insert(struct ux_db *db, const struct ux_kept_profile *
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* The new row comes first: a trigger of the deletions could remove the row of an equal blob. */
+/*
+ * Adds a profile. The new row is inserted first: a trigger of the deletions could remove the row of
+ * an equal blob.
+ */
 static enum ux_code kept_add(struct ux_index *ix, const struct ux_kept_profile *p,
 			     const int64_t *replaced, size_t n, int64_t *ret, struct ux_error *err)
 {
@@ -171,7 +174,10 @@ UX_SQL(sql_profile_oldest,
        "SELECT number, size FROM profiles WHERE ns = (SELECT ns FROM services GROUP BY ns "
        "ORDER BY sum(bytes) DESC, ns LIMIT 1) ORDER BY created, number LIMIT :limit");
 
-/* The numbers of the oldest profiles of the largest namespace, whose sizes add up to `bytes`. */
+/*
+ * Lists the numbers of the oldest profiles of the largest namespace, until their sizes add up to
+ * `bytes`.
+ */
 static enum ux_code kept_list_oldest(struct ux_db *db, uint64_t bytes, size_t limit,
 				     int64_t *numbers, size_t *ret_n, struct ux_error *err)
 {
@@ -260,7 +266,9 @@ static enum ux_code kept_list(struct ux_index *ix, const struct ux_profile_filte
 	return kept_read_all(&st, filter->limit, arena, ret, err);
 }
 
-/* The index of services has this order: rows of other services and of later times are not read. */
+/*
+ * The index by service has this order, so rows of other services and of later times are not read.
+ */
 UX_SQL(sql_profile_span,
        "SELECT " KEPT_COLUMNS "FROM profiles WHERE ns = :ns AND service = :service "
        "AND (host = :host OR :host IS NULL) AND (build = :build OR :build IS NULL) "
@@ -381,7 +389,8 @@ UX_SQL(sql_profile_slot_rows,
        "AND ns = :ns AND service = :service AND host = :host AND build = :build "
        "AND started >= :from AND started < :until ORDER BY started, number LIMIT :limit");
 
-/* Finds a slot with several profiles: `of` is then one of them, with the slot's begin as its start.
+/*
+ * Finds a slot with several profiles: sets `of` to one of them, and its start to the slot's start.
  */
 static enum ux_code kept_find_slot(struct ux_db *db, const struct ux_profile_slot *slot,
 				   struct ux_arena *arena, struct ux_kept_profile *of, bool *ret,

@@ -38,7 +38,7 @@ void ux_json_api_key(struct ux_json *j, const struct ux_key *key, const char *to
 	ux_json_key_cstr(j, "namespace", key->ns ? key->ns : UX_NAMESPACE_DEFAULT);
 	ux_json_key_cstr(j, "description", key->description ? key->description : "");
 	key_json_time(j, "created", key->created);
-	key_json_count(j, "tokens", key->tokens, 2); /* 1 is usual, and left out */
+	key_json_count(j, "tokens", key->tokens, 2); /* 1 is usual, and omitted */
 	key_json_count(j, "rate", key->rate, 1);
 	key_json_count(j, "uploads", key->uploads, 1);
 	key_json_time(j, "last_used", key->last_used);

@@ -9,7 +9,7 @@
 /* Writes the member "scopes", an array of names. */
 void ux_json_scopes(struct ux_json *j, unsigned scopes);
 
-/* Writes the key as an object. token: a new one, which is printed this once; NULL: left out. */
+/* Writes the key as an object. token: a new one, which is shown only this once; NULL: omitted. */
 void ux_json_api_key(struct ux_json *j, const struct ux_key *key, const char *token);
 
 #endif

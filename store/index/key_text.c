@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Durations and dates of keys, as people write them. */
+/* Parses durations and dates of keys, as people write them. */
 #include "keys.h"
 
 #include "text.h"

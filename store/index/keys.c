@@ -334,7 +334,7 @@ static void token_secret_text(const uint8_t *secret, char *text)
 	text[at] = '\0';
 }
 
-/* The beginning of the hash is the token's ID. It reveals nothing about the token. */
+/* Gets a token's ID: the beginning of the hash, which reveals nothing about the token. */
 static void key_id_of(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
 {
 	ux_hex_encode(ux_bytes(hash->bytes, (UX_KEY_ID_SIZE - 1) / 2), id);
@@ -491,7 +491,7 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 	key_id_of(&hash, id);
 	UX_TRY(token_find(ix, id, arena, &key, &row, err));
 	/*
-	 * The row is found by its ID and the hash compared in constant time, so that timing reveals
+	 * Find the row by its ID and compare the hash in constant time, so that timing reveals
 	 * nothing.
 	 */
 	if (!memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))

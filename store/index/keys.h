@@ -23,7 +23,7 @@ enum {
 	UX_SCOPES_TEXT = 64         /* room for all names, commas and the NUL */
 };
 
-/* The scopes with those that they include. */
+/* Adds the scopes that the given ones include. */
 static inline unsigned ux_scopes_included(unsigned scopes)
 {
 	if ((scopes & UX_SCOPE_SERVER) != 0)
@@ -44,7 +44,7 @@ bool ux_key_duration_parse(const char *text, int64_t *ret) ux_must;
 
 /*
  * Parses the end of a key: a duration after now, or the first second of a day such as "2027-12-31"
- * in UTC. UX_EINVAL: it is neither, or is over; the message begins with name.
+ * in UTC. UX_EINVAL: it is neither, or in the past; the message begins with name.
  */
 enum ux_code ux_key_expiry_parse(const char *text, const char *name, ux_time now, ux_time *ret,
 				 struct ux_error *err) ux_must;
@@ -56,8 +56,8 @@ enum ux_code ux_key_overlap_parse(const char *text, const char *name, int64_t *r
 /*
  * Creates a key and writes its token, which is not stored, to token (UX_TOKEN_SIZE bytes). The
  * inputs in spec are ns (NULL: the default), scopes, description (NULL: ""), expires, rate and
- * uploads; the other fields are set. The namespace is created if it does not exist. UX_EINVAL:
- * there is no scope, or ns is not a valid name.
+ * uploads; the other fields are set. The namespace is created if it does not exist. UX_EINVAL: no
+ * scope, or ns is not a valid name.
  */
 enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struct ux_who *who,
 			   ux_time now, char *token, struct ux_error *err) ux_must;
@@ -70,8 +70,8 @@ enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
 			    struct ux_token_row *ret_row, struct ux_error *err) ux_must;
 
 /*
- * The same for a token that was made elsewhere. UX_EINVAL also: it is not "ux_" and 52 characters
- * of a-z and 2-7.
+ * Prepares a key for a token that was made elsewhere. UX_EINVAL also: it is not "ux_" and 52
+ * characters of a-z and 2-7.
  */
 enum ux_code ux_key_prepare_given(struct ux_key *spec, ux_time now, struct ux_bytes token,
 				  struct ux_token_row *ret_row, struct ux_error *err) ux_must;
@@ -84,7 +84,7 @@ enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_
 			   const struct ux_who *who, ux_time now, char *token, struct ux_error *err)
 	ux_must;
 
-/* The ID of a token, which is the beginning of its hash and reveals nothing about it. */
+/* Gets the ID of a token: the beginning of its hash, which reveals nothing about the token. */
 void ux_token_id(struct ux_bytes token, char ret[UX_KEY_ID_SIZE]);
 
 /*

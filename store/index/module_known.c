@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many modules at once: what is known of those that IDs name, and the uses of modules. */
+/* Looks up facts about many modules by their IDs in few statements, and records uses of modules. */
 #include "index_sql.h"
 
 #include "clock.h"
@@ -11,30 +11,38 @@
 
 enum {
 	KNOWN_AT_ONCE =
-		10000, /* IDs of one transaction: a whole query of clients that send one each */
-	KNOWN_BY_TWO = 4000, /* so many take milliseconds, a thread a twentieth of one */
+		/* IDs of one transaction: enough for a whole query of clients that send one each */
+		10000,
+	/*
+	 * from this number of IDs on two threads look them up: that takes milliseconds, starting a
+	 * thread a twentieth of one
+	 */
+	KNOWN_BY_TWO = 4000,
 	KNOWN_ORDER_BYTES = 5,
-	KNOWN_CHECKED = 16,    /* lookups between two looks at the clock */
-	TOUCHES_AT_ONCE = 100, /* rows of one transaction, so that an upload waits for 2 ms */
+	KNOWN_CHECKED = 16, /* lookups between two checks of the deadline */
+	/* rows of one transaction, so that an upload waits for at most 2 ms */
+	TOUCHES_AT_ONCE = 100,
 	PAUSE_STEP_MS = 10,
-	PAUSE_MAX_MS = 1000, /* after a transaction */
+	PAUSE_MAX_MS = 1000, /* ms after a transaction */
 };
 
-/* Of an ID whose module offers nothing, or was marked by retention, whose row says more. */
+/*
+ * Offers of an ID: its module offers nothing, or was marked by retention, so its row must be read.
+ */
 enum {
 	OFFER_NONE = -2,
 	OFFER_MARKED = -1,
 };
 
-/* What is looked up, and for which place of the list. */
+/* A key to look up, and its place in the list. */
 struct known_key {
 	uint64_t order; /* IDs: roughly the order of the index; modules: their numbers */
 	size_t at;
 };
 
 /*
- * IDs that may be there, in the order of the index: pages that have been read for one of them are
- * still in the cache for the next one. Afterwards those of marked modules, by these.
+ * IDs that may exist, in the order of the index: pages read for one of them are still in the cache
+ * for the next one. Later reused for the numbers of marked modules, in their order.
  */
 struct known_lookup {
 	struct ux_db *db;
@@ -46,8 +54,8 @@ struct known_lookup {
 };
 
 /*
- * IDs of one type are ordered by their digits, which follow a colon: the first of its letters and
- * these are few enough bits for a sort by radix.
+ * Returns a sort key for an ID: its first letter and the first digits after the colon, by which IDs
+ * of one type are ordered. These are few enough bits for a radix sort.
  */
 static uint64_t known_order(const char *id)
 {
@@ -72,7 +80,7 @@ static void known_sort(struct known_lookup *l)
 	ux_sort_by_start(l->keys, l->n, sizeof(*l->keys), known_key_cmp);
 }
 
-/* marked is negative when the module's row says more. */
+/* Makes the result for an offer. marked is negative if the module's row must be read. */
 static struct ux_known known_of_offer(int64_t module, int64_t offer)
 {
 	return (struct ux_known){.module = module,
@@ -92,9 +100,9 @@ static void known_read_offer(struct ux_stmt *st, int first, struct ux_known *ret
 /* --- by one statement ------------------------------------------------------------------------- */
 
 /*
- * The IDs are one parameter, a JSON array, because each statement is a round trip to PostgreSQL.
- * key is the place of an ID in it, from 0. So are the answers one row of three arrays, which only
- * PostgreSQL has: rows come as they are found, and each few hundred of them would wake this thread
+ * The IDs are one parameter, a JSON array, because each statement is a round trip to PostgreSQL;
+ * key is the index of an ID in it. The answers are one row of three arrays, which only PostgreSQL
+ * has: separate rows arrive as they are found, and each few hundred of them would wake this thread
  * while the database needs the processor.
  */
 UX_SQL(sql_ids_known, "SELECT array_agg(e.key), array_agg(i.module), "
@@ -115,7 +123,7 @@ static enum ux_code known_write_list(const struct known_lookup *l, struct ux_out
 	return ux_out_status(out, err);
 }
 
-/* What the place of a key in the list is about. */
+/* Finds the entry that key number `at` belongs to. */
 static enum ux_code known_find_place(const struct known_lookup *l, int64_t at,
 				     struct ux_known **ret, struct ux_error *err)
 {
@@ -125,7 +133,7 @@ static enum ux_code known_find_place(const struct known_lookup *l, int64_t at,
 	return UX_OK;
 }
 
-/* Takes the next number of an array, {1,2,3}. False: it has no more. */
+/* Takes the next number of an array, {1,2,3}. False: no more numbers. */
 static bool known_take_number(const char **array, int64_t *ret)
 {
 	char *end = NULL;
@@ -137,7 +145,7 @@ static bool known_take_number(const char **array, int64_t *ret)
 	return any;
 }
 
-/* The arrays have the same length. Without a row in them they are NULL. */
+/* Reads the three arrays, which have the same length. They are NULL if no row matched. */
 static enum ux_code known_read_arrays(const struct known_lookup *l, struct ux_stmt *st,
 				      struct ux_error *err)
 {
@@ -199,7 +207,7 @@ UX_SQL(sql_modules_marked,
        "SELECT e.key, m.number, m.offer, m.marked FROM json_each(:modules) e CROSS JOIN modules m "
        "WHERE m.number = CAST(e.value AS BIGINT)");
 
-/* Keeps the keys of IDs whose modules are marked. */
+/* Keeps only the keys of IDs with marked modules. */
 static void known_keep_marked(struct known_lookup *l)
 {
 	size_t n = 0;
@@ -212,7 +220,7 @@ static void known_keep_marked(struct known_lookup *l)
 	l->n = n;
 }
 
-/* The list of their modules. What is known of them is from now on what their rows say. */
+/* Writes the list of their modules. Clears their results, which are read from their rows. */
 static enum ux_code known_write_modules(struct known_lookup *l, struct ux_out *out,
 					struct ux_error *err)
 {
@@ -270,7 +278,7 @@ static enum ux_code known_some(struct ux_index *ix, const char *ns, const char *
 
 /* --- by two threads --------------------------------------------------------------------------- */
 
-/* Half of a long list. Each half takes a connection of its own, and gives it back at its end. */
+/* Half of a long list. Each half takes a connection of its own, and returns it at its end. */
 struct known_half {
 	struct ux_index *ix;
 	const char *ns;
@@ -289,8 +297,9 @@ static void *known_half_run(void *ctx)
 }
 
 /*
- * The client of such a list waits for all of it, and both databases answer two connections at once.
- * Without a second thread the halves are looked up one after the other.
+ * Looks up both halves of a list at the same time. Its client waits for all of it, and both
+ * databases answer two connections concurrently. If the second thread cannot start, the halves are
+ * looked up one after the other.
  */
 static enum ux_code known_both_halves(struct ux_index *ix, const char *ns, const char *const *ids,
 				      size_t n, struct ux_known *ret, struct ux_error *err)
@@ -344,7 +353,7 @@ static enum ux_code touch_write(struct ux_db *db, ux_time time, int64_t step_s,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* Writes the touches that have the first one's time. *ret_n: how many there are. */
+/* Writes the touches with the same time as the first one. *ret_n: their number. */
 static enum ux_code touch_same_time(struct ux_db *db, const struct ux_touch *touches, size_t n,
 				    int64_t step_s, struct ux_out *list, size_t *ret_n,
 				    struct ux_error *err)
@@ -362,7 +371,10 @@ static enum ux_code touch_same_time(struct ux_db *db, const struct ux_touch *tou
 	return touch_write(db, touches[0].time, step_s, list, err);
 }
 
-/* The last transaction waits for the disk, and so for all before it. */
+/*
+ * Writes some touches in one transaction. The last transaction waits for the disk, and thereby for
+ * all earlier ones.
+ */
 static enum ux_code touch_some(struct ux_db *db, const struct ux_touch *touches, size_t n,
 			       int64_t step_s, bool last, struct ux_out *list, struct ux_error *err)
 {
@@ -381,8 +393,8 @@ static void touch_sleep(int64_t ns)
 }
 
 /*
- * Uses are written behind answers. Others that write go first, for as long as they had to wait,
- * and what was written is copied from the log before more is.
+ * Pauses after a transaction. Uses are written in the background: other writers go first, for as
+ * long as they had to wait, and the log is copied before more is written.
  */
 static void touch_let_others(struct ux_db *db, int64_t took_ns)
 {

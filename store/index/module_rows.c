@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IDs and candidates of modules that have been found: of one, or of a page of them at once. */
+/*
+ * Reads IDs and candidates of modules that have been found: of one, or of a page of them together.
+ */
 #include "index_sql.h"
 
 #include "json_out.h"
@@ -9,10 +11,10 @@ UX_VEC(candidates, struct ux_candidate);
 UX_VEC(id_texts, const char *);
 
 enum {
-	ROWS_AT_ONCE = 256, /* modules of one statement, whose rows are in memory together */
+	ROWS_AT_ONCE = 256, /* modules of one statement; their rows are in memory together */
 };
 
-/* The best first. */
+/* Best first. */
 #define CANDIDATES_ORDER                                                            \
 	"CASE WHEN c.state <> 0 THEN 3 WHEN c.kind = 'gsym' THEN 0 WHEN "           \
 	"c.kind IN ('executable', 'debuginfo') THEN 1 ELSE 2 END, c.quality DESC, " \
@@ -60,9 +62,10 @@ enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct
 /* --- many modules ----------------------------------------------------------------------------- */
 
 /*
- * Modules whose rows are read by one statement each, since a statement is a round trip to
- * PostgreSQL. The numbers are one parameter, a JSON array; key is the place of one in it, from 0.
- * CROSS JOIN: SQLite reads the tables in this order, and never all IDs for a few modules.
+ * Modules whose rows are read with one statement each for IDs and candidates, because a statement
+ * is a round trip to PostgreSQL. The numbers are one parameter, a JSON array; key is the index of a
+ * module in it. CROSS JOIN: SQLite reads the tables in this order, and never reads all IDs for a
+ * few modules.
  */
 struct module_rows {
 	struct ux_db *db;
@@ -72,7 +75,7 @@ struct module_rows {
 	const char *numbers;
 };
 
-/* The place of the module that a row belongs to. Rows come in the order of these. */
+/* Finds the module that a row belongs to. Rows come in the order of the modules. */
 static enum ux_code module_rows_place(const struct module_rows *m, struct ux_stmt *st, int column,
 				      size_t *ret, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searching modules by names of files and by filters, newest first. */
+/* Searches modules by names of files and by filters, newest first. */
 #include "index_sql.h"
 
 #include "name_glob.h"
@@ -13,7 +13,7 @@ UX_VEC(found_modules, struct ux_module);
 	"= 0 AND g.quality >= :least))"
 
 /*
- * Names are read from their index; rows only of those that match. instr() is much quicker than a
+ * Reads names from their index, and rows only if the name matches. instr() is much quicker than a
  * pattern.
  */
 #define NAMED                                                                 \
@@ -30,7 +30,7 @@ UX_VEC(found_modules, struct ux_module);
 #define OF_BASE \
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND base_name = :text)"
 
-/* 'g' comes behind all hexadecimal digits. */
+/* 'g' sorts after all hexadecimal digits. */
 #define OF_REVISION                                                                 \
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND "       \
 	"git_revision <> '' AND git_revision >= :text AND git_revision < :text || " \
@@ -44,7 +44,7 @@ UX_VEC(found_modules, struct ux_module);
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
 	"ci_run <> '' AND ci_run = :text)"
 
-/* The numbers that match are collected once, so that their total takes no second search. */
+/* Collects the matching numbers once, so that their total needs no second search. */
 #define COUNTED(condition)                                                                   \
 	"WITH hits AS MATERIALIZED (SELECT m.number FROM modules m WHERE " FILTERS condition \
 	") SELECT " UX_SQL_MODULE_COLUMNS ", (SELECT count(*) FROM hits) "                   \
@@ -87,7 +87,9 @@ static const struct ux_sql *module_search_sql(const struct ux_module_search *wha
 	return counted ? &sql_newest_any : &sql_next_any;
 }
 
-/* Copies the text that a pattern finds anywhere: that of "*text*". False for any other pattern. */
+/*
+ * Copies the text that a pattern finds anywhere: "text" for "*text*". False for any other pattern.
+ */
 static bool module_search_part(const char *pattern, char part[UX_GLOB_BYTES_MAX + 1])
 {
 	size_t n = strlen(pattern);
@@ -99,7 +101,7 @@ static bool module_search_part(const char *pattern, char part[UX_GLOB_BYTES_MAX 
 	return true;
 }
 
-/* `part` must live as long as the statement is used. */
+/* Binds the parameters of names. `part` must live as long as the statement is used. */
 static void module_search_bind_names(struct ux_stmt *st, const struct ux_module_search *what,
 				     char part[UX_GLOB_BYTES_MAX + 1])
 {

@@ -77,7 +77,7 @@ static enum ux_code module_look_up(struct ux_index *ix, const char *ns, const ch
 	if (!ux_replica_answers(ix))
 		return module_find(ix, ns, id, arena, ret, err);
 	enum ux_code code = module_find_by(ix, UX_READ_REPLICA, ns, id, arena, ret, &why);
-	/* one that lags far behind may not even have the tables */
+	/* a replica that lags far behind may not even have the tables */
 	if (code == UX_EUNAVAILABLE || code == UX_EIO) {
 		ux_replica_is_away(ix);
 		return module_find(ix, ns, id, arena, ret, err);
@@ -211,8 +211,8 @@ UX_SQL(sql_search_file,
 	      "UNION SELECT number FROM candidates WHERE ns = :ns AND base_name = :text)"));
 
 /*
- * The names of the namespace are read from their index, without the rows; :low and :high are the
- * bounds of the names that begin with the literal beginning of the pattern.
+ * Reads the names of the namespace from their index, without the rows; :low and :high are the
+ * bounds of the names that begin with the literal start of the pattern.
  */
 UX_SQL(sql_search_glob,
        SEARCH("c.number IN (SELECT number FROM candidates WHERE ns = :ns AND file_name >= :low "
@@ -277,7 +277,7 @@ enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *are
 }
 
 enum {
-	SEARCH_TEXT_MAX = UX_GLOB_BYTES_MAX /* of the text, bytes that bound a search */
+	SEARCH_TEXT_MAX = UX_GLOB_BYTES_MAX /* bytes of the text that bound a search */
 };
 static_assert((int)SEARCH_TEXT_MAX >= (int)UX_INDEX_ID_BYTES, "a whole ID bounds a search by ID");
 

@@ -97,7 +97,7 @@ enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t
 	UX_STMT(st, db, &sql_quota);
 	ux_stmt_bind_text(&st, ":name", ns);
 	UX_TRY(ux_stmt_step(&st, &found, err));
-	if (!found) /* it is created with its first module and has no quota yet */
+	if (!found) /* it will be created with its first module, and has no quota yet */
 		return UX_OK;
 	const struct ux_namespace row = {.quota_modules = (uint64_t)ux_stmt_get_int(&st, 0),
 					 .quota_bytes = (uint64_t)ux_stmt_get_int(&st, 1)};

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes: the servers that share an index, the leases of dead ones, and what the others changed. */
+/*
+ * Nodes: the servers that share an index, the leases of dead ones, and the changes of the others.
+ */
 #include "index_sql.h"
 
 #include "vec.h"
 
 enum {
-	CHANGES_MAX = 10000, /* that one poll reads; with more everything counts as changed */
-	WATCH_MS = 5000,     /* longest time of a statement of the thread that watches */
+	/* changes that one poll reads; with more, everything counts as changed */
+	CHANGES_MAX = 10000,
+	WATCH_MS = 5000, /* longest ms of a statement of the watching thread */
 };
 
-/* A transaction changed a module. */
+/* A change of a module, by a transaction. */
 struct ux_change {
 	int64_t place;
 	int64_t module;
@@ -183,7 +186,7 @@ static enum ux_code node_list(struct ux_index *ix, ux_time now, struct ux_arena 
 
 /* --- what other nodes do ---------------------------------------------------------------------- */
 
-/* The connection of the one thread that watches. */
+/* Opens the connection of the one watching thread. */
 static enum ux_code watch_open(struct ux_db *db, const char *location, struct ux_error *err)
 {
 	enum ux_code code = db->engine ? UX_OK : ux_db_open_reader(db, location, err);
@@ -202,8 +205,9 @@ static enum ux_code node_watch(struct ux_index *ix, struct ux_db **ret, struct u
 }
 
 /*
- * Changes are batch when what answers has them: the replica, while it is used. A moment of the
- * other one of the two than before is earlier or later by some transactions, as after a restore.
+ * Gets the moment of the database whose changes are polled: the replica while it is used, because
+ * answers come from it, otherwise the database itself. After a switch between the two, the moment
+ * is earlier or later by some transactions, as after a restore.
  */
 static enum ux_code node_moment(struct ux_index *ix, struct ux_db **ret,
 				struct ux_db_moment *moment, struct ux_error *err)
@@ -263,8 +267,8 @@ static bool change_is_before(const struct ux_change *a, const struct ux_change *
 }
 
 /*
- * Both lists are ascending. A transaction that had not ended at the last poll may have a lower
- * number than one that had, so its rows are those that were not there then.
+ * Picks the changes that were not there at the last poll. Both lists are ascending. A transaction
+ * that had not ended then may have a lower number than one that had, so the lists must be compared.
  */
 static size_t changes_pick_new(const struct ux_changes *c, const struct changes *v, int64_t *ret)
 {
@@ -284,7 +288,7 @@ void ux_changes_deinit(struct ux_changes *c)
 	*c = (struct ux_changes){0};
 }
 
-/* Keeps the rows of transactions that are not known to have all ended. */
+/* Keeps the changes from `place` on: some of these transactions may not have ended yet. */
 static void changes_keep(struct ux_changes *c, struct changes *v, int64_t place)
 {
 	size_t first = 0;
@@ -308,7 +312,10 @@ static enum ux_code batch_find_jobs(struct ux_db *db, struct ux_change_batch *re
 	return ux_stmt_step(&st, &ret->jobs_due, err);
 }
 
-/* A database whose transactions have lower numbers than before is another one. */
+/*
+ * Reads the new changes. If the moment is before the last one, it is another database, and
+ * everything counts as changed.
+ */
 static enum ux_code batch_find_changes(struct ux_db *db, struct ux_changes *c, int64_t place,
 				       struct ux_arena *arena, struct ux_change_batch *ret,
 				       struct ux_error *err)
@@ -326,7 +333,7 @@ static enum ux_code batch_find_changes(struct ux_db *db, struct ux_changes *c, i
 	return UX_OK;
 }
 
-/* Times and jobs are those of the database, also where changes are those of a replica. */
+/* Gets the time and the due jobs from the database, even if a replica provides the changes. */
 static enum ux_code batch_find_rest(struct ux_index *ix, struct ux_change_batch *ret,
 				    struct ux_error *err)
 {
@@ -349,7 +356,7 @@ static enum ux_code node_poll_changes(struct ux_index *ix, struct ux_changes *ch
 	bool replica = db == &ux_index_sql_of(ix)->watch_replica;
 	enum ux_code code =
 		batch_find_changes(db, changes, moment.place, arena, ret, replica ? NULL : err);
-	if (code != UX_OK && replica) { /* it may lag so far that it does not have the table */
+	if (code != UX_OK && replica) { /* it may lag so far that it lacks the table */
 		ux_replica_is_away(ix);
 		return node_poll_changes(ix, changes, arena, ret, err);
 	}
@@ -357,7 +364,7 @@ static enum ux_code node_poll_changes(struct ux_index *ix, struct ux_changes *ch
 		return code;
 	if (!replica)
 		return batch_find_jobs(db, ret, err);
-	/* While the database is away, its replica is enough for answers. */
+	/* while the database is unavailable, its replica suffices for answers */
 	ret->time_ms = 0;
 	(void)!batch_find_rest(ix, ret, NULL);
 	return UX_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of packages, for the files that write and that read them. */
+/* Rows of packages, shared by the files that write and read them. */
 #ifndef UX_PACKAGE_ROWS_H
 #define UX_PACKAGE_ROWS_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is recorded of packages: rows, sums by state and by cause of failure, repositories. */
+/*
+ * Reads the recorded state of packages: rows, sums by state and by cause of failure, repositories.
+ */
 #include "package_rows.h"
 
 #include "vec.h"
@@ -119,7 +121,10 @@ UX_SQL(sql_packages_sources,
        "WHERE k.module = i.module AND k.package_sha256 = p.key) "
        "ORDER BY p.number DESC LIMIT :limit");
 
-/* Is it the version that was built, perhaps with a number behind it that counts rebuilds? */
+/*
+ * Tests whether it is the version that was built, perhaps followed by a number that counts
+ * rebuilds.
+ */
 static bool package_is_version(const char *built, const char *source)
 {
 	size_t n = strlen(source);

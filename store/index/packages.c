@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packages as jobs of a crawl: they are announced, leased to workers, and end. What is recorded of
- * them is read in package_status.c.
+ * Packages as jobs of a crawl: announces them, leases them to workers, and ends the leases.
+ * package_status.c reads their state.
  */
 #include "package_rows.h"
 
@@ -9,9 +9,10 @@
 #include "vec.h"
 
 enum {
-	ANNOUNCE_AT_ONCE = 500, /* rows of one transaction: other writers come in between */
-	SKIP_MAX = 200, /* packages of busy hosts that are passed in one repository at a time */
-	BUSY_S = 2,     /* until a worker looks again for packages of a busy host */
+	/* rows of one transaction: other writers get their turn in between */
+	ANNOUNCE_AT_ONCE = 500,
+	SKIP_MAX = 200, /* packages of busy hosts that are skipped in one repository at a time */
+	BUSY_S = 2,     /* seconds until a worker asks again for packages of a busy host */
 };
 
 const char *ux_package_state_name(enum ux_package_state state)
@@ -30,7 +31,7 @@ UX_SQL(sql_repositories_count,
        "SELECT count(*), count(CASE WHEN name = :name THEN 1 END) FROM repositories "
        "WHERE ns = :ns");
 
-/* A limit that was set, or the default one. */
+/* Returns a limit that was set, or the default. */
 static uint64_t packages_limit(_Atomic uint64_t *set, uint64_t usual)
 {
 	uint64_t max = atomic_load_explicit(set, memory_order_relaxed);
@@ -80,7 +81,7 @@ static enum ux_code packages_check_limit(struct ux_index *ix, const char *ns, si
 	return UX_OK;
 }
 
-/* Whose key is known: what an announcement may change of it. */
+/* A known key: the fields that an announcement may change. */
 struct package_known {
 	int64_t number;
 	enum ux_package_state state;
@@ -140,7 +141,10 @@ UX_SQL(sql_package_again,
        "'', "
        "extractor = :extractor WHERE number = :number");
 
-/* The same bytes are announced again, perhaps by another repository or from another mirror. */
+/*
+ * Updates a package whose bytes are announced again, perhaps by another repository or from another
+ * mirror.
+ */
 static enum ux_code package_update(struct ux_db *db, const struct package_known *known,
 				   const struct ux_package_row *p, unsigned extractor, ux_time now,
 				   struct ux_packages_announced *ret, struct ux_error *err)
@@ -183,7 +187,7 @@ static enum ux_code package_add_ids(struct ux_db *db, const char *ns, int64_t pa
 	return UX_OK;
 }
 
-/* What is the same for all packages of an announcement. */
+/* The fields that all packages of an announcement share. */
 struct announcement {
 	const char *ns;
 	int64_t repository;
@@ -207,7 +211,10 @@ static enum ux_code package_announce_one(struct ux_db *db, const struct announce
 	return package_add_ids(db, a->ns, known.number, p, err);
 }
 
-/* Only the last transaction waits for the disk, which then has those before it as well. */
+/*
+ * Announces some packages in one transaction. Only the last one waits for the disk, and thereby for
+ * all earlier ones.
+ */
 static enum ux_code packages_announce_some(struct ux_index *ix, const struct announcement *a,
 					   const struct ux_package_row *items, size_t n, bool last,
 					   struct ux_packages_announced *ret, struct ux_error *err)
@@ -283,7 +290,10 @@ UX_SQL(sql_packages_lapsed,
        "reason = 'the worker ' || worker || ' neither ended nor renewed its lease' "
        "WHERE state = 1 AND lease_until <= :now");
 
-/* The lease stays in the row: its worker may still say how it ended, until another one has it. */
+/*
+ * Records expired leases. The lease stays in the row: its worker may still report the end, until
+ * another worker has the package.
+ */
 static enum ux_code packages_note_lapsed(struct ux_db *db, ux_time now, struct ux_error *err)
 {
 	UX_STMT(st, db, &sql_packages_lapsed);
@@ -292,15 +302,15 @@ static enum ux_code packages_note_lapsed(struct ux_db *db, ux_time now, struct u
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* A repository that has packages to lease, and how far it has been looked through. */
+/* A repository with packages to lease, and how far its packages have been examined. */
 struct due_repository {
 	int64_t number;
 	int64_t taken;
 	ux_time next; /* of the first package */
 	ux_time at_next;
-	int64_t at_number; /* packages up to this one have been looked at */
+	int64_t at_number; /* packages up to this one have been examined */
 	unsigned skipped;
-	bool ended; /* nothing more of it is due */
+	bool ended; /* it has no more due packages */
 };
 
 UX_VEC(due_repositories, struct due_repository);
@@ -312,7 +322,7 @@ UX_SQL(sql_repositories_due,
        "AND p.state IN (0, 3) ORDER BY p.next LIMIT 1) AS next FROM repositories r "
        "WHERE r.ns = :ns) AS due WHERE next IS NOT NULL ORDER BY taken, number");
 
-/* Those whose turn was longest ago come first. */
+/* Finds repositories with due packages; the ones with the oldest turn come first. */
 static enum ux_code repositories_find_due(struct ux_db *db, const char *ns,
 					  const struct ux_glob *glob, struct due_repositories *v,
 					  struct ux_error *err)
@@ -367,7 +377,9 @@ static enum ux_code package_find_due(struct ux_db *db, struct due_repository *r,
 UX_SQL(sql_host_leases,
        "SELECT count(*) FROM packages WHERE state = 1 AND host = :host AND received = 0");
 
-/* A path has no host: a disk is not spared. */
+/*
+ * Tests whether a host may get another lease. A path has no host: there is no need to spare a disk.
+ */
 static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned max, bool *ret,
 				  struct ux_error *err)
 {
@@ -405,7 +417,7 @@ static enum ux_code package_lease(struct ux_db *db, struct ux_package_job *job, 
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* Leases the next package of one repository, if there is one whose host has room. */
+/* Leases the next package of one repository, if the package's host has room. */
 static enum ux_code repository_take_one(struct ux_db *db, struct due_repository *r,
 					const struct ux_package_take *what, ux_time now,
 					struct ux_arena *arena, struct package_jobs *v,
@@ -438,7 +450,7 @@ static enum ux_code repository_had_turn(struct ux_db *db, int64_t number, int64_
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* One package of each repository in turn, until there are enough of them or no more. */
+/* Leases one package of each repository in turn, until there are enough or none is left. */
 static enum ux_code packages_deal(struct ux_db *db, const struct due_repositories *due,
 				  const struct ux_package_take *what, ux_time now,
 				  struct ux_arena *arena, struct package_jobs *v,
@@ -465,7 +477,7 @@ static enum ux_code packages_deal(struct ux_db *db, const struct due_repositorie
 UX_SQL(sql_package_next_lapse,
        "SELECT lease_until FROM packages WHERE state = 1 ORDER BY lease_until LIMIT 1");
 
-/* When something may be had, if there was nothing now. */
+/* Gets the time at which a package may be due, if none was due now. */
 static enum ux_code packages_next_time(struct ux_db *db, const struct due_repositories *due,
 				       ux_time now, ux_time *ret, struct ux_error *err)
 {
@@ -480,8 +492,8 @@ static enum ux_code packages_next_time(struct ux_db *db, const struct due_reposi
 }
 
 /*
- * A power cut may lose a lease, which is then given again: what two workers make of one package is
- * the same, and the store keeps it once.
+ * Leases packages. A power cut may lose a lease, which is then given again: two workers get the
+ * same result from one package, and the store keeps it once.
  */
 static enum ux_code packages_take(struct ux_index *ix, const char *ns,
 				  const struct ux_package_take *what, ux_time now,
@@ -509,7 +521,7 @@ static enum ux_code packages_take(struct ux_index *ix, const char *ns,
 	return UX_OK;
 }
 
-/* What an end or a renewal has to know of the row. */
+/* The columns that an end or a renewal needs. */
 struct package_held {
 	enum ux_package_state state;
 	bool answered;
@@ -573,7 +585,7 @@ static enum ux_code packages_renew(struct ux_index *ix, const char *ns, int64_t 
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* The state of a package after an end, and when it is due again. */
+/* Returns the state of a package after an end, and sets when it is due again. */
 static enum ux_package_state package_state_after(const struct ux_package_end *how, unsigned tries,
 						 ux_time now, ux_time *ret_next)
 {

@@ -5,9 +5,9 @@
 #include "clock.h"
 
 enum {
-	POINT_MS = 5000,    /* time of a query that reads rows by a key, or a page of them */
-	SCAN_MS = 1000,     /* time of a query that may look at every row */
-	SCAN_WAIT_MS = 500, /* how long such a query waits for others of its kind */
+	POINT_MS = 5000,    /* ms: timeout of point and page queries */
+	SCAN_MS = 1000,     /* ms: timeout of a query that may read every row */
+	SCAN_WAIT_MS = 500, /* ms that such a query waits for others of its kind */
 	REPLICA_AWAY_MS = 5000,
 };
 
@@ -51,7 +51,7 @@ void ux_readers_close(struct ux_readers *r)
 	*r = (struct ux_readers){0};
 }
 
-/* A connection that no thread uses; NULL: there is none. Called with the lock held. */
+/* Returns an unused connection; NULL: none. Called with the lock held. */
 static struct ux_db *readers_find_free(struct ux_readers *r)
 {
 	for (size_t i = 0; i < r->n; i++)
@@ -61,8 +61,8 @@ static struct ux_db *readers_find_free(struct ux_readers *r)
 }
 
 /*
- * Opens one connection more. If that fails, for example for lack of descriptors, those that are
- * open have to do. Called with the lock held.
+ * Opens another connection. If that fails, for example for lack of descriptors, the open ones have
+ * to suffice. Called with the lock held.
  */
 static struct ux_db *readers_grow(struct ux_readers *r)
 {
@@ -78,15 +78,15 @@ static struct ux_db *readers_grow(struct ux_readers *r)
 }
 
 /*
- * A query that scans must not take the last connections, since lookups of single rows would then
- * wait for it. Called with the lock held.
+ * Tests whether a connection may be taken. Queries that scan must not take the last connections,
+ * because lookups of single rows would then wait for them. Called with the lock held.
  */
 static bool readers_may_take(const struct ux_readers *r, enum ux_read use)
 {
 	return use != UX_READ_SCAN || r->scans < UX_SCANS_MAX;
 }
 
-/* Waits until a connection is given back. False: it takes too long. Called with the lock held. */
+/* Waits until a connection is returned. False: it takes too long. Called with the lock held. */
 static bool readers_wait_once(struct ux_readers *r, enum ux_read use, const struct timespec *until)
 {
 	int64_t begin_ns = ux_clock_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of stages, as sums and by their size. */
+/* Durations of stages, as sums and histograms. */
 #include "stage_times.h"
 
 #include "clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ready candidates in the order in which they became so, for copies of the store. */
+/* Lists ready candidates in the order in which they became ready, for copies of the store. */
 #include "index_sql.h"
 
 #include "vec.h"
@@ -12,14 +12,14 @@ struct stored_row {
 
 UX_VEC(stored_rows, struct stored_row);
 
-/* The number of the module and the sequence are behind the columns of the candidate. */
+/* The number of the module and the sequence follow the columns of the candidate. */
 UX_SQL(sql_objects_page,
        "SELECT " UX_SQL_CANDIDATE_COLUMNS ", c.module, c.sequence FROM candidates c "
        "WHERE c.ns = :ns AND c.sequence > 0 AND c.state = 0 "
        "AND (c.sequence, c.number) > (:sequence, :candidate) "
        "ORDER BY c.sequence, c.number LIMIT :limit");
 
-/* Reads the IDs of the modules of all rows, when no other statement is running. */
+/* Reads the IDs of the modules of all rows. No other statement may be running. */
 static enum ux_code object_rows_fill(struct ux_db *db, const struct stored_rows *rows,
 				     struct ux_arena *arena, struct ux_stored_object *ret,
 				     struct ux_error *err)
@@ -52,7 +52,7 @@ static enum ux_code object_number(struct ux_db *db, const char *name, int64_t *r
 	return UX_OK;
 }
 
-/* The place to go on from, in this index. */
+/* Gets the place to continue from in this index. */
 static enum ux_code object_place(struct ux_db *db, const struct ux_stored_place *after,
 				 struct ux_stored_place *ret, struct ux_error *err)
 {

@@ -26,9 +26,9 @@ static enum ux_code supplementary_insert(struct ux_db *db, const char *ns, int64
 }
 
 /*
- * The job has a subject of its own: that of the candidate's first extraction may be running, and
- * would be deleted when that ends. 2 is UX_SUPPLEMENTARY_ABSENT: what could not be used is tried
- * again only when other bytes of it come. holds & 2 is UX_HOLDS_DEBUG.
+ * The job has a subject of its own: the job of the candidate's first extraction may be running, and
+ * its end would delete this one. 2 is UX_SUPPLEMENTARY_ABSENT: an unusable file is tried again only
+ * when other bytes of it arrive. holds & 2 is UX_HOLDS_DEBUG.
  */
 UX_SQL(sql_supplementary_job,
        "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
@@ -54,7 +54,7 @@ enum ux_code ux_supplementary_put(struct ux_db *db, const char *ns, int64_t cand
 	if (s->supplementary_state == UX_SUPPLEMENTARY_NONE)
 		return UX_OK;
 	UX_TRY(supplementary_insert(db, ns, candidate, s, err));
-	/* It may have come while the extraction without it was running. */
+	/* It may have arrived while the extraction without it was running. */
 	return supplementary_queue_if_here(db, candidate, now, err);
 }
 

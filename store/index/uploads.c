@@ -7,7 +7,7 @@
 UX_VEC(uploads, struct ux_upload);
 
 enum {
-	UPLOAD_PROVENANCE = 15, /* the first of its columns in sql_upload_find */
+	UPLOAD_PROVENANCE = 15, /* the first provenance column in sql_upload_find */
 	UPLOAD_ID = UPLOAD_PROVENANCE + UX_PROVENANCE_COUNT,
 	UPLOAD_UID,
 };
@@ -53,7 +53,10 @@ UX_SQL(sql_upload_fresh,
        "FILTER (WHERE key_id = :key_id), 0), coalesce(sum(size), 0) FROM uploads "
        "WHERE state = 0 AND created > :since");
 
-/* The sums cannot overflow: each size is at most INT64_MAX, and so is a sum that SQLite returns. */
+/*
+ * Checks the limits. The sums cannot overflow: each size is at most INT64_MAX, and so is a sum that
+ * SQLite returns.
+ */
 static enum ux_code upload_check_limits(struct ux_db *db, const struct ux_upload *up,
 					struct ux_error *err)
 {
@@ -94,7 +97,7 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 	struct ux_stage_clock clock = ux_stage_begin(ix->stages);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	/* After a power cut, an upload that is not finished is announced again. */
+	/* After a power cut, an unfinished upload is announced again. */
 	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_UPLOADS, /* lazy= */ true, err));
 	UX_TRY(ux_namespace_check_quota(db, up->ns, 0, up->size, err));
 	if (up->limits)
@@ -149,8 +152,8 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
 }
 
 /*
- * A row for each ID, or one without an ID: one statement sees both tables at one moment, without a
- * transaction.
+ * A row for each ID, or one without an ID: one statement sees both tables at the same moment,
+ * without a transaction.
  */
 #define UPLOAD_COLUMNS                                                                                 \
 	"u.ns, u.key_id, u.size, u.hash, u.kind, u.claim, u.description, u.file_name, "                \
@@ -161,7 +164,10 @@ UX_SQL(sql_upload_find,
        "SELECT " UPLOAD_COLUMNS "FROM uploads u LEFT JOIN upload_ids i ON i.uid = u.uid "
        "WHERE u.uid = :uid ORDER BY i.position");
 
-/* Leaves the statement at the first row of the next upload; *ret_row: there is one. */
+/*
+ * Reads the IDs of an upload. Leaves the statement at the first row of the next upload; *ret_row:
+ * there is one.
+ */
 static enum ux_code upload_read_ids(struct ux_stmt *st, struct ux_arena *arena,
 				    struct ux_upload *ret, bool *ret_row, struct ux_error *err)
 {
@@ -397,7 +403,7 @@ static enum ux_code upload_write_finish(struct ux_index *ix, const struct ux_upl
 	return UX_OK;
 }
 
-/* The lock is released before the wait for the disk, which uploads share. */
+/* Finishes an upload. Releases the lock before the wait for the disk, which uploads share. */
 static enum ux_code upload_finish(struct ux_index *ix, const struct ux_upload *up,
 				  const struct ux_candidate *cand, const struct ux_who *who,
 				  ux_time now, struct ux_add_result *ret, struct ux_error *err)

@@ -211,8 +211,8 @@ struct ux_dwo_paths {
 };
 
 enum {
-	UX_SPLIT_PATHS_MAX = 1 << 20,         /* most files of one program */
-	UX_SPLIT_PATHS_BYTES_MAX = 256 << 20, /* bytes; limit for all paths together */
+	UX_DWO_PATHS_MAX = 1 << 20,         /* most files of one program */
+	UX_DWO_PATHS_BYTES_MAX = 256 << 20, /* bytes; limit for all paths together */
 };
 
 /*
