@@ -5,6 +5,7 @@
 #include "file.h"
 #include "http_client.h"
 #include "json_in.h"
+#include "partition.h"
 #include "push_work.h"
 #include "server_answer.h"
 #include "text.h"
@@ -181,15 +182,8 @@ static enum ux_code clone_server_begin(struct ux_clone_endpoint *e,
 /* The first object of a folder in a sorted list. */
 static size_t clone_server_find_folder(const struct ux_manifest *m, const char *folder)
 {
-	size_t lo = 0, hi = m->objects.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (strcmp(m->objects.data[mid].path, folder) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, m->objects.size,
+				  strcmp(m->objects.data[i].path, folder) < 0);
 }
 
 static bool clone_server_beats(const struct ux_entry *there, const struct ux_entry *o)

@@ -3,6 +3,7 @@
 #include "manifest.h"
 
 #include "order.h"
+#include "partition.h"
 
 static int hashed_compare(const void *a, const void *b)
 {
@@ -36,14 +37,8 @@ void ux_entries_by_hash_deinit(struct ux_entries_by_hash *by)
 size_t ux_entries_by_hash_find(const struct ux_entries_by_hash *by,
 			       const uint8_t hash[UX_MANIFEST_HASH])
 {
-	size_t lo = 0, hi = by->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (memcmp(by->items[mid]->hash, hash, UX_MANIFEST_HASH) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, by->n,
+				       memcmp(by->items[i]->hash, hash, UX_MANIFEST_HASH) < 0);
 	bool found = lo < by->n && memcmp(by->items[lo]->hash, hash, UX_MANIFEST_HASH) == 0;
 	return found ? lo : by->n;
 }

@@ -5,6 +5,7 @@
 #include "elf_symbols.h"
 #include "order.h"
 #include "packed_file.h"
+#include "partition.h"
 
 /* Whether the name is neither that of a mapping symbol ($x, $d) nor an assembler label (.L1). */
 static bool symbol_is_named(const char *name)
@@ -110,14 +111,7 @@ void ux_symbol_list_close(struct ux_symbol_list *l)
 static const struct ux_listed_symbol *symbol_list_search(const struct ux_symbol_list *l,
 							 size_t first, size_t end, uint64_t pc)
 {
-	size_t lo = first, hi = end;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (l->symbols.data[mid].start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, first, end, l->symbols.data[i].start <= pc);
 	const struct ux_listed_symbol *last = lo > first ? &l->symbols.data[lo - 1] : NULL;
 	return last && (last->size == 0 || pc - last->start < last->size) ? last : NULL;
 }

@@ -13,6 +13,8 @@
 #include "text.h"
 #include "vec.h"
 
+#include "partition.h"
+
 enum {
 	PACKAGE_MEMORY = 1 << 20,
 	CHECKSUM_TEXT = 28,  /* base64 of 20 bytes */
@@ -110,15 +112,7 @@ static enum ux_code apk_add_file(const struct apk_built *b, const struct ux_inde
 /* The first one that is not before the key. */
 static size_t apk_find_built(const struct apk_builts *built, const struct apk_built *key)
 {
-	size_t lo = 0, hi = built->size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (apk_compare_built(&built->data[mid], key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, built->size, apk_compare_built(&built->data[i], key) < 0);
 }
 
 /*

@@ -3,6 +3,7 @@
 #include "code_range.h"
 
 #include "order.h"
+#include "partition.h"
 
 static int range_compare(const void *a, const void *b)
 {
@@ -30,15 +31,7 @@ void ux_range_vec_normalize(struct ux_range_vec *ranges)
 
 size_t ux_range_set_from(const struct ux_range_set *set, uint64_t pc)
 {
-	size_t lo = 0, hi = set->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (set->list[mid].hi <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, set->count, set->list[i].hi <= pc);
 }
 
 const struct ux_range *ux_range_set_find(const struct ux_range_set *set, uint64_t pc)

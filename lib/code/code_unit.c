@@ -2,18 +2,13 @@
 /* Rows of a unit by address, and the paths of its files. */
 #include "code_unit.h"
 
+#include "partition.h"
+
 const struct ux_code_sequence *ux_code_lines_sequence(const struct ux_code_lines *lines,
 						      uint64_t off, uint64_t pc)
 {
 	const struct ux_code_sequence *s = lines->whole;
-	size_t lo = 0, hi = lines->n_whole;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, lines->n_whole, s[i].off < off);
 	if (lo < lines->n_whole && s[lo].off == off)
 		return s[lo].lo <= pc && pc < s[lo].hi ? &s[lo] : NULL;
 	lo = ux_code_lines_from(lines, pc);
@@ -23,15 +18,7 @@ const struct ux_code_sequence *ux_code_lines_sequence(const struct ux_code_lines
 
 size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc)
 {
-	size_t lo = 0, hi = lines->n_sequences;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (lines->sequences[mid].hi <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, lines->n_sequences, lines->sequences[i].hi <= pc);
 }
 
 /*

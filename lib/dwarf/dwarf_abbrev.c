@@ -3,6 +3,7 @@
 #include "dwarf_abbrev.h"
 
 #include "dwarf_defs.h"
+#include "partition.h"
 #include "vec.h"
 
 enum {
@@ -627,14 +628,7 @@ void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table)
 const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,
 						      uint64_t code)
 {
-	size_t lo = 0, hi = table->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (table->list[mid].code < code)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, table->count, table->list[i].code < code);
 	return lo < table->count && table->list[lo].code == code ? &table->list[lo] : NULL;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "dwarf_name.h"
 
+#include "partition.h"
+
 enum {
 	SCOPES_MAX = UINT32_MAX / 2, /* most scopes of one unit, so that their numbers fit */
 };
@@ -63,15 +65,9 @@ static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 static uint32_t scope_child_around(const struct ux_dwarf_scopes *scopes, uint32_t at, uint64_t off)
 {
 	const struct ux_dwarf_scope *list = scopes->list.data;
-	uint32_t lo = list[at].first, hi = lo + list[at].count;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (list[mid].end <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	bool found = lo < list[at].first + list[at].count && list[lo].inside <= off;
+	uint32_t first = list[at].first, end = first + list[at].count;
+	uint32_t lo = ux_partition_point(i, first, end, list[i].end <= off);
+	bool found = lo < end && list[lo].inside <= off;
 	return found ? lo : 0;
 }
 
@@ -224,14 +220,8 @@ static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die
 
 static bool names_is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_die_location at)
 {
-	size_t lo = 0, hi = at.ctx == names->ctx ? names->outermost.size : 0, n = hi;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (names->outermost.data[mid] < at.off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t n = at.ctx == names->ctx ? names->outermost.size : 0;
+	size_t lo = ux_partition_point(i, 0, n, names->outermost.data[i] < at.off);
 	return lo < n && names->outermost.data[lo] == at.off;
 }
 

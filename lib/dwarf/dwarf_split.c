@@ -2,6 +2,8 @@
 /* Split units and packages. */
 #include "dwarf_split.h"
 
+#include "partition.h"
+
 const char *ux_dwarf_split_section_name(enum ux_dwarf_section section)
 {
 	static const char *const names[UX_DWARF_SECTION_COUNT] = {
@@ -90,14 +92,7 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	struct ux_dwarf_split_id key = {.id = skeleton->dwo_id, .version = skeleton->unit->version};
-	size_t lo = 0, hi = ids->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (split_id_cmp(&ids->list[mid], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, ids->count, split_id_cmp(&ids->list[i], &key) < 0);
 	const struct ux_dwarf_split_id *found = lo < ids->count ? &ids->list[lo] : NULL;
 	if (!found || found->id != key.id || (found->version < 5) != (key.version < 5))
 		return ux_error_set(err, UX_ENOTFOUND, "no unit has the ID %016" PRIx64,

@@ -3,6 +3,7 @@
 #include "dwarf_unit.h"
 
 #include "dwarf_die.h"
+#include "partition.h"
 #include "vec.h"
 
 uint64_t ux_dwarf_language_named(uint64_t name)
@@ -243,14 +244,8 @@ enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 bool ux_dwarf_units_find_type(const struct ux_dwarf_units *units, uint64_t signature,
 			      uint64_t *ret_off)
 {
-	size_t lo = 0, hi = units ? units->n_types : 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (units->list[units->types[mid]].dwo_id < signature)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, units ? units->n_types : 0,
+				       units->list[units->types[i]].dwo_id < signature);
 	if (!units || lo == units->n_types || units->list[units->types[lo]].dwo_id != signature)
 		return false;
 	*ret_off = units->list[units->types[lo]].type_off;
@@ -267,14 +262,7 @@ void ux_dwarf_units_free(struct ux_dwarf_units *units)
 
 const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *units, uint64_t off)
 {
-	size_t lo = 0, hi = units->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (units->list[mid].end <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, units->count, units->list[i].end <= off);
 	return lo < units->count && units->list[lo].off <= off ? &units->list[lo] : NULL;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cubin_line.h"
 #include "order.h"
+#include "partition.h"
 
 /* --- functions of a cubin: each address belongs to the innermost one -------------------------- */
 
@@ -135,15 +136,7 @@ static size_t cubin_parts_next_open(struct cubin_parts *parts, size_t i)
 /* Returns the first part that ends after pc. */
 static size_t cubin_parts_find(const struct cubin_parts *parts, uint64_t pc)
 {
-	size_t lo = 0, hi = parts->list.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (parts->list.data[mid].hi <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, parts->list.size, parts->list.data[i].hi <= pc);
 }
 
 /* Marks part i as having lines. */
@@ -345,15 +338,7 @@ static bool cubin_add_calls(struct cubin_reader *m)
 /* Returns the index of the row in effect at pc, which must lie in the sequence. */
 static size_t row_start_find(const struct row_start_vec *starts, uint64_t pc)
 {
-	size_t lo = 0, hi = starts->size;
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (starts->data[mid].pc <= pc)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 1, starts->size, starts->data[i].pc <= pc) - 1;
 }
 
 /* Adds the inlined calls of the part to the tree, as far as the sequence covers it. */

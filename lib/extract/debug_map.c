@@ -2,13 +2,14 @@
 /* Reads the DWARF of a Mach-O file by its debug map. */
 #include "debug_map.h"
 
-#include "dwarf_units.h"
 #include "ar_member.h"
+#include "dwarf_units.h"
 #include "file.h"
 #include "function_bounds.h"
 #include "macho_fat.h"
 #include "macho_symbols.h"
 #include "order.h"
+#include "partition.h"
 #include "pool.h"
 
 #include <limits.h>
@@ -250,14 +251,7 @@ static const struct ux_map_function *map_function_find(const struct ux_map_objec
 						       const struct ux_map_function *functions,
 						       const struct ux_piece *p)
 {
-	size_t lo = 0, hi = o->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (functions[mid].object_pc <= p->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, o->count, functions[i].object_pc <= p->start);
 	const struct ux_map_function *f = lo > 0 ? &functions[lo - 1] : NULL;
 	if (!f || f->object_pc == UINT64_MAX || p->start - f->object_pc >= f->size ||
 	    p->size > f->size - (p->start - f->object_pc))

@@ -5,6 +5,7 @@
 #include "jit.h"
 #include "map.h"
 #include "order.h"
+#include "partition.h"
 
 enum {
 	PART_MIN_NS = 1000000, /* ns; shortest part: samples are further apart */
@@ -171,14 +172,7 @@ static enum ux_code runtime_ranges_init(struct runtime_ranges *r, const struct r
 /* Returns whether an address of the event had other code before it. */
 static bool runtime_replaces(const struct runtime_ranges *r, const struct ux_code_event *e)
 {
-	size_t low = 0, high = r->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (r->events[middle].start < e->end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = ux_partition_point(i, 0, r->n, r->events[i].start < e->end);
 	for (size_t i = low; i > 0 && r->reach[i - 1] > e->start; i--) {
 		const struct ux_code_event *other = &r->events[i - 1];
 		if (other->end > e->start && other->code != e->code &&

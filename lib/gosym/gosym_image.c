@@ -3,18 +3,12 @@
 #include "gosym_image.h"
 
 #include "cursor.h"
+#include "partition.h"
 
 /* Returns the last segment that begins at or before pc; NULL when none does. */
 static const struct ux_gosym_segment *segment_of(const struct ux_gosym_image *image, uint64_t pc)
 {
-	size_t lo = 0, hi = image->n_segments;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (image->segments[mid].pc <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, image->n_segments, image->segments[i].pc <= pc);
 	return lo > 0 ? &image->segments[lo - 1] : NULL;
 }
 
@@ -28,15 +22,7 @@ struct ux_bytes ux_gosym_image_at(const struct ux_gosym_image *image, uint64_t p
 
 size_t ux_gosym_image_words_from(const struct ux_gosym_image *image, uint64_t pc)
 {
-	size_t lo = 0, hi = image->n_words;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (image->words[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, image->n_words, image->words[i].pc < pc);
 }
 
 bool ux_gosym_image_word(const struct ux_gosym_image *image, uint64_t pc, unsigned size,

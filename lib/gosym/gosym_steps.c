@@ -3,6 +3,7 @@
 #include "gosym_code.h"
 
 #include "cursor.h"
+#include "partition.h"
 
 static int32_t unzigzag(uint32_t v)
 {
@@ -45,13 +46,6 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 
 int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t off)
 {
-	size_t lo = 0, hi = steps->size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (steps->data[mid].end <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, steps->size, steps->data[i].end <= off);
 	return lo < steps->size ? steps->data[lo].value : -1;
 }

@@ -6,6 +6,7 @@
 #include "gsym_symbols.h"
 #include "hash.h"
 #include "order.h"
+#include "partition.h"
 #include "text.h"
 
 enum {
@@ -165,15 +166,7 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 /* Returns the index of the first entry with that hash or a greater one. */
 static size_t names_first_of(const struct ux_gsym_names *names, uint64_t hash)
 {
-	size_t lo = 0, hi = names->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (names->list[mid].hash < hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, names->n, names->list[i].hash < hash);
 }
 
 static enum ux_code names_none(struct ux_bytes name, struct ux_error *err)

@@ -2,9 +2,10 @@
 /* The running kernel: its symbols, its modules, and the addresses at which their code is loaded. */
 #include "kernel_symbols.h"
 
-#include "text.h"
 #include "order.h"
+#include "partition.h"
 #include "proc_files.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -121,14 +122,7 @@ enum ux_code ux_kernel_code_create(struct ux_file_symbols *symbols,
 
 bool ux_kernel_code_pc(const struct ux_kernel_code *c, uint64_t addr, uint64_t *ret)
 {
-	size_t low = 0, high = c->n_spans;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (c->spans[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = ux_partition_point(i, 0, c->n_spans, c->spans[i].start <= addr);
 	const struct ux_kernel_span *span = low > 0 ? &c->spans[low - 1] : NULL;
 	if (!span || addr - span->start >= span->size)
 		return false;
@@ -294,16 +288,7 @@ struct ux_kernel *ux_kernel_read(const char *root, uint64_t now_ns)
 
 const struct ux_kernel_part *ux_kernel_part_find(const struct ux_kernel *k, const char *name)
 {
-	size_t low = 0, high = k->parts.size;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int order = strcmp(k->parts.data[mid].name, name);
-		if (order == 0)
-			return &k->parts.data[mid];
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return &k->parts.data[0];
+	const struct ux_kernel_part *parts = k->parts.data;
+	size_t at = ux_partition_point(i, 0, k->parts.size, strcmp(parts[i].name, name) < 0);
+	return at < k->parts.size && strcmp(parts[at].name, name) == 0 ? &parts[at] : &parts[0];
 }

@@ -2,6 +2,7 @@
 /* The mappings of a process, as /proc/PID/maps lists them. */
 #include "proc_maps.h"
 
+#include "partition.h"
 #include "text.h"
 
 #include <sys/sysmacros.h>
@@ -163,14 +164,7 @@ enum ux_code ux_proc_maps_parse(struct ux_bytes text, struct ux_proc_maps *ret,
 
 bool ux_proc_maps_find(const struct ux_proc_maps *m, uint64_t addr, size_t *ret)
 {
-	size_t low = 0, high = m->list.size;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (m->list.data[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = ux_partition_point(i, 0, m->list.size, m->list.data[i].start <= addr);
 	if (low == 0 || addr >= m->list.data[low - 1].end)
 		return false;
 	*ret = low - 1;

@@ -5,6 +5,7 @@
 #include "cursor.h"
 #include "elf_symbols.h"
 #include "order.h"
+#include "partition.h"
 
 /* A slot that the dynamic linker fills. */
 struct slot {
@@ -132,14 +133,7 @@ static int plt_slot_compare(const void *x, const void *y)
 
 static const struct slot *plt_slot_find(const struct plt *p, uint64_t pc)
 {
-	size_t lo = 0, hi = p->slots.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (p->slots.data[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, p->slots.size, p->slots.data[i].pc < pc);
 	return lo < p->slots.size && p->slots.data[lo].pc == pc ? &p->slots.data[lo] : NULL;
 }
 
@@ -183,14 +177,7 @@ static enum ux_code plt_read_choices(struct plt *p, struct ux_error *err)
 
 static const char *plt_choice_find(const struct plt *p, uint64_t pc)
 {
-	size_t lo = 0, hi = p->choices.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (p->choices.data[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, p->choices.size, p->choices.data[i].pc < pc);
 	return lo < p->choices.size && p->choices.data[lo].pc == pc ? p->choices.data[lo].name
 								    : NULL;
 }

@@ -2,10 +2,11 @@
 /* Reading and choosing the symbols of code. */
 #include "code_symbols.h"
 
-#include "function_name.h"
 #include "elf_defs.h"
 #include "elf_file.h"
+#include "function_name.h"
 #include "order.h"
+#include "partition.h"
 #include "text.h"
 #include "unhex/frame.h"
 
@@ -185,15 +186,7 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 /* Returns the index of the first of the bounds that begins at or after pc. */
 static size_t bounds_lower(const struct ux_range_vec *bounds, uint64_t pc)
 {
-	size_t lo = 0, hi = bounds->size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (bounds->data[mid].lo < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, bounds->size, bounds->data[i].lo < pc);
 }
 
 static int symbol_start_compare(const void *x, const void *y)
@@ -391,14 +384,7 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 static size_t symbols_lower(const struct ux_code_symbol_vec *symbols, size_t lo, size_t hi,
 			    uint64_t pc)
 {
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (symbols->data[mid].start < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, lo, hi, symbols->data[i].start < pc);
 }
 
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,

@@ -4,6 +4,7 @@
 
 #include "elf_file.h"
 #include "order.h"
+#include "partition.h"
 #include "unwind_exidx.h"
 
 enum {
@@ -246,14 +247,7 @@ bool ux_unwind_module_is_sigreturn(const struct ux_unwind_module *m, uint64_t pc
 /* Returns the function that contains a pc, or NULL. */
 static const struct ux_unwind_entry *unwind_table_find(const struct ux_unwind_table *t, uint64_t pc)
 {
-	size_t low = 0, high = t->entries.size;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t->entries.data[middle].lo <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = ux_partition_point(i, 0, t->entries.size, t->entries.data[i].lo <= pc);
 	if (low == 0)
 		return NULL;
 	const struct ux_unwind_entry *e = &t->entries.data[low - 1];

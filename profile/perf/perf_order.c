@@ -3,6 +3,7 @@
 #include "perf_order.h"
 
 #include "order.h"
+#include "partition.h"
 
 void ux_perf_order_deinit(struct ux_perf_order *o)
 {
@@ -69,15 +70,8 @@ enum ux_code ux_perf_order_add(struct ux_perf_order *o, struct ux_perf_waiting r
 
 enum ux_code ux_perf_order_round(struct ux_perf_order *o, struct ux_error *err)
 {
-	size_t n = 0;
 	perf_order_sort(o);
-	for (size_t high = o->list.size; n < high;) {
-		size_t middle = n + (high - n) / 2;
-		if (o->list.data[middle].time <= o->limit)
-			n = middle + 1;
-		else
-			high = middle;
-	}
+	size_t n = ux_partition_point(i, 0, o->list.size, o->list.data[i].time <= o->limit);
 	o->limit = o->newest;
 	return perf_order_use(o, n, err);
 }

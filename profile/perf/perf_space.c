@@ -2,6 +2,8 @@
 /* Address spaces as sorted arrays of mappings. */
 #include "perf_space.h"
 
+#include "partition.h"
+
 void ux_perf_space_release(struct ux_perf_spaces *all, struct ux_perf_space **space)
 {
 	struct ux_perf_space *s = ux_take(space);
@@ -15,15 +17,7 @@ void ux_perf_space_release(struct ux_perf_spaces *all, struct ux_perf_space **sp
 /* The index of the first mapping that ends behind the address. */
 static size_t perf_space_seek(const struct ux_perf_space *s, uint64_t address)
 {
-	size_t low = 0, high = s->list.size;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->list.data[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ux_partition_point(i, 0, s->list.size, s->list.data[i].end <= address);
 }
 
 const struct ux_perf_mapping *ux_perf_space_find(const struct ux_perf_space *space,

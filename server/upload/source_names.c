@@ -2,6 +2,8 @@
 /* Finds files of source packages by the ends of names in debug information. */
 #include "source_names.h"
 
+#include "partition.h"
+
 #include <stdlib.h>
 
 enum {
@@ -98,15 +100,8 @@ static struct tree_match tree_compare(const char *file, const char *name)
 /* Returns the first file whose last component is not less than the name's. */
 static size_t tree_lower_bound(const struct ux_source_tree *t, const char *base)
 {
-	size_t low = 0, high = t->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(tree_base(t->files[t->by_base[middle]].path), base) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ux_partition_point(i, 0, t->n,
+				  strcmp(tree_base(t->files[t->by_base[i]].path), base) < 0);
 }
 
 bool ux_source_tree_find(const struct ux_source_tree *t, const char *given, bool relative,

@@ -5,6 +5,7 @@
 #include "cursor.h"
 #include "file.h"
 #include "out.h"
+#include "partition.h"
 
 #include <zstd.h>
 
@@ -181,15 +182,7 @@ void ux_seek_table_deinit(struct ux_seek_table *t)
 
 uint32_t ux_seek_table_find(const struct ux_seek_table *t, uint64_t off)
 {
-	uint32_t lo = 0, hi = t->n;
-	while (lo < hi) { /* find the first frame that ends after off */
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (t->content[mid + 1] > off)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return (uint32_t)ux_partition_point(i, 0, t->n, t->content[i + 1] <= off);
 }
 
 enum ux_code ux_seek_frame_unpack(struct ux_bytes frame, uint8_t *to, size_t size,

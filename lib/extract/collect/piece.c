@@ -2,6 +2,8 @@
 /* Decodes pieces and cuts parts of them. */
 #include "collect.h"
 
+#include "partition.h"
+
 enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece *whole,
 			   struct ux_error *err)
 {
@@ -30,15 +32,7 @@ void ux_piece_reader_deinit(struct ux_piece_reader *reader)
 /* Returns how many rows begin before off. */
 static uint32_t rows_before(const struct ux_gsym_row *rows, uint32_t n, uint64_t off)
 {
-	uint32_t lo = 0, hi = n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (rows[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, n, rows[i].off < off);
 }
 
 /* Copies the rows of [from, to), with offsets relative to `from`. The row in effect at `from`

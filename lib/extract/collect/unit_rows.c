@@ -2,6 +2,8 @@
 /* Cuts the rows of one range of a function out of its unit's sequences, and numbers their files. */
 #include "unit_cutter.h"
 
+#include "partition.h"
+
 bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret)
 {
 	*ret = 0;
@@ -54,15 +56,7 @@ static bool rows_append(struct ux_unit_cutter *c, uint32_t off, uint32_t line, u
 /* Returns the index of the row in effect at pc, which must lie in the sequence. */
 static uint32_t rows_find(const struct ux_code_row *rows, uint32_t count, uint64_t pc)
 {
-	uint32_t lo = 0, hi = count;
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (rows[mid].pc <= pc)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return (uint32_t)ux_partition_point(i, 1, count, rows[i].pc <= pc) - 1;
 }
 
 /* Numbers the file of a row. */

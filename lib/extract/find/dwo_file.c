@@ -4,6 +4,7 @@
 
 #include "ar_member.h"
 #include "hash.h"
+#include "partition.h"
 
 #include <pthread.h>
 
@@ -371,14 +372,8 @@ enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes b
 
 const struct ux_dwo_file *ux_split_given_find(const struct ux_split_given *given, uint64_t dwo_id)
 {
-	size_t lo = 0, hi = given->locations.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (given->locations.data[mid].dwo_id < dwo_id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, given->locations.size,
+				       given->locations.data[i].dwo_id < dwo_id);
 	if (lo == given->locations.size || given->locations.data[lo].dwo_id != dwo_id)
 		return NULL;
 	return given->files.data[given->locations.data[lo].file];

@@ -3,6 +3,7 @@
 #include "pack.h"
 
 #include "function_name.h"
+#include "partition.h"
 #include "text.h"
 
 enum {
@@ -106,14 +107,7 @@ static struct ux_bytes text_of(const char *name)
 /* Returns the piece with exactly this range; the number of pieces if none has it. */
 static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piece *range)
 {
-	size_t lo = 0, hi = pieces->size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (pieces->data[mid].start < range->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, pieces->size, pieces->data[i].start < range->start);
 	bool found = lo < pieces->size && pieces->data[lo].start == range->start &&
 		     pieces->data[lo].size == range->size;
 	return found ? lo : pieces->size;

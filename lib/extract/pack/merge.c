@@ -3,6 +3,7 @@
 #include "merge.h"
 
 #include "function_name.h"
+#include "partition.h"
 #include "pool.h"
 
 enum {
@@ -130,15 +131,7 @@ static enum ux_code output_add_functions(struct merge_output *out, uint64_t pc,
 /* Returns the first piece that ends after pc. The pieces are sorted and disjoint. */
 static size_t lines_find(const struct ux_piece_vec *lines, uint64_t pc)
 {
-	size_t lo = 0, hi = lines->size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (ux_piece_end(&lines->data[mid]) <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, lines->size, ux_piece_end(&lines->data[i]) <= pc);
 }
 
 /*

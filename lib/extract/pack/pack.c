@@ -4,6 +4,7 @@
 
 #include "gsym_symbols.h"
 #include "numbering.h"
+#include "partition.h"
 #include "pool.h"
 #include "record_writer.h"
 
@@ -149,15 +150,8 @@ static enum ux_code number_on_threads(struct packer *p, struct ux_error *err)
 /* Returns the index of the first alternative of this piece or a later one. */
 static size_t alternatives_from(const struct packer *p, size_t piece)
 {
-	size_t lo = 0, hi = n_alternatives(p);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (p->target->alternatives->data[mid].piece < piece)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ux_partition_point(i, 0, n_alternatives(p),
+				  p->target->alternatives->data[i].piece < piece);
 }
 
 /* Encodes the records of a job into the worker's buffer. */

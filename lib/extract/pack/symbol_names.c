@@ -5,6 +5,7 @@
 
 #include "hash.h"
 #include "order.h"
+#include "partition.h"
 
 /* A piece with a name that no symbol at its start has. */
 struct nameless_piece {
@@ -148,17 +149,10 @@ static enum ux_code finder_hash(struct symbol_finder *f, struct ux_error *err)
 static void finder_mark(struct symbol_finder *f, const struct ux_code_symbol *s)
 {
 	struct nameless_piece *v = f->nameless.data;
-	size_t lo = 0, hi = f->nameless.size;
 	uint64_t hash = ux_hash_bytes(symbol_text(s));
 	if ((f->seen[(hash & f->mask) / 64] >> hash % 64 & 1) == 0)
 		return;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (v[mid].hash < hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = ux_partition_point(i, 0, f->nameless.size, v[i].hash < hash);
 	/* Of several pieces with one name, all are marked in the same pass. */
 	for (; lo < f->nameless.size && v[lo].hash == hash && !v[lo].part; lo++)
 		v[lo].part = symbol_has_name(s, f->pieces->data[v[lo].piece].name);

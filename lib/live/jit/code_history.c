@@ -3,6 +3,7 @@
 #include "jit.h"
 
 #include "order.h"
+#include "partition.h"
 
 struct ux_code_level {
 	struct ux_code_event *events; /* sorted by time, then by seq */
@@ -248,15 +249,7 @@ uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time)
 	size_t count = 0;
 	for (size_t i = 0; i < h->n_levels; i++) {
 		const struct ux_code_level *l = &h->levels[i];
-		size_t low = 0, high = l->n;
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-			if (l->events[mid].time <= time)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		count += low;
+		count += ux_partition_point(at, 0, l->n, l->events[at].time <= time);
 	}
 	return (uint32_t)count;
 }

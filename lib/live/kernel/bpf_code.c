@@ -3,8 +3,9 @@
 #include "kernel.h"
 
 #include "cursor.h"
-#include "text.h"
 #include "order.h"
+#include "partition.h"
+#include "text.h"
 
 enum {
 	BTF_MAGIC = 0xeb9f,
@@ -355,14 +356,8 @@ void ux_bpf_code_sort(struct ux_bpf_code *c)
 
 const struct ux_bpf_function *ux_bpf_code_find(const struct ux_bpf_code *c, uint64_t addr)
 {
-	size_t low = 0, high = c->functions.size;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (c->functions.data[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low =
+		ux_partition_point(i, 0, c->functions.size, c->functions.data[i].start <= addr);
 	const struct ux_bpf_function *f = low > 0 ? &c->functions.data[low - 1] : NULL;
 	return f && addr < f->end ? f : NULL;
 }
@@ -370,14 +365,7 @@ const struct ux_bpf_function *ux_bpf_code_find(const struct ux_bpf_code *c, uint
 const struct ux_bpf_line *ux_bpf_code_line(const struct ux_bpf_code *c,
 					   const struct ux_bpf_function *f, uint64_t addr)
 {
-	size_t low = 0, high = c->lines.size;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (c->lines.data[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = ux_partition_point(i, 0, c->lines.size, c->lines.data[i].start <= addr);
 	const struct ux_bpf_line *line = low > 0 ? &c->lines.data[low - 1] : NULL;
 	return line && line->start >= f->start ? line : NULL;
 }

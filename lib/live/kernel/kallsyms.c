@@ -2,8 +2,9 @@
 /* The running kernel's symbols, as /proc/kallsyms lists them. */
 #include "kernel.h"
 
-#include "text.h"
 #include "order.h"
+#include "partition.h"
+#include "text.h"
 
 enum {
 	NAMES_BUDGET = 512 << 20,
@@ -250,14 +251,7 @@ enum ux_code ux_kallsyms_parse(struct ux_bytes list, const struct ux_kernel_modu
 
 const struct ux_kernel_symbol *ux_kallsyms_find(const struct ux_kallsyms *k, uint64_t addr)
 {
-	size_t low = 0, high = k->symbols.size;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (k->symbols.data[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = ux_partition_point(i, 0, k->symbols.size, k->symbols.data[i].start <= addr);
 	const struct ux_kernel_symbol *s = low > 0 ? &k->symbols.data[low - 1] : NULL;
 	return s && addr < s->end ? s : NULL;
 }

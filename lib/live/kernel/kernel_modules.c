@@ -3,8 +3,9 @@
 #include "kernel.h"
 
 #include "elf_ids.h"
-#include "text.h"
 #include "order.h"
+#include "partition.h"
+#include "text.h"
 
 enum {
 	NAMES_BUDGET = 16 << 20,
@@ -83,14 +84,7 @@ enum ux_code ux_kernel_modules_parse(struct ux_bytes list, struct ux_kernel_modu
 const struct ux_kernel_module *ux_kernel_modules_find(const struct ux_kernel_modules *m,
 						      uint64_t addr)
 {
-	size_t low = 0, high = m->list.size;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (m->list.data[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = ux_partition_point(i, 0, m->list.size, m->list.data[i].start <= addr);
 	const struct ux_kernel_module *module = low > 0 ? &m->list.data[low - 1] : NULL;
 	return module && addr - module->start < module->size ? module : NULL;
 }
