@@ -210,7 +210,7 @@ ux_inline unsigned ux_uleb_wide(const uint8_t *p, uint64_t *ret)
 	return ((unsigned)__builtin_ctzll(last) >> 3) + 1;
 }
 
-/* As ux_cur_uleb() for numbers that mostly have several bytes. */
+/* As ux_cur_uleb(), for numbers that usually have several bytes. */
 ux_inline uint64_t ux_cur_uleb_wide(struct ux_cur *c)
 {
 	uint64_t v = 0;

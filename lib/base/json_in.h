@@ -30,7 +30,7 @@ enum ux_json_kind {
 /* The content of a string as the document has it, without its quotes. */
 struct ux_json_text {
 	struct ux_bytes raw;
-	bool escaped; /* it has escapes */
+	bool escaped; /* the text contains escapes */
 };
 
 /* Moves to the next value, which is not read yet, and returns its kind. */
@@ -67,8 +67,8 @@ bool ux_json_text_eq(struct ux_json_text text, const char *name) ux_must;
 void ux_json_unescape(struct ux_json_text text, struct ux_out *out);
 
 /*
- * The value of a number's digits if it is an integer that fits into 64 bits, also written as 1.0 or
- * 1e3. *ret has its two's complement; *ret_negative says that it is below 0.
+ * Converts a number's digits if its value is an integer that fits into 64 bits, also written as 1.0
+ * or 1e3. *ret is its two's complement; *ret_negative: it is below 0.
  */
 bool ux_json_integer(struct ux_bytes digits, uint64_t *ret, bool *ret_negative) ux_must;
 

@@ -10,7 +10,7 @@
 /*
  * UX_MAP(names, uint64_t, uint32_t, hash_fn, eq_fn) declares struct names, zeroed = empty, with
  *   names_find(m, key)            pointer to the value, or NULL
- *   names_prefetch(m, key)        prefetches what both others read first
+ *   names_prefetch(m, key)        prefetches the memory that both others read first
  *   names_insert(m, key, &fresh)  pointer to the value of key, made (zeroed) when absent;
  *                                 NULL when memory is short
  *   names_deinit(m)
@@ -46,7 +46,7 @@
 		struct name##_entry *e = name##_slot(m, key, hash_fn(key) | 1);                    \
 		return e->hash != 0 ? &e->value : NULL;                                            \
 	}                                                                                          \
-	__attribute__((unused)) static inline void name##_prefetch(const struct name *m, K key)      \
+	__attribute__((unused)) static inline void name##_prefetch(const struct name *m, K key)    \
 	{                                                                                          \
 		if (m->cap != 0)                                                                   \
 			__builtin_prefetch(                                                        \

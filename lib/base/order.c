@@ -167,10 +167,10 @@ static bool order_sort_starts(uint8_t *items, size_t n, size_t size, struct ux_s
 struct order_run {
 	const uint8_t *at;
 	const uint8_t *end;
-	uint64_t start; /* of the item at `at` */
+	uint64_t start; /* start of the item at `at` */
 };
 
-/* Splits the items into runs. Returns how many there are; RUNS_FEW + 1: too many. */
+/* Splits the items into runs. Returns the number of runs; RUNS_FEW + 1: too many. */
 static size_t order_find_runs(const uint8_t *items, size_t n, size_t size, struct order_run *runs)
 {
 	const uint8_t *end = items + n * size;

@@ -10,8 +10,7 @@ enum ux_provenance_fact {
 	UX_GIT_BRANCH,     /* without "refs/heads/" */
 	UX_GIT_REPOSITORY, /* URL of the remote, without credentials */
 	UX_CI_RUN,         /* URL of the page of the run */
-	UX_DISTRIBUTION,   /* "debian"; this and the following ones: for a package of a distribution
-			    */
+	UX_DISTRIBUTION,   /* "debian"; this and the next ones describe a distribution's package */
 	UX_SUITE,          /* "bookworm" */
 	UX_PACKAGE,        /* the package's name */
 	UX_PACKAGE_VERSION,

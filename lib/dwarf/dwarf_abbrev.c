@@ -17,7 +17,7 @@ static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
 
 struct abbrev_parser {
 	struct ux_cur cur;
-	const uint8_t *start; /* of the table */
+	const uint8_t *start; /* start of the table */
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
 	struct ux_dwarf_abbrev_buffers *buffers;
@@ -536,7 +536,7 @@ static bool abbrev_buffers_begin(struct ux_dwarf_abbrev_buffers *buffers,
 	return ux_dwarf_step_vec_append(&buffers->steps, end);
 }
 
-/* Parses a table into buffers; declarations are looked up in buffers->known, if there is one. */
+/* Parses a table into buffers; declarations are looked up in buffers->known, if it exists. */
 static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 				     const struct ux_dwarf_table *table,
 				     struct ux_dwarf_abbrev_buffers *buffers,

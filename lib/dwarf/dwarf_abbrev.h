@@ -227,8 +227,8 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 
 /*
  * True when no DIE can refer to another unit: directly (DW_FORM_ref_addr), a type unit
- * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. This holds
- * for what compilers write, but not after link-time optimization or dwz. Only .debug_abbrev is
+ * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. This is
+ * true for compilers' output, but not after link-time optimization or dwz. Only .debug_abbrev is
  * read, all of it; a damaged one is false. Any thread.
  */
 bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections);
@@ -240,8 +240,7 @@ bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections);
  */
 bool ux_dwarf_units_may_inline(const struct ux_dwarf_sections *sections);
 
-/* --- abbreviations that were translated before --------------------------------------------------
- */
+/* --- abbreviations that were translated before ------------------------------------------------ */
 
 /*
  * A compiler writes the same few thousand declarations into the tables of all units, and only their

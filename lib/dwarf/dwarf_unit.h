@@ -10,8 +10,8 @@
 
 /* One unit's header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
 struct ux_dwarf_unit {
-	uint64_t off;     /* of the header in .debug_info */
-	uint64_t die_off; /* of the unit's own DIE */
+	uint64_t off;     /* offset of the header in .debug_info */
+	uint64_t die_off; /* offset of the unit's own DIE */
 	uint64_t end;     /* offset after its last byte */
 	uint64_t abbrev_off;
 	struct ux_dwarf_abbrev_cache *shared; /* the abbreviation tables of the module */

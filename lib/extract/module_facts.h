@@ -33,13 +33,13 @@ struct ux_module_facts {
 	unsigned gpu;                   /* number of the GPU code object; 0: the file itself */
 	enum ux_quality claim;          /* the best quality that its sections make possible */
 	/* the bools stay together: the reader of a child's answer checks their bytes */
-	bool macho;         /* it is a Mach-O file; otherwise ELF */
+	bool macho;         /* a Mach-O file; otherwise ELF */
 	bool debug_only;    /* a separate debug file without code */
 	bool supplementary; /* the file that dwz made; other modules' symbols need it */
 	bool gsym;          /* the file is a GSYM with extracted symbols; claim is their quality */
 	bool strippable;    /* code, and symbols that strip would remove */
-	bool linked;        /* it names a debug file in .gnu_debuglink... */
-	uint32_t link_crc;  /* ...which has this CRC */
+	bool linked;        /* it links to a debug file in .gnu_debuglink */
+	uint32_t link_crc;  /* CRC of that debug file */
 };
 
 UX_VEC(ux_module_facts_vec, struct ux_module_facts);

@@ -45,7 +45,7 @@ struct gsym_tables {
 	size_t n;
 };
 
-/* UX_ECORRUPT: there are more than GSYM_TABLES_MAX. */
+/* UX_ECORRUPT: more than GSYM_TABLES_MAX parts. */
 enum ux_code gsym_tables_add(struct gsym_tables *t, uint64_t lo, uint64_t hi, struct ux_error *err)
 	ux_must;
 

@@ -140,10 +140,11 @@ enum {
 struct place_group {
 	size_t n;
 	size_t before;       /* function of the last address of the previous group, or 0 */
-	size_t at[GROUP];    /* the function */
+	size_t at[GROUP];    /* index of the function */
 	uint64_t off[GROUP]; /* from g->base, later from the function's start */
 	const struct gsym_cut *cut[GROUP];
-	struct gsym_index_pair from[GROUP], to[GROUP]; /* of the bucket, and the next one */
+	struct gsym_index_pair from[GROUP],
+		to[GROUP]; /* pairs of the address's bucket, and of the next one */
 	uint32_t node[GROUP];
 	const struct gsym_index_row
 		*row[GROUP]; /* NULL: no stored row is at or before the address */

@@ -49,7 +49,7 @@ struct ux_gsym_index {
 
 /* State of cutting up one record. */
 struct cut {
-	struct ux_arena *arena; /* of this function alone */
+	struct ux_arena *arena; /* memory for this function alone */
 	struct gsym_spans spans;
 	struct gsym_index_row *rows;
 	size_t n_rows;

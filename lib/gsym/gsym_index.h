@@ -30,10 +30,10 @@ struct gsym_index_row {
  *   n_rows rows, n_nodes nodes
  */
 struct gsym_cut {
-	uint64_t name;               /* of the function */
+	uint64_t name;               /* name of the function */
 	const uint8_t *tree, *lines; /* blocks of the record */
 	uint32_t tree_size, lines_size;
-	uint32_t size;  /* of the function, 0 when unknown */
+	uint32_t size;  /* size of the function, 0 when unknown */
 	uint32_t first; /* number of node 0 among the nodes of the index */
 	uint32_t n_buckets, n_spans, n_rows, n_nodes;
 	int32_t line_min; /* MinDelta */
@@ -84,7 +84,7 @@ const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
 					    struct ux_work *work, bool *ret_refused);
 
-/* Prefetches what gsym_index_find() reads for function i. */
+/* Prefetches the memory that gsym_index_find() reads for function i. */
 void gsym_index_prefetch(const struct ux_gsym *g, size_t i);
 
 /*

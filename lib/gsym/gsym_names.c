@@ -63,7 +63,7 @@ struct names_reader {
 	struct ux_gsym_symbols symbols;
 	struct ux_gsym_symbol next; /* symbol that is not added yet, if there is one */
 	bool has_next;
-	uint64_t next_off;  /* of its entry */
+	uint64_t next_off;  /* offset of its entry */
 	struct ux_out text; /* the name of a symbol */
 	struct ux_gsym_names made;
 };
@@ -238,7 +238,7 @@ static bool start_fits(const struct ux_gsym *g, uint64_t start, uint64_t printed
 	if (ux_gsym_extent(g, start, &begin, &size, NULL) != UX_OK || size == 0)
 		return true;
 	uint64_t end = begin + size;
-	if (begin != start) /* of a symbol inside of a function only the end is known */
+	if (begin != start) /* for a symbol inside of a function only the end is known */
 		return printed < end - start + padding;
 	return size <= printed && printed - size < padding;
 }

@@ -78,7 +78,7 @@ static enum ux_code gsym_pieces_next_row(struct pieces_merge *m)
 	return m->lines.c.failed || (m->more && m->lines.off < off) ? UX_ECORRUPT : UX_OK;
 }
 
-/* Takes over what begins at m->off, and sets *ret_next to where something begins after it. */
+/* Applies the changes at m->off, and sets *ret_next to the next offset with a change. */
 static enum ux_code gsym_pieces_step(struct pieces_merge *m, uint32_t size, uint32_t *ret_next)
 {
 	const struct gsym_spans *spans = m->spans;

@@ -20,7 +20,7 @@ struct ux_gsym_piece {
 struct gsym_index_node;
 
 struct ux_gsym_pieces {
-	uint32_t size; /* of the function in bytes, as far as lookups use it */
+	uint32_t size; /* size of the function in bytes, as far as lookups use it */
 	struct ux_gsym_piece *list;
 	size_t n;
 	/* Inlined calls; callers precede the calls inlined into them. Nodes below

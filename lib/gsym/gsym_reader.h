@@ -132,7 +132,7 @@ struct ux_gsym_batch {
 	const uint64_t *pcs;
 	size_t n;
 	uint64_t back; /* subtracted from each pc before the lookup: 1 for return addresses */
-	struct ux_work *work; /* charged as in ux_gsym_lookup_within(); NULL: there is no limit */
+	struct ux_work *work; /* charged as in ux_gsym_lookup_within(); NULL: no limit */
 
 	ux_frames_fn *fn; /* NULL: the arrays are used */
 	void *ctx;
@@ -183,7 +183,7 @@ struct ux_gsym_place {
 	 * one.
 	 */
 	uint32_t node;
-	uint32_t file; /* of the innermost frame, in the file table; 0: unknown */
+	uint32_t file; /* file of the innermost frame, in the file table; 0: unknown */
 	uint32_t line;
 };
 
@@ -218,7 +218,7 @@ bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *pla
  */
 bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint32_t *ret);
 
-/* Prefetches what ux_gsym_place_call() reads for a node; the place is known. */
+/* Prefetches the memory that ux_gsym_place_call() reads for a node; the place is known. */
 void ux_gsym_place_prefetch_call(const struct ux_gsym_place *place, uint32_t node);
 
 /* The memory that the index of g uses now; 0 without one. */

@@ -30,11 +30,11 @@ struct ux_gsym_symbol {
 
 /*
  * Writes a table into `out`, symbol after symbol in ascending order of `function` and `off`, the
- * part first. Zeroed, but for `out`, is ready. Nothing is written when there is no symbol.
+ * part first. A zeroed struct with `out` set is ready. Without symbols nothing is written.
  */
 struct ux_gsym_symbols_writer {
 	struct ux_out *out;
-	size_t first;  /* offset of the first entry in `out`; 0: there is no entry */
+	size_t first;  /* offset of the first entry in `out`; 0: none */
 	uint32_t last; /* the last record */
 };
 

@@ -50,11 +50,11 @@ struct gsym_inlines_node {
 struct gsym_inlines {
 	uint64_t n_ranges; /* ranges of the node; 0: the step ended a list of siblings */
 	uint64_t left;     /* ranges not yet read */
-	uint64_t start;    /* of the first range */
-	uint32_t depth;    /* of the next node */
+	uint64_t start;    /* start of the first range */
+	uint32_t depth;    /* depth of the next node */
 	bool done;
-	uint64_t base[UX_GSYM_DEPTH_MAX +
-		      2]; /* by depth: the address to which ranges are relative */
+	uint64_t
+		base[UX_GSYM_DEPTH_MAX + 2]; /* by depth: the address that ranges are relative to */
 };
 
 /* Initializes the iterator. `base` is not cleared, since only elements that were set are read. */
@@ -156,8 +156,7 @@ ux_inline void gsym_inlines_skip(struct gsym_inlines *it, struct ux_cur *c, unsi
 	it->done = --it->depth == 0;
 }
 
-/* --- a tree in memory --------------------------------------------------------------------------
- */
+/* --- a tree in memory ------------------------------------------------------------------------- */
 
 /* struct ux_code_inline of a file that may have more than 4 GiB of strings. */
 struct ux_gsym_node {
@@ -173,7 +172,7 @@ struct ux_gsym_node {
 struct ux_gsym_tree {
 	struct ux_gsym_node *nodes; /* pre-order; the function itself is the first, at depth 0 */
 	size_t n_nodes;
-	struct ux_gsym_range *ranges; /* of all nodes, from the function's start */
+	struct ux_gsym_range *ranges; /* ranges of all nodes, from the function's start */
 	size_t n_ranges;
 };
 
@@ -193,8 +192,7 @@ enum ux_code gsym_decode_ranges(const struct ux_gsym *g, struct ux_cur block,
 enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
 				   struct ux_error *err) ux_must;
 
-/* --- the innermost call at each of many addresses ----------------------------------------------
- */
+/* --- the innermost call at each of many addresses --------------------------------------------- */
 
 /* Numbers of nodes that are not inlined calls. */
 enum {
@@ -211,8 +209,8 @@ struct gsym_innermost_node {
 	uint32_t line;
 	uint32_t lo, hi; /* range of indexes of the addresses that it can contain */
 	uint32_t left;   /* how many of them no child contains, of the children read so far */
-	uint32_t pos;    /* of the name, from the start of the block */
-	uint64_t start;  /* of the first range */
+	uint32_t pos;    /* position of the name, from the start of the block */
+	uint64_t start;  /* start of the first range */
 };
 
 /* A search for the innermost nodes. The caller owns the arrays. */
@@ -225,7 +223,7 @@ struct gsym_innermost {
 	size_t max;     /* room in nodes, at least 3 */
 	size_t n_nodes;
 	const uint8_t *block; /* start of the block */
-	unsigned offset_size; /* of names in the block */
+	unsigned offset_size; /* size of names' offsets in the block */
 	bool far;             /* result: a name does not fit 32 bits */
 	uint64_t steps;       /* budget of comparisons with addresses, for all nodes together */
 };
@@ -238,8 +236,7 @@ struct gsym_innermost {
  */
 bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block) ux_must;
 
-/* --- the innermost call at each address (gsym_spans.c) -----------------------------------------
- */
+/* --- the innermost call at each address (gsym_spans.c) ---------------------------------------- */
 
 /* An inlined call. Nodes 0 and 1 of each function are the function itself. */
 struct gsym_index_node {

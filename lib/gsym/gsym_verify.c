@@ -14,7 +14,7 @@
 
 enum {
 	RANGES_MAX = 1 << 20, /* ranges of one inlined call */
-	SAMPLES_MAX = 4096,   /* of these ranges that are in memory */
+	SAMPLES_MAX = 4096,   /* most of these ranges that are kept in memory */
 };
 
 /* A range of an inlined call, and where in the block the next one is. */

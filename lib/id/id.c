@@ -85,7 +85,7 @@ enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_i
 	return UX_OK;
 }
 
-/* Copies the digits without 0x and dashes. False when there are more than a File ID has. */
+/* Copies the digits without 0x and dashes. False when there are more digits than in a File ID. */
 static bool id_plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE], size_t *ret_n)
 {
 	size_t i =

@@ -80,8 +80,7 @@ int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
 			   struct ux_id *ret, struct ux_error *err) ux_must;
 
-/* --- the identities of one module --------------------------------------------------------------
- */
+/* --- the identities of one module ------------------------------------------------------------- */
 
 enum {
 	UX_ID_SET_MAX = 8, /* GNU, Go, File ID, UUID, and as many aliases of one binary */
@@ -108,9 +107,7 @@ const struct ux_id *ux_id_set_other_go(const struct ux_id_set *known, const stru
 /* Returns the first identity of that type, or NULL. */
 const struct ux_id *ux_id_set_find(const struct ux_id_set *set, enum ux_id_type type);
 
-/*
- * --- File IDs: computed from a file's content, for files without another identity --------------
- */
+/* --- File IDs: computed from a file's content, for files without another identity ------------- */
 
 /*
  * The File ID of the OpenTelemetry profiler (htlhash; docs/formats/ids.md): the first 16 bytes of

@@ -97,7 +97,7 @@ enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_
 				     const struct ux_symbol_search *search, struct ux_error *err)
 	ux_must;
 
-/* Whether there are no symbols. */
+/* Whether s has no symbols. */
 static inline bool ux_file_symbols_is_empty(const struct ux_file_symbols *s)
 {
 	return s->built.size == 0 && !s->cached.bytes.data;

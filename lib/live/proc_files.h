@@ -33,8 +33,7 @@ struct ux_proc {
 	pid_t parent;  /* parent when the process was opened; 0: no visible one */
 	uid_t uid;     /* effective user ID */
 	uid_t real_uid;
-	int64_t started_ns; /* start time in ns since 1970, accurate to a few hundredths of a second
-			     */
+	int64_t started_ns; /* start time in ns since 1970, exact to some hundredths of a second */
 	int64_t started_boot_ns; /* the same since boot: this value never changes */
 };
 

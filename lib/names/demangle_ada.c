@@ -99,7 +99,7 @@ static enum ada_result ada_suffix(struct ada *a)
 		ux_name_text_char(a->text, '.');
 		return ADA_MORE;
 	}
-	if (left == 1 && (c == 'P' || c == 'N')) /* of a protected type */
+	if (left == 1 && (c == 'P' || c == 'N')) /* a subprogram of a protected type */
 		return ADA_DONE;
 	if (left == 1 && (c == 'E' || c == 'S')) /* an exception, a table of names */
 		return ADA_UNKNOWN;

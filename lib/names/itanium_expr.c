@@ -109,9 +109,8 @@ static uint16_t itanium_scope_levels(struct itanium *p)
 
 /*
  * Reads <unresolved-name> after sr: a scope and a name in it. A scope that begins with N is parsed
- * as a type, which is what GCC writes, although the ABI has a similar production of its own. A
- * scope that begins with a digit is a list of names up to E, or with older GCC a type without that
- * E.
+ * as a type, because GCC writes one, although the ABI has a similar production of its own. A scope
+ * that begins with a digit is a list of names up to E, or with older GCC a type without that E.
  */
 static uint16_t itanium_scoped_name(struct itanium *p)
 {

@@ -559,7 +559,7 @@ static uint16_t itanium_head(struct itanium *p)
 		break;
 	case 't':
 		return itanium_template_head(p);
-	case 'p': /* a pack of them */
+	case 'p': /* a pack of template parameters */
 		name = itanium_peek(p) == 'T' && p->pos++ ? itanium_head(p) : 0;
 		p->nodes[name].c = name != 0;
 		return name;

@@ -15,7 +15,7 @@ struct ux_elf_symbol {
 	uint64_t size;
 	uint32_t section; /* index with SHN_XINDEX resolved, or SHN_UNDEF, SHN_ABS, ... */
 	const struct ux_elf_section
-		*home; /* that section; NULL when `section` is not the index of one */
+		*home; /* the section with that index; NULL for special values of `section` */
 	uint8_t type;  /* STT_* */
 	uint8_t bind;  /* STB_* */
 	uint8_t visibility;
@@ -95,7 +95,7 @@ enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, s
 	ux_must;
 void ux_elf_opd_close(struct ux_elf_opd *opd);
 
-/* When there is a descriptor at pc, returns true and sets *ret to the pc of the code. */
+/* When a descriptor is at pc, returns true and sets *ret to the pc of the code. */
 bool ux_elf_opd_code(const struct ux_elf_opd *opd, uint64_t pc, uint64_t *ret);
 
 /* An ELF file that is embedded in another one. Zeroed is none. */

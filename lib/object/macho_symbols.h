@@ -73,8 +73,7 @@ struct ux_macho_stub {
 struct ux_macho_stubs {
 	struct ux_macho_symbols symbols;
 	struct ux_bytes indirect;
-	uint64_t left; /* number of further stubs that are possible: each needs an entry of its own
-			*/
+	uint64_t left; /* most further stubs: each needs an entry of its own */
 	size_t section;
 	uint64_t next; /* number of the next stub in that section */
 	struct ux_macho_stub stub;

@@ -3,7 +3,7 @@
  * An object file of any format: named sections, code, symbols, the image in memory.
  *
  * Each format has one reader in this folder, which defines a struct ux_object_format, and one line
- * in the table of object.c. docs/object-formats.md says how one is added.
+ * in the table of object.c. docs/object-formats.md describes how to add one.
  */
 #ifndef UX_OBJECT_H
 #define UX_OBJECT_H
@@ -88,7 +88,7 @@ struct ux_object_symbol {
 	uint64_t size; /* bytes; 0: unknown */
 	uint8_t bind;  /* STB_* of elf_defs.h, for every format */
 	bool code;     /* it names code that is useful in an answer */
-	bool untyped;  /* the table does not say that it is a function */
+	bool untyped;  /* the table does not state that it is a function */
 	bool dynamic;  /* from UX_OBJECT_DYNSYM: without a size it covers only its own address */
 	bool listed;   /* from a list of functions outside of the symbol table (a debug map) */
 };

@@ -415,7 +415,8 @@ bool ux_code_symbol_index_init(struct ux_code_symbol_index *index,
 	size_t n = symbols->size, next = 0;
 	*index = (struct ux_code_symbol_index){.symbols = symbols};
 	if (n < 2 || n >= UINT32_MAX)
-		return true; /* a binary search is enough, or numbers have more than 32 bits */
+		return true; /* fewer than two symbols need no index; numbers of more symbols do not
+				fit 32 bits */
 	uint64_t span = s[n - 1].start - s[0].start;
 	while (span >> index->shift >= n)
 		index->shift++;

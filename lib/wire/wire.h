@@ -213,8 +213,8 @@ struct ux_wire_module {
  */
 struct ux_wire_read {
 	struct ux_bytes text;
-	uint32_t *strings; /* offset of each string in text; malloc'ed, as all tables; [0] is unused
-			    */
+	uint32_t *strings; /* offset of each string in text; malloc'ed like all tables; [0] is
+			      unused */
 	struct ux_wire_file *files;
 	struct ux_wire_frame *frames;
 	struct ux_wire_module *modules;
