@@ -333,7 +333,7 @@ static void cfi_jump(struct ux_cur *c, int16_t distance)
 {
 	int64_t at = (int64_t)(c->pos - c->start) + distance;
 	if (at < 0)
-		ux_cur_bad(c, "a branch leads to before the expression");
+		ux_cur_bad(c, "a branch jumps before the expression");
 	else
 		ux_cur_seek(c, (uint64_t)at);
 }

@@ -157,7 +157,7 @@ struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 }
 
 static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
-	      "ux_dwarf_names_scopes() goes from it");
+	      "ux_dwarf_names_scopes() casts its address");
 
 /*
  * A search for a name: step by step along abstract_origin and specification. Each step reads memory

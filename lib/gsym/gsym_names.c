@@ -276,7 +276,7 @@ enum ux_code ux_gsym_names_search(const struct ux_gsym_names *names, const struc
 	(void)!ux_gsym_extent(g, ret->list[0], &begin, &has, NULL);
 	return ux_error_set(err, UX_ECONFLICT,
 			    "\"%.*s\" has 0x%" PRIx64 " bytes here, not 0x%" PRIx64
-			    ": the offset is of another build",
+			    ": the offset belongs to another build",
 			    (int)ux_min(name.size, (size_t)60), (const char *)name.data, has, size);
 }
 

@@ -98,7 +98,7 @@ ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct ux_cur *c,
 	ret->size = ux_cur_uleb(c);
 	if (check == GSYM_INLINES_STRICT &&
 	    (from > UINT32_MAX - base || ret->size > UINT32_MAX - base - from))
-		ux_cur_bad(c, "range of an inlined call passes 32 bits");
+		ux_cur_bad(c, "range of an inlined call exceeds 32 bits");
 	if (it->left == it->n_ranges)
 		it->start = ret->lo;
 	it->left--;

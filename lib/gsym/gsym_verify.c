@@ -70,7 +70,7 @@ static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, 
 		if ((l.off | l.line | l.file) > UINT32_MAX)
 			ux_cur_bad(&l.c, "row does not fit 32 bits");
 		else if (l.off < before)
-			ux_cur_bad(&l.c, "row lies before the row before it");
+			ux_cur_bad(&l.c, "row lies before the previous row");
 		else if (size > 0 && l.off >= size)
 			ux_cur_bad(&l.c, "row lies after its function");
 		else if (l.file >= check->g->n_files)

@@ -57,7 +57,7 @@ static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_e
 	if (size == 0)
 		return ux_error_set(err, UX_EINVAL, "%s is empty", id_type_title(type));
 	if (size > max)
-		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes, at most %zu are kept",
+		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes; the maximum is %zu",
 				    id_type_title(type), size, max);
 	return UX_OK;
 }
