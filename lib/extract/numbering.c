@@ -110,7 +110,7 @@ ux_inline void prefetch_uses(const struct ux_numbering *n, uint32_t i, uint32_t 
 	}
 }
 
-/* Clears the worker's table and makes room for `most` items. */
+/* Clears the worker's table and makes room for `max` items. */
 static bool places_clear(struct ux_numbering_worker *w, size_t max)
 {
 	size_t cap = w->cap ? w->cap : PLACES_MIN;

@@ -108,7 +108,7 @@ enum {
 unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
 
 /*
- * True when a file of version 1 can hold `most` bytes of records besides the rest of the image;
+ * True when a file of version 1 can hold `max` bytes of records besides the rest of the image;
  * *ret_off is then the offset at which the records begin. Counts, starts, files, strings and uuid
  * must be set.
  */

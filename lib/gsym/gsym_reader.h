@@ -166,9 +166,9 @@ enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_mus
 
 /*
  * As ux_gsym_index_build(), but reads nothing yet: lookups and batches add a large record to the
- * index when they read it for the third time, until the index has `most` bytes. It begins with 8
- * bytes for each function. The cost of adding a record is bounded as well: by `most` bytes of
- * memory and about 30 times the time of reading the record once. Any number of threads may look up.
+ * index when they read it for the third time, until the index has `max` bytes. It begins with 8
+ * bytes for each function. The cost of adding a record is bounded as well: by `max` bytes of memory
+ * and about 30 times the time of reading the record once. Any number of threads may look up.
  */
 enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);

@@ -218,9 +218,8 @@ struct gsym_innermost {
 	const uint64_t *off; /* from the function's start; strictly ascending */
 	uint32_t *node;      /* result: the innermost node of each address */
 	size_t n;
-	struct gsym_innermost_node
-		*nodes; /* result: n_nodes nodes; `most` of them means too many */
-	size_t max;     /* room in nodes, at least 3 */
+	struct gsym_innermost_node *nodes; /* result: n_nodes nodes; `max` of them means too many */
+	size_t max;                        /* room in nodes, at least 3 */
 	size_t n_nodes;
 	const uint8_t *block; /* start of the block */
 	unsigned offset_size; /* size of names' offsets in the block */

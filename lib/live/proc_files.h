@@ -48,7 +48,7 @@ void ux_proc_close(struct ux_proc *p);
 enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct ux_error *err)
 	ux_must;
 
-/* Reads a whole file of unknown size. UX_ELIMIT: it has more than `most` bytes. dir may be
+/* Reads a whole file of unknown size. UX_ELIMIT: it has more than `max` bytes. dir may be
  * AT_FDCWD. */
 enum ux_code ux_proc_read(int dir, const char *name, size_t max, struct ux_read *ret,
 			  struct ux_error *err) ux_must;
