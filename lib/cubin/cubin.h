@@ -10,7 +10,7 @@
 bool ux_cubin_is(struct ux_bytes file);
 
 /*
- * Returns the GPU that the cubin was compiled for: 80 for sm_80. 0 when the header does not tell
+ * Returns the GPU that the cubin was compiled for: 80 for sm_80. 0 when the header does not contain
  * it.
  */
 uint32_t ux_cubin_sm(const struct ux_elf *cubin);

@@ -73,7 +73,7 @@ ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
  * longer than UX_GOSYM_NAME_MAX. */
 const char *ux_gosym_text(struct ux_bytes table, uint64_t off);
 
-/* Addresses (pcs) from the sections and symbols of the file. 0: the file does not tell it. */
+/* Addresses (pcs) from the sections and symbols of the file. 0: unknown. */
 struct ux_gosym_hints {
 	uint64_t table;      /* .gopclntab, .data.rel.ro.gopclntab, __gopclntab, runtime.pclntab */
 	uint64_t table_size; /* bytes; 0: unknown */
@@ -93,7 +93,7 @@ enum ux_code ux_gosym_table_find(const struct ux_gosym_image *image,
 				 const struct ux_gosym_hints *hints, struct ux_gosym_table *ret,
 				 struct ux_error *err) ux_must;
 
-/* Go's moduledata (runtime/symtab.go). It tells the start of the text, the base of pclntab's
+/* Go's moduledata (runtime/symtab.go). It contains the start of the text, the base of pclntab's
  * addresses since Go 1.18, and the location of the inline trees. */
 
 struct ux_gosym_module {

@@ -18,7 +18,7 @@ struct gsym_index_row {
  * A cut-up record. Between two consecutive range boundaries of a tree the innermost call is the
  * same, so it is computed for each boundary and stored where it changes: a span. Of a line table, a
  * row is stored every 32 bytes. The function is divided into buckets of 2^shift bytes. Each bucket
- * tells where the search for the span and the row of an address begins, so that a lookup reads one
+ * stores where the search for the span and the row of an address begins, so that a lookup reads one
  * cache line of each array, and not all the lines that a binary search touches. All offsets are
  * relative to the function's start. Names, files and lines of calls are read from the record.
  * Immutable.

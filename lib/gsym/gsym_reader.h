@@ -57,7 +57,7 @@ enum {
 enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err) ux_must;
 
 /*
- * The same for an open GSYM, of either version. False: the file does not tell where the image
+ * The same for an open GSYM, of either version. False: the file does not record where the image
  * begins.
  */
 bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);

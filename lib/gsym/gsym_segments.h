@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells which part of a module's file is loaded where: a table that we put after the last record of
- * a GSYM, where no reader of the format looks. With it a position in the file can be turned into a
- * pc when the file itself is gone. docs/formats/gsym.md.
+ * Records which part of a module's file is loaded where: a table that we put after the last record
+ * of a GSYM, where no reader of the format looks. With it a position in the file can be turned into
+ * a pc when the file itself is gone. docs/formats/gsym.md.
  */
 #ifndef UX_GSYM_SEGMENTS_H
 #define UX_GSYM_SEGMENTS_H

@@ -65,7 +65,7 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 
 /*
  * Finds the dynamic symbols as the loader does: PT_DYNAMIC has the addresses of the table, of its
- * strings and of a hash table, which tells the number of symbols (gABI, "Dynamic Section";
+ * strings and of a hash table, which gives the number of symbols (gABI, "Dynamic Section";
  * DT_GNU_HASH). Without a hash table the symbols end where the strings begin. UX_ENOTFOUND: no
  * dynamic symbols. UX_ECORRUPT: one of the addresses is in no segment. The symbols' `home` is NULL.
  */

@@ -16,7 +16,7 @@ enum {
 	UX_OBJECT_ARCH_TEXT = 32, /* bytes of the name of an architecture with its NUL */
 };
 
-/* The value of `base` when the file does not tell where its image begins. */
+/* The value of `base` when the file does not record where its image begins. */
 #define UX_OBJECT_NO_BASE UINT64_MAX
 
 /* An open object file. Immutable, so any number of threads may read it. */

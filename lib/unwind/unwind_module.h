@@ -54,7 +54,7 @@ bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc);
 
 /*
  * Whether the code at a pc is `mov $15,%rax; syscall`, by its bytes in the file: the end of a
- * signal handler on x86-64. Go and musl have no rules that tell this.
+ * signal handler on x86-64. Go and musl have no rules that say so.
  */
 bool ux_unwind_module_is_sigreturn(const struct ux_unwind_module *m, uint64_t pc);
 
