@@ -37,7 +37,7 @@ void ux_arena_deinit(struct ux_arena *a);
 #define UX_ARENA(name, budget_bytes) \
 	ux_cleanup(ux_arena_deinit) struct ux_arena name = {.budget = (budget_bytes)}
 
-/* The slow path of ux_arena_alloc(). */
+/* Allocates when the newest block has no room: the slow path of ux_arena_alloc(). */
 void *ux_arena_more(struct ux_arena *a, size_t size, size_t align) ux_cold;
 
 /*

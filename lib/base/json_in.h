@@ -48,7 +48,7 @@ bool ux_json_read_element(struct ux_cur *c, size_t *n) ux_must;
 
 struct ux_json_text ux_json_read_text(struct ux_cur *c);
 
-/* The digits of a number, which has the form that RFC 8259 defines. */
+/* Reads the digits of a number, which has the form that RFC 8259 defines. */
 struct ux_bytes ux_json_read_number(struct ux_cur *c);
 bool ux_json_read_bool(struct ux_cur *c);
 

@@ -40,7 +40,7 @@ static void order_insertion_sort(uint64_t *keys, size_t n)
 	}
 }
 
-/* One stable pass by the digit of `bits` bits at `shift`, of at most DIGIT_BITS. */
+/* Does one stable pass by the digit of `bits` bits at `shift`, of at most DIGIT_BITS. */
 static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift,
 			     unsigned bits)
 {

@@ -21,7 +21,7 @@ struct ux_order {
 bool ux_order_init(struct ux_order *o, size_t max) ux_must;
 void ux_order_deinit(struct ux_order *o);
 
-/* The highest address that fits into a key. */
+/* Returns the highest address that fits into a key. */
 ux_inline uint64_t ux_order_limit(const struct ux_order *o)
 {
 	return UINT64_MAX >> o->shift;

@@ -43,10 +43,10 @@ static inline const char *ux_provenance_get(const struct ux_provenance *p,
 /* False when no fact is known. */
 bool ux_provenance_is_known(const struct ux_provenance *p);
 
-/* Whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
+/* Returns whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
 bool ux_git_is_revision(const char *text);
 
-/* Whether a text can be the beginning of a revision. */
+/* Returns whether a text can be the beginning of a revision. */
 bool ux_git_is_prefix(const char *text);
 
 #endif

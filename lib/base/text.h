@@ -136,7 +136,7 @@ bool ux_text_cut(struct ux_bytes *text, size_t max);
 /* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
 
-/* Whether the whole text is UTF-8 without control characters. */
+/* Returns whether the whole text is UTF-8 without control characters. */
 bool ux_utf8_is_printable(struct ux_bytes text) ux_must;
 
 /*

@@ -111,7 +111,7 @@ static enum ux_dwarf_slot abbrev_claim_slot(struct abbrev_parser *p, enum ux_dwa
 	return slot;
 }
 
-/* An attribute of a form that has no fixed size. */
+/* Adds an attribute of a form that has no fixed size. */
 static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form)
 {
 	enum ux_dwarf_op op = ux_dwarf_form_op(form);
@@ -134,7 +134,7 @@ static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot
 		abbrev_put_op(p, op, 0);
 }
 
-/* An attribute with a slot, of a form of fixed size. */
+/* Adds an attribute with a slot, of a form of fixed size. */
 static void abbrev_add_fixed(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form,
 			     uint32_t size)
 {

@@ -164,7 +164,8 @@ ux_inline const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_find(const struct ux_dw
 }
 
 /*
- * True for namespaces, modules and types: their names qualify the names of the functions in them.
+ * Returns true for namespaces, modules and types: their names qualify the names of the functions in
+ * them.
  */
 ux_inline bool ux_dwarf_tag_names(uint64_t tag)
 {
@@ -226,7 +227,7 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
 /*
- * True when no DIE can refer to another unit: directly (DW_FORM_ref_addr), a type unit
+ * Returns true when no DIE can refer to another unit: directly (DW_FORM_ref_addr), a type unit
  * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. This is
  * true for compilers' output, but not after link-time optimization or dwz. Only .debug_abbrev is
  * read, all of it; a damaged one is false. Any thread.

@@ -117,7 +117,10 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   struct ux_dwarf_abbrev_buffers *buffers,
 				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
-/* True for a skeleton: a unit with its DIEs in another file, linked by dwo_id (DWARF 5, 3.1.2). */
+/*
+ * Returns true for a skeleton: a unit with its DIEs in another file, linked by dwo_id (DWARF 5,
+ * 3.1.2).
+ */
 static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
 {
 	return ctx->dwo_name && ctx->has_dwo_id;

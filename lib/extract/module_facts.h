@@ -62,7 +62,10 @@ enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_spill *spi
 				      struct ux_module_facts_vec *ret, struct ux_error *err)
 	ux_must;
 
-/* The best quality that a file with these contents can have, as an extraction will measure it. */
+/*
+ * Returns the best quality that a file with these contents can have, as an extraction will measure
+ * it.
+ */
 enum ux_quality ux_module_claim(const struct ux_object *object);
 
 #endif

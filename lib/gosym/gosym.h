@@ -63,7 +63,10 @@ enum ux_code ux_gosym_table_read(const struct ux_gosym_image *image, uint64_t pc
  * uses it. */
 bool ux_gosym_table_begins(struct ux_bytes bytes, bool swap);
 
-/* Size of an address or offset in the index, which is also the size of a record's first field. */
+/*
+ * Returns the size of an address or offset in the index, which is also the size of a record's first
+ * field.
+ */
 ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
 {
 	return t->layout >= UX_GOSYM_GO118 ? 4 : t->word;

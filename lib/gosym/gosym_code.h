@@ -44,7 +44,7 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 						unsigned quantum, uint32_t size,
 						struct ux_gosym_step_vec *ret);
 
-/* The value at an offset in the function; -1 outside of the steps. */
+/* Returns the value at an offset in the function; -1 outside of the steps. */
 int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t off);
 
 /* A node of the tree of inlined calls while it is built. */

@@ -20,7 +20,7 @@ struct gsym_window {
 	uint64_t lo, hi;
 };
 
-/* The first window, with no bit set. */
+/* Opens the first window, with no bit set. */
 enum ux_code gsym_window_init(struct gsym_window *w, uint64_t size, struct ux_error *err) ux_must;
 void gsym_window_deinit(struct gsym_window *w);
 

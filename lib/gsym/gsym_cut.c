@@ -22,7 +22,7 @@ ux_inline size_t cut_bucket(const struct gsym_cut *cut, uint64_t off)
 	return (size_t)ux_min(off >> cut->shift, (uint64_t)cut->n_buckets - 1);
 }
 
-/* The place of span i among the pairs. */
+/* Returns the place of span i among the pairs. */
 ux_inline size_t cut_span(const struct gsym_cut *cut, size_t i)
 {
 	return (size_t)cut->n_buckets + 1 + i;
@@ -150,7 +150,7 @@ struct place_group {
 		*row[GROUP]; /* NULL: no stored row is at or before the address */
 };
 
-/* Whether the addresses ascend, as they do in large requests. */
+/* Returns whether the addresses ascend, as they do in large requests. */
 static bool place_group_is_sorted(const struct place_group *p)
 {
 	bool sorted = true;

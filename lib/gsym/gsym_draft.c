@@ -74,7 +74,7 @@ static void draft_put_ends(struct gsym_buffer *buf, uint32_t from, uint32_t dept
 	}
 }
 
-/* Index of the first node from i on that a reader will reach. */
+/* Returns the index of the first node from i on that a reader will reach. */
 static size_t draft_next_node(const struct ux_gsym_function *f, size_t i)
 {
 	while (i < f->n_inlines && f->inlines[i].depth > UX_GSYM_DEPTH_MAX)

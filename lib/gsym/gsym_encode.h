@@ -108,9 +108,9 @@ enum {
 unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
 
 /*
- * True when a file of version 1 can hold `max` bytes of records besides the rest of the image;
- * *ret_off is then the offset at which the records begin. Counts, starts, files, strings and uuid
- * must be set.
+ * Returns true when a file of version 1 can hold `max` bytes of records besides the rest of the
+ * image; *ret_off is then the offset at which the records begin. Counts, starts, files, strings and
+ * uuid must be set.
  */
 bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t max, uint64_t *ret_off);
 

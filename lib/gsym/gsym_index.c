@@ -227,7 +227,7 @@ static bool index_omits(const struct gsym_record *r)
 	return r->before > 0 || ux_cur_left(&r->lines) + ux_cur_left(&r->inlines) < SMALL;
 }
 
-/* The memory of an index of n functions without cut-up records. */
+/* Returns the memory of an index of n functions without cut-up records. */
 static size_t index_size(size_t n)
 {
 	return sizeof(struct ux_gsym_index) + n * sizeof(_Atomic(uintptr_t));

@@ -88,15 +88,15 @@ const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, u
 void gsym_index_prefetch(const struct ux_gsym *g, size_t i);
 
 /*
- * Whether gsym_index_cut_early() will probably read the record of function i; if so, prefetches the
- * table entry that locates the record.
+ * Returns whether gsym_index_cut_early() will probably read the record of function i; if so,
+ * prefetches the table entry that locates the record.
  */
 bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i);
 
 /* Notes that n more addresses are looked up in the index. */
 void gsym_index_note(const struct ux_gsym *g, size_t n);
 
-/* The size of the record's line table and tree in bytes. */
+/* Returns the size of the record's line table and tree in bytes. */
 size_t gsym_cut_size(const struct gsym_cut *cut);
 
 /* Returns the cut-up record of function i if there is one already. */

@@ -231,7 +231,7 @@ size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux
 	return n;
 }
 
-/* Whether a size that Linux prints may be of the function at `start`. */
+/* Returns whether a size that Linux prints may be of the function at `start`. */
 static bool start_fits(const struct ux_gsym *g, uint64_t start, uint64_t printed, uint64_t padding)
 {
 	uint64_t begin = 0, size = 0;

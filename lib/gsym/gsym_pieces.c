@@ -7,7 +7,7 @@
 
 static_assert(UX_GSYM_PIECES_CALLS == GSYM_INNERMOST_ROOT + 1, "");
 
-/* Whether lookups choose among several functions at the start of function i. */
+/* Returns whether lookups choose among several functions at the start of function i. */
 static bool gsym_pieces_start_is_shared(const struct ux_gsym *g, uint32_t i)
 {
 	const uint64_t start = ux_gsym_start(g, i);

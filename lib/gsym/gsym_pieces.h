@@ -46,7 +46,7 @@ enum {
 enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 				 struct ux_gsym_pieces *ret) ux_must;
 
-/* The offset in the string table of the name of function i < g->n_functions. UX_ECORRUPT. */
+/* Reads the offset in the string table of the name of function i < g->n_functions. UX_ECORRUPT. */
 enum ux_code ux_gsym_pieces_name(const struct ux_gsym *g, uint32_t i, uint64_t *ret) ux_must;
 
 /*

@@ -62,7 +62,7 @@ enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_e
  */
 bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);
 
-/* True when the file begins with GSYM's magic in either byte order. */
+/* Returns true when the file begins with GSYM's magic in either byte order. */
 bool ux_gsym_is(struct ux_bytes file);
 
 enum {
@@ -70,19 +70,19 @@ enum {
 	UX_GSYM_SAME_START_MAX = 64 /* most functions with the same start that a lookup examines */
 };
 
-/* The pc of function i < n_functions. */
+/* Returns the pc of function i < n_functions. */
 uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i);
 
-/* The offset in g->body of the record of function i < n_functions; not checked. */
+/* Returns the offset in g->body of the record of function i < n_functions; not checked. */
 uint64_t ux_gsym_record(const struct ux_gsym *g, uint32_t i);
 
-/* The NUL-terminated string at offset off; NULL when off is past the table. */
+/* Returns the NUL-terminated string at offset off; NULL when off is past the table. */
 ux_inline const char *ux_gsym_string(const struct ux_gsym *g, uint64_t off)
 {
 	return ux_likely(off < g->strings.size) ? (const char *)g->strings.data + off : NULL;
 }
 
-/* Entry `file` of the file table; false when it or its strings are past their tables. */
+/* Reads entry `file` of the file table; false when it or its strings are past their tables. */
 bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
 		  const char **ret_base);
 
@@ -221,7 +221,7 @@ bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint
 /* Prefetches the memory that ux_gsym_place_call() reads for a node; the place is known. */
 void ux_gsym_place_prefetch_call(const struct ux_gsym_place *place, uint32_t node);
 
-/* The memory that the index of g uses now; 0 without one. */
+/* Returns the memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);
 
 /* Sizes of an index. */

@@ -70,7 +70,7 @@ bool ux_gsym_symbols_next(struct ux_gsym_symbols *symbols, struct ux_gsym_symbol
 bool ux_gsym_symbols_at(struct ux_gsym_symbols symbols, uint64_t off, uint32_t function,
 			struct ux_gsym_symbol *ret);
 
-/* Whether `name` is the name of a symbol; `own` is the record's name. */
+/* Returns whether `name` is the name of a symbol; `own` is the record's name. */
 bool ux_gsym_symbol_is(const struct ux_gsym_symbol *s, struct ux_bytes own, struct ux_bytes name);
 
 /* Replaces *out by the name of a symbol that is not a part; `own` is the record's name. False:

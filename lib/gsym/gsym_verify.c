@@ -135,7 +135,7 @@ static struct path_walk path_walk_start(const struct path_node *node)
 	return w;
 }
 
-/* True when one of the ranges contains r. block: contains the ranges. */
+/* Returns true when one of the ranges contains r. block: contains the ranges. */
 static bool path_walk_find(struct path_walk *w, struct ux_cur block, struct ux_gsym_range r)
 {
 	const struct path_node *node = w->node;
@@ -562,7 +562,7 @@ static void gsym_check_deinit(struct gsym_check *check)
 		free(check->path[i].samples);
 }
 
-/* Everything that refers to strings. */
+/* Checks everything that refers to strings. */
 static enum ux_code verify_content(struct gsym_check *check, struct ux_error *err)
 {
 	check->notes = (struct ux_gsym_notes){{0}};

@@ -24,7 +24,7 @@ const char *ux_id_type_name(enum ux_id_type type)
 	return "unknown";
 }
 
-/* Names of the types for messages. */
+/* Returns the name of a type for messages. */
 static const char *id_type_title(enum ux_id_type type)
 {
 	switch (type) {
@@ -205,7 +205,7 @@ bool ux_id_eq(const struct ux_id *a, const struct ux_id *b)
 	return ux_id_cmp(a, b) == 0;
 }
 
-/* The inner two parts of a Go build ID of four; empty for another form. */
+/* Returns the inner two parts of a Go build ID of four; empty for another form. */
 static struct ux_bytes id_go_package(struct ux_bytes text)
 {
 	size_t slashes = 0, first = 0, last = 0;

@@ -83,9 +83,9 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 				 struct ux_error *err) ux_must;
 
 /*
- * Whether fd is the file of the mapping. On file systems that give each subvolume its own device
- * number, the device number in /proc/PID/maps differs from fstat()'s; on overlayfs the inode number
- * differs, too, so any regular file there is accepted.
+ * Returns whether fd is the file of the mapping. On file systems that give each subvolume its own
+ * device number, the device number in /proc/PID/maps differs from fstat()'s; on overlayfs the inode
+ * number differs, too, so any regular file there is accepted.
  */
 bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map);
 

@@ -61,7 +61,7 @@ static void symbols_entry_evict(void *ctx, void *value)
 	symbols_entry_free(*e);
 }
 
-/* Whether a thread uses an entry, or its symbols are referenced elsewhere. */
+/* Returns whether a thread uses an entry, or its symbols are referenced elsewhere. */
 static bool symbols_entry_is_busy(void *ctx, const void *value)
 {
 	struct symbols_entry *const *e = value;

@@ -45,7 +45,7 @@ static bool ada_word(struct ada *a, const struct ada_word *words, size_t n)
 	return false;
 }
 
-/* An identifier, in lower case with single underscores, or an operator. */
+/* Reads an identifier, in lower case with single underscores, or an operator. */
 static bool ada_entity(struct ada *a)
 {
 	static const struct ada_word operators[] = {
@@ -134,7 +134,7 @@ static enum ada_result ada_separated(struct ada *a)
 	return ADA_MORE;
 }
 
-/* An entry's body or barrier, "_B12s". */
+/* Reads an entry's body or barrier, "_B12s". */
 static enum ada_result ada_entry(struct ada *a)
 {
 	ada_skip_digits(a);

@@ -213,7 +213,7 @@ uint16_t itanium_decltype(struct itanium *p)
 		       : 0;
 }
 
-/* Types that begin with D; the builtin ones are not candidates for substitution. */
+/* Reads types that begin with D; the builtin ones are not candidates for substitution. */
 static uint16_t itanium_d_type(struct itanium *p)
 {
 	static const struct {

@@ -77,7 +77,7 @@ enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32
 			       struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
 
-/* True when the first four bytes are ELF's magic. */
+/* Returns true when the first four bytes are ELF's magic. */
 bool ux_elf_is(struct ux_bytes file);
 
 /*
@@ -86,20 +86,20 @@ bool ux_elf_is(struct ux_bytes file);
  */
 enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
-/* The first section of that name, or NULL. */
+/* Returns the first section of that name, or NULL. */
 const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name);
 
-/* True when the file has a section of that name with content. */
+/* Returns true when the file has a section of that name with content. */
 bool ux_elf_section_stored(const struct ux_elf *elf, const char *name);
 
-/* True when there is DWARF to read, under its plain or its compressed section name. */
+/* Returns true when there is DWARF to read, under its plain or its compressed section name. */
 bool ux_elf_has_dwarf(const struct ux_elf *elf);
 
-/* The bytes as they are in the file; empty for SHT_NOBITS and SHT_NULL. */
+/* Returns the bytes as they are in the file; empty for SHT_NOBITS and SHT_NULL. */
 enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_section *section,
 				struct ux_bytes *ret, struct ux_error *err) ux_must;
 
-/* True for SHF_COMPRESSED and for the older .zdebug_* form. */
+/* Returns true for SHF_COMPRESSED and for the older .zdebug_* form. */
 bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section);
 
 /* Returns the section as it is stored, compressed or not. */

@@ -40,7 +40,7 @@ struct ux_elf_symbols {
 enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_section *table,
 				 struct ux_elf_symbols *ret, struct ux_error *err) ux_must;
 
-/* The next symbol, valid until the next call; NULL at the end. Skips the null symbol 0. */
+/* Returns the next symbol, valid until the next call; NULL at the end. Skips the null symbol 0. */
 const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 
 /*
@@ -50,7 +50,7 @@ const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_t i);
 
 /*
- * True for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC,
+ * Returns true for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC,
  * STT_NOTYPE in an executable section, and there also STT_OBJECT that has a size or is GHC's code.
  * Mapping symbols ($a, $d, $t, $x of ARM, AArch64, C-SKY, RISC-V), .L temporaries and symbols
  * without a name are excluded.

@@ -42,10 +42,10 @@ const struct ux_macho_symbol *ux_macho_symbols_next(struct ux_macho_symbols *it)
 /* Returns symbol number i, or NULL. */
 const struct ux_macho_symbol *ux_macho_symbols_at(struct ux_macho_symbols *it, uint64_t i);
 
-/* True for a symbol with a name in a section with code. */
+/* Returns true for a symbol with a name in a section with code. */
 bool ux_macho_symbol_is_code(const struct ux_macho *m, const struct ux_macho_symbol *s);
 
-/* The compiler's own spelling of a name: the object format adds one leading underscore. */
+/* Returns the compiler's own spelling of a name: the object format adds one leading underscore. */
 ux_inline const char *ux_macho_plain_name(const char *name)
 {
 	return name[0] == '_' ? name + 1 : name;

@@ -56,7 +56,10 @@ uint64_t ux_code_symbols_need(const struct ux_object *object)
 	return functions * FUNCTION_MEMORY;
 }
 
-/* Whether the text after an @ is a version, as linkers accept them: GLIBC_2.14, libfoo.so.1, "". */
+/*
+ * Returns whether the text after an @ is a version, as linkers accept them: GLIBC_2.14,
+ * libfoo.so.1, "".
+ */
 static bool symbol_is_version(const char *text, const char *end)
 {
 	static const char more[] = "_.+-~";

@@ -49,7 +49,7 @@ struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word);
  */
 size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b);
 
-/* Whether it is a linkage name of C++ or Rust (_Z), Rust (_R) or D (_D). */
+/* Returns whether it is a linkage name of C++ or Rust (_Z), Rust (_R) or D (_D). */
 static inline bool ux_name_is_mangled(struct ux_bytes name)
 {
 	return name.size > 1 && name.data[0] == '_' &&

@@ -387,7 +387,7 @@ static void swift_put_flags(struct swift_printer *w, uint32_t flags)
 	}
 }
 
-/* The text of a constant, demangled in full if it is a name. */
+/* Writes the text of a constant, demangled in full if it is a name. */
 static void swift_put_payload(struct swift_printer *w, uint16_t node)
 {
 	if (swift_at(w, node)->kind != SWIFT_SPEC_NAME) {
