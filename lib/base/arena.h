@@ -59,7 +59,7 @@ __attribute__((malloc, alloc_size(2), alloc_align(3))) static inline void *ux_ar
 	return p;
 }
 
-/* n * size bytes with the product checked. */
+/* Allocates n * size bytes with the product checked. */
 __attribute__((malloc, alloc_size(2, 3))) static inline void *ux_arena_alloc_n(struct ux_arena *a,
 									       size_t n,
 									       size_t size,

@@ -43,7 +43,7 @@ enum ux_json_kind ux_json_peek(struct ux_cur *c);
  */
 bool ux_json_read_member(struct ux_cur *c, size_t *n, struct ux_json_text *ret_key) ux_must;
 
-/* The same for the elements of an array. */
+/* Does the same for the elements of an array. */
 bool ux_json_read_element(struct ux_cur *c, size_t *n) ux_must;
 
 struct ux_json_text ux_json_read_text(struct ux_cur *c);

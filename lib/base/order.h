@@ -63,8 +63,8 @@ typedef int ux_compare_fn(const void *a, const void *b);
  */
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare);
 
-/* The same for many items: they are moved through an array in memory or in a file, as `spill` says
- * (region.h). */
+/* Sorts in the same way, for many items: they are moved through an array in memory or in a file, as
+ * `spill` says (region.h). */
 void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn *compare,
 			      struct ux_spill *spill);
 

@@ -40,7 +40,7 @@ static inline const char *ux_provenance_get(const struct ux_provenance *p,
 	return p->facts[fact] ? p->facts[fact] : "";
 }
 
-/* False when no fact is known. */
+/* Returns false when no fact is known. */
 bool ux_provenance_is_known(const struct ux_provenance *p);
 
 /* Returns whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */

@@ -197,7 +197,7 @@ static void abbrev_lay_out_call(struct abbrev_parser *p, enum ux_dwarf_slot slot
 	}
 }
 
-/* The same for an attribute with its value in the abbreviation. */
+/* Does the same for an attribute with its value in the abbreviation. */
 static void abbrev_lay_out_const(struct abbrev_parser *p, enum ux_dwarf_slot slot, int64_t value)
 {
 	if (slot == UX_SLOT_CALL_FILE && value >= 0 && value <= UINT32_MAX)
@@ -282,7 +282,10 @@ static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
 	return (uint8_t)calls->size;
 }
 
-/* Of the codes that have steps, those from 0x80 on take two bytes. */
+/*
+ * Returns whether the code takes two bytes. Of the codes that have steps, these are the codes from
+ * 0x80 on.
+ */
 static bool abbrev_code_is_wide(uint64_t code)
 {
 	return code >= 0x80;

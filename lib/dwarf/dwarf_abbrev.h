@@ -235,9 +235,9 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections);
 
 /*
- * False when no unit can have an inlined call: no abbreviation is one (DW_TAG_inlined_subroutine),
- * and none names a split unit, which has abbreviations of its own. As above only .debug_abbrev is
- * read; a damaged one is true. Any thread.
+ * Returns false when no unit can have an inlined call: no abbreviation is one
+ * (DW_TAG_inlined_subroutine), and none names a split unit, which has abbreviations of its own. As
+ * above only .debug_abbrev is read; a damaged one is true. Any thread.
  */
 bool ux_dwarf_units_may_inline(const struct ux_dwarf_sections *sections);
 

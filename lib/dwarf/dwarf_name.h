@@ -174,8 +174,8 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 void ux_dwarf_names_prefetch(const struct ux_dwarf_names *names, struct ux_dwarf_ref to);
 
 /*
- * The same for a DIE at offset `from` that has no name, but refers to `to` by abstract_origin or
- * specification.
+ * Does the same for a DIE at offset `from` that has no name, but refers to `to` by abstract_origin
+ * or specification.
  */
 enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t from,
 				      struct ux_dwarf_ref to, bool nested, uint32_t *ret,

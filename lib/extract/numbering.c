@@ -193,7 +193,7 @@ static bool group_add_names(const struct ux_numbering *n, struct ux_numbering_gr
 	return true;
 }
 
-/* The same for files. File 0 is none in every unit. */
+/* Does the same for files. File 0 is none in every unit. */
 static bool group_add_files(const struct ux_numbering *n, struct ux_numbering_group *g,
 			    struct ux_numbering_worker *w, size_t first, size_t end)
 {

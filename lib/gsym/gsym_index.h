@@ -52,7 +52,7 @@ ux_inline size_t gsym_cut_pair_bytes(const struct gsym_cut *cut)
 	return cut->narrow ? 2 * sizeof(uint16_t) : sizeof(struct gsym_index_pair);
 }
 
-/* Where pair i is: buckets are first, spans follow. */
+/* Returns the position of pair i: buckets are first, spans follow. */
 ux_inline const void *gsym_cut_pair_at(const struct gsym_cut *cut, size_t i)
 {
 	return (const uint8_t *)(cut + 1) + i * gsym_cut_pair_bytes(cut);

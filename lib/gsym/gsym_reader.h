@@ -57,8 +57,8 @@ enum {
 enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err) ux_must;
 
 /*
- * The same for an open GSYM, of either version. False: the file does not record where the image
- * begins.
+ * Does the same for an open GSYM, of either version. False: the file does not record where the
+ * image begins.
  */
 bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);
 
@@ -97,8 +97,8 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;
 
 /*
- * The same, charging each byte of the record that may be read. UX_EUNAVAILABLE, with no message:
- * the work was refused.
+ * Does the same, charging each byte of the record that may be read. UX_EUNAVAILABLE, with no
+ * message: the work was refused.
  */
 enum ux_code ux_gsym_lookup_within(const struct ux_gsym *g, uint64_t pc, struct ux_work *work,
 				   struct ux_frame *frames, size_t max, size_t *ret_n,

@@ -184,7 +184,7 @@ enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block
 				    struct ux_arena *arena, struct ux_gsym_tree *ret,
 				    struct ux_error *err) ux_must;
 
-/* The same without the nodes, which are only counted. It reads the block once, not twice. */
+/* Does the same without the nodes, which are only counted. It reads the block once, not twice. */
 enum ux_code gsym_decode_ranges(const struct ux_gsym *g, struct ux_cur block,
 				struct ux_arena *arena, struct ux_gsym_tree *ret) ux_must;
 

@@ -115,8 +115,8 @@ static inline void ux_file_symbols_guard(struct ux_file_symbols **s)
 	ux_file_symbols_drop(*s);
 }
 
-/* False for a debug file: it has the segments of its executable, but not their content, so that
- * other bytes may lie at an offset of the executable. */
+/* Returns false for a debug file: it has the segments of its executable, but not their content, so
+ * that other bytes may lie at an offset of the executable. */
 bool ux_file_symbols_has_content(const struct ux_file_symbols *s);
 
 /* Converts an offset in the file to the pc at which that byte is loaded. Of several segments an

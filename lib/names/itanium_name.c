@@ -434,7 +434,7 @@ static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 	return kind != ITANIUM_CTOR && kind != ITANIUM_DTOR && kind != ITANIUM_CONVERSION;
 }
 
-/* False when template parameters refer to each other in a cycle. */
+/* Returns false when template parameters refer to each other in a cycle. */
 static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 {
 	for (unsigned i = 0; i <= ITANIUM_ARGS_MAX; i++) {

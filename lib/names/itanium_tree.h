@@ -393,7 +393,7 @@ extern const struct itanium_operator itanium_operators[];
 /* Returns the number of an operator; -1: no such operator. */
 int itanium_operator_find(char first, char second);
 
-/* The same for the operator at the current position. */
+/* Does the same for the operator at the current position. */
 int itanium_operator_read(struct itanium *p);
 
 /* The productions of the grammar, by the names that the ABI gives them. */

@@ -63,8 +63,8 @@ struct ux_elf {
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 
 /*
- * The same for a reader with memory that must not depend on the file: UX_ELIMIT when it has more
- * than `max` sections or segments. Each takes less than 80 bytes of memory.
+ * Does the same for a reader with memory that must not depend on the file: UX_ELIMIT when it has
+ * more than `max` sections or segments. Each takes less than 80 bytes of memory.
  */
 enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t max,
 				 struct ux_error *err) ux_must;
@@ -117,7 +117,7 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
  */
 struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc);
 
-/* The same for one segment: empty when the file has no byte of it at pc. */
+/* Does the same for one segment: empty when the file has no byte of it at pc. */
 struct ux_bytes ux_elf_segment_bytes(const struct ux_elf *elf, const struct ux_elf_segment *s,
 				     uint64_t pc);
 

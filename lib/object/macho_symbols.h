@@ -61,7 +61,7 @@ struct ux_macho_starts {
 /* UX_ECORRUPT: the list exceeds the file. Without a list there are no starts. */
 enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_starts *ret,
 				  struct ux_error *err) ux_must;
-/* False after the last one. Damage ends the list, too. */
+/* Reads the next start. False after the last one. Damage ends the list, too. */
 bool ux_macho_starts_next(struct ux_macho_starts *it, uint64_t *ret_pc);
 
 struct ux_macho_stub {
