@@ -61,7 +61,7 @@ static void on_free(const volatile void *p)
 					  memory_order_relaxed);
 }
 
-/* True when allocations are counted, from the first call on. */
+/* Returns true when allocations are counted, from the first call on. */
 static bool counts_allocations(void)
 {
 	static int installed = -1;

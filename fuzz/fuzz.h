@@ -42,7 +42,7 @@ static inline enum ux_code fuzz_collect(void *ctx, struct ux_bytes bytes, struct
 	return ux_out_status(out, err);
 }
 
-/* Whether part lies in whole (an empty part lies anywhere). */
+/* Returns whether part lies in whole (an empty part lies anywhere). */
 static inline bool fuzz_inside(struct ux_bytes part, struct ux_bytes whole)
 {
 	return part.size == 0 || (part.data >= whole.data && part.size <= whole.size &&

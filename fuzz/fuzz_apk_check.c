@@ -49,7 +49,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	size_t n = ux_min((size_t)(data[1] | data[2] << 8), size - 3);
 	struct ux_bytes control = ux_bytes(data + 3, n);
 	if (data[0] & 1)
-		put_gzip(&file, control); /* only this name makes it a signature */
+		put_gzip(&file, control); /* a signature only if its tar member is named like one */
 	size_t before = file.size;
 	put_gzip(&file, control);
 	sha1_init(&ctx);

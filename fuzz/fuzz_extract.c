@@ -77,7 +77,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&a->gsym), ux_out_bytes(&b->gsym)));
 }
 
-/* Computes the frames at off from the record: a slow version of what a lookup promises. */
+/* Computes the frames at off from the record: a slow version of a lookup. */
 static size_t frames_of(const struct ux_gsym *g, const struct ux_gsym_decoded *f, uint32_t off,
 			struct ux_frame *frames)
 {

@@ -27,7 +27,7 @@ static size_t name_all(struct ux_profile *p)
 	return named;
 }
 
-/* The number of frames of a stack. */
+/* Returns the number of frames of a stack. */
 static size_t depth_of(const struct ux_profile *p, uint32_t stack)
 {
 	size_t n = 0;

@@ -33,7 +33,7 @@ static void check_rows(const struct ux_gosym_code *c)
 	}
 }
 
-/* True when one of the call's ranges holds all of [lo, hi). */
+/* Returns true when one of the call's ranges holds all of [lo, hi). */
 static bool holds(const struct ux_gosym_code *c, const struct ux_code_inline *call, uint64_t lo,
 		  uint64_t hi)
 {

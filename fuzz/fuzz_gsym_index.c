@@ -53,7 +53,7 @@ static void check_pieces(const struct ux_gsym *g, uint32_t i)
 			size_t n_b = frames_of_piece(g, &pieces, &pieces.list[k], b);
 			fuzz_truth((code == UX_OK) == (n_b > 0));
 			for (size_t f = 0; f < n_a && code == UX_OK; f++)
-				b[f].offset = a[f].offset; /* a piece does not tell it */
+				b[f].offset = a[f].offset; /* a piece does not contain it */
 			fuzz_truth(code != UX_OK || fuzz_same_frames(a, n_a, b, n_b));
 		}
 	}

@@ -51,7 +51,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_bytes text = ux_bytes(data, size), decoded;
 	ux_html_escape(&out, text);
 	check_safe(ux_out_bytes(&out));
-	/* Visible text is unchanged: escaping again what a browser shows changes nothing. */
+	/* Visible text is unchanged: escaping a browser's text again gives the same bytes. */
 	unescape(ux_out_bytes(&out), &again);
 	ux_html_escape(&twice, ux_out_bytes(&again));
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&out), ux_out_bytes(&twice)));

@@ -34,7 +34,7 @@ static void add_name(struct names *v, struct ux_bytes line, struct ux_arena *are
 	v->list[v->n++] = (struct ux_packed_source){whole, v->n, *kind == 'o'};
 }
 
-/* Whether a path is below a folder: it begins with the n bytes of the folder and a slash. */
+/* Returns whether a path is below a folder: it begins with the n bytes of `folder` and a slash. */
 static bool is_below(const char *path, const char *folder, size_t n)
 {
 	return strncmp(path, folder, n) == 0 && path[n] == '/';

@@ -41,7 +41,7 @@ static void signature_input(struct ux_bytes text)
 	struct ux_minisign_public open = {{0}, {0}};
 	struct ux_minisign_secret secret;
 	(void)!ux_minisign_public_read(text, &open, NULL);
-	/* a key with a password would need its memory and time */
+	/* decrypting a key with a password would take too much memory and time */
 	(void)!ux_minisign_secret_read(text, NULL, &secret, NULL);
 	fuzz_truth(ux_minisign_verify(&open, UX_STR("message"), text, NULL) != UX_OK);
 }

@@ -59,8 +59,7 @@ static void names_truths(struct ux_otlp_names *n)
 	fuzz_truth(ux_otlp_names_read(&again, NULL) == UX_OK);
 	fuzz_truth(again.n_locations == n->n_locations);
 	if (before == UINT32_MAX)
-		return; /* string numbers that did not exist before may now belong to added strings
-			 */
+		return; /* new strings may now have numbers that were invalid before */
 	fuzz_truth(again.n_unknown == n->n_unknown);
 	for (size_t m = 0; m < again.modules.size; m++)
 		fuzz_truth(again.modules.data[m].n == 0);

@@ -77,7 +77,7 @@ static void open_server(void)
 	open_upload();
 }
 
-/* A line of the input as a string, with "@" replaced. */
+/* Takes a line of the input as a string, with "@" replaced. */
 static inline void take_line(struct ux_bytes *in, char text[TEXT_MAX])
 {
 	struct ux_bytes line = UX_BYTES_NONE;
@@ -92,7 +92,10 @@ static inline void take_line(struct ux_bytes *in, char text[TEXT_MAX])
 	text[at] = '\0';
 }
 
-/* Whether it is a whole page with only our tags: none of ours contains the text of a script. */
+/*
+ * Returns whether it is a whole page with only our tags: none of ours contains the text of a
+ * script.
+ */
 static bool is_page(struct ux_bytes s)
 {
 	static const char end[] = "</html>\n";

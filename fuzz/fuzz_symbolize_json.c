@@ -11,8 +11,7 @@
 #include "symbolize.h"
 #include "text.h"
 
-/* --- the model ---------------------------------------------------------------------------------
- */
+/* --- the model -------------------------------------------------------------------------------- */
 
 static enum ux_code model_too_many(size_t n, struct ux_error *err)
 {
@@ -106,8 +105,7 @@ static enum ux_code model_read(struct ux_symbolize_request *a, const json_t *doc
 	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MAX ? model_too_many(a->pcs.size, err) : UX_OK;
 }
 
-/* --- truths ------------------------------------------------------------------------------------
- */
+/* --- truths ----------------------------------------------------------------------------------- */
 
 static void same_requests(const struct ux_symbolize_request *a,
 			  const struct ux_symbolize_request *b)

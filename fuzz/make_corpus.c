@@ -25,7 +25,7 @@ void save_seed(const char *folder, const char *name, struct ux_bytes bytes)
 	fuzz_truth(ux_file_new_commit(&file, /* sync= */ false, NULL) == UX_OK);
 }
 
-/* Text that deflates well. */
+/* Returns text that deflates well. */
 static struct ux_bytes prose(void)
 {
 	static uint8_t text[600];
@@ -87,7 +87,7 @@ static void put_words(struct ux_out *out, const uint64_t *words, size_t n)
 			ux_out_u8(out, (uint8_t)(words[i] >> 8 * k));
 }
 
-/* A dynamic section, its symbols, strings and the hash table of GNU's kind. */
+/* Adds a dynamic section, its symbols, strings and the hash table of GNU's kind. */
 static void add_dynamic(struct make_elf *m)
 {
 	enum {
@@ -181,7 +181,7 @@ static void make_elf_corpus(void)
 	save_seed("elf", "nothing", UX_BYTES_NONE);
 }
 
-/* A core dump with one mapped file; its first page, with a build ID, was dumped. */
+/* Makes a core dump with one mapped file; its first page, with a build ID, was dumped. */
 static void make_core_corpus(void)
 {
 	static const uint64_t files[] = {2, 0x1000, 0x10000, 0x11000, 0, 0x11000, 0x12000, 1};
@@ -226,7 +226,7 @@ static void make_id_corpus(void)
 		save_seed("id", seeds[i].name, ux_bytes_cstr(seeds[i].text));
 }
 
-/* A thousand bytes of a fixed random sequence. */
+/* Returns a thousand bytes of a fixed random sequence. */
 static struct ux_bytes dice(uint64_t seed)
 {
 	static uint8_t bytes[1000];

@@ -8,7 +8,7 @@ static const char *const dirs[] = {"/src", NULL};
 static const char *const files[] = {"k.cu", "k.h", NULL};
 static const uint8_t dir_of[] = {1, 1};
 
-/* Two kernels, a function in one of them, nested calls. */
+/* Makes two kernels, a function in one of them, nested calls. */
 static void make_kernels(struct make_cubin *m, bool cuda12)
 {
 	make_cubin_init(m, 90, cuda12);
@@ -38,7 +38,7 @@ static void make_kernels(struct make_cubin *m, bool cuda12)
 	make_cubin_lines_end(m);
 }
 
-/* PTX written by hand, and two kernels, one of them with its source. */
+/* Makes PTX written by hand, and two kernels, one of them with its source. */
 static void make_ptx(struct make_cubin *m)
 {
 	static const char *const none[] = {NULL};

@@ -65,7 +65,7 @@ static void make_line_seeds(void)
 	}
 }
 
-/* A table of many forms, and bytes that an entry may be made of. */
+/* Makes a table of many forms, and bytes that an entry may be made of. */
 static void make_abbrev_seeds(void)
 {
 	ux_cleanup(make_dwarf_deinit) struct make_dwarf m;
@@ -219,7 +219,7 @@ static void make_info_seeds(void)
 	}
 }
 
-/* A skeleton and its split unit in one module, which is then its own .dwo file. */
+/* Makes a skeleton and its split unit in one module, which is then its own .dwo file. */
 static void make_split_seed(void)
 {
 	ux_cleanup(make_dwarf_deinit) struct make_dwarf m;

@@ -81,7 +81,7 @@ void save_macho_seed(const char *name, const struct make_dwarf *dwarf, unsigned 
 	make_macho_deinit(&m);
 }
 
-/* Names in each of the three forms; fuzz_ar.c describes the bytes before the library. */
+/* Makes names in each of the three forms; fuzz_ar.c describes the bytes before the library. */
 static void make_ar_corpus(void)
 {
 	static const struct {

@@ -91,7 +91,7 @@ static void put_array(struct ux_out *out, struct ux_bytes array)
 	ux_out_put(out, array.data, array.size);
 }
 
-/* A program of two functions, twice: with and without BTF. */
+/* Makes a program of two functions, twice: with and without BTF. */
 static void make_bpf_corpus(void)
 {
 	const uint64_t starts[] = {0xffffffffc0201000, 0xffffffffc0100040};

@@ -17,8 +17,8 @@ enum {
 
 /*
  * One frame. A lookup returns a list of frames, innermost first; all but the last are `inlined`.
- * The strings belong to the object in which the address was looked up and are valid as long as it
- * is. They are never NULL; "" means unknown.
+ * The strings belong to the object that looked up the address and are valid as long as it is. They
+ * are never NULL; "" means unknown.
  */
 struct ux_frame {
 	const char *function; /* linkage name */

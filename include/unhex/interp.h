@@ -44,8 +44,8 @@ struct ux_memory_reader {
 /* The address of the interpreter's global state, which leads to all other data. */
 struct ux_interp_root {
 	enum ux_interp_kind kind; /* not UX_INTERP_ANY */
-	uint64_t addr;            /* of _PyRuntime; PHP: of executor_globals; Ruby: of
-        ruby_current_vm_ptr */
+	uint64_t addr;            /* address of _PyRuntime; PHP: of executor_globals; Ruby: of
+				     ruby_current_vm_ptr */
 	uint32_t version; /* 0x030b07 is 3.11.7. 0: the version is read from the memory, if it is
 			     stored there. */
 };

@@ -72,8 +72,8 @@ UX_API void ux_module_close(struct ux_module *m);
 
 /*
  * Returns "gnu:HEX", for a Mach-O file "uuid:HEX32", or "" when the file has no build ID or one
- * longer than 64 bytes. A GSYM does not distinguish the two kinds; for it the result is "gnu:HEX".
- * Valid as long as m is open. Any thread. Since 0.1.
+ * longer than 64 bytes. A GSYM does not distinguish the two kinds; the result for a GSYM is
+ * "gnu:HEX". Valid as long as m is open. Any thread. Since 0.1.
  */
 UX_API const char *ux_module_build_id(const struct ux_module *m);
 
@@ -111,8 +111,8 @@ UX_API enum ux_code ux_module_lookup(const struct ux_module *m, uint64_t pc, uin
  * UX_ELIMIT: frames is too small. *ret_n is then the number that is needed, and the content of
  * frames and spans is undefined. UX_ECORRUPT: a record is damaged. Its addresses have no frames,
  * err describes the first damaged record, and all other results are valid; *ret_n is set.
- * UX_ENOMEM: there are no results. UX_EINVAL: an unknown flag. An address without symbols is not a
- * failure: its span is empty.
+ * UX_ENOMEM: no results. UX_EINVAL: an unknown flag. An address without symbols is not a failure:
+ * its span is empty.
  *
  * Temporarily allocates 16 bytes for each address. Strings are valid as long as m is open. Any
  * thread. Since 0.1.

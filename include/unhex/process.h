@@ -80,12 +80,11 @@ enum ux_process_reason {
 	UX_PROCESS_REASON_RUNTIME_CODE, /* executable memory that no perf map or jitdump describes;
 					   see retry_ms */
 	UX_PROCESS_REASON_NO_SYMBOLS,   /* the file has no symbols, and no debug file was found */
-	UX_PROCESS_REASON_NO_FUNCTION, /* the file has symbols, but no function contains the address
-					*/
-	UX_PROCESS_REASON_UNREADABLE,  /* a file or the kernel's list is hidden, or gone */
-	UX_PROCESS_REASON_UNSUPPORTED, /* damaged, too large, or not an ELF file */
-	UX_PROCESS_REASON_KERNEL,      /* an address of the kernel cannot be normalized */
-	UX_PROCESS_REASON_NO_CALL,     /* 0x0 as a return address */
+	UX_PROCESS_REASON_NO_FUNCTION,  /* the file has symbols, but no function there */
+	UX_PROCESS_REASON_UNREADABLE,   /* a file or the kernel's list is hidden, or gone */
+	UX_PROCESS_REASON_UNSUPPORTED,  /* damaged, too large, or not an ELF file */
+	UX_PROCESS_REASON_KERNEL,       /* an address of the kernel cannot be normalized */
+	UX_PROCESS_REASON_NO_CALL,      /* 0x0 as a return address */
 	UX_PROCESS_REASON_COUNT
 };
 
@@ -152,7 +151,7 @@ UX_API enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *opt
 				    struct ux_process **ret, struct ux_error *err) UX_MUST;
 
 /*
- * Opens only the kernel, for its addresses when there is no process to open, for example on an idle
+ * Opens only the kernel, for its addresses when no process can be opened, for example on an idle
  * processor. All other addresses are UX_PROCESS_REASON_UNMAPPED. opts may be NULL; *ret is
  * untouched on failure. UX_ECONFLICT, UX_EINVAL, UX_ENOMEM; the codes of ux_extract_to_fn() for
  * opts->vmlinux. err may be NULL. Any thread. Since 0.1.
@@ -187,9 +186,8 @@ UX_API enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addr
 /* One address of a batch. Zero all fields that are not needed. */
 struct ux_process_address {
 	uint64_t addr;
-	uint64_t time_ns; /* as in ux_process_lookup(); 0 is the current time, too */
-	uint32_t flags; /* UX_LOOKUP_RETURN_ADDRESS: for all addresses of a stack but the first one
-			 */
+	uint64_t time_ns;  /* as in ux_process_lookup(); 0 is the current time, too */
+	uint32_t flags;    /* UX_LOOKUP_RETURN_ADDRESS: for all of a stack but its first address */
 	uint32_t reserved; /* must be 0 */
 };
 

@@ -24,7 +24,7 @@ enum ux_quality {
 
 /* Counted by reading the records, so that the quality does not depend on a file's claims. */
 struct ux_counts {
-	uint64_t functions;  /* with a name */
+	uint64_t functions;  /* functions with a name */
 	uint64_t inlines;    /* inlined calls */
 	uint64_t rows;       /* line table rows */
 	uint64_t code_bytes; /* bytes covered by a function with a name */

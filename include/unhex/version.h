@@ -15,8 +15,8 @@ extern "C" {
 #define UX_VERSION_PATCH 0
 
 /*
- * The version of the linked library: "0.1.0". Until 1.0 a new minor version may change the binary
- * interface; its soname then changes too. Never NULL, valid forever. Any thread. Since 0.1.
+ * Returns the version of the linked library: "0.1.0". Until 1.0 a new minor version may change the
+ * binary interface; its soname then changes too. Never NULL, valid forever. Any thread. Since 0.1.
  */
 UX_API const char *ux_version(void);
 

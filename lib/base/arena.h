@@ -37,7 +37,7 @@ void ux_arena_deinit(struct ux_arena *a);
 #define UX_ARENA(name, budget_bytes) \
 	ux_cleanup(ux_arena_deinit) struct ux_arena name = {.budget = (budget_bytes)}
 
-/* The slow path of ux_arena_alloc(). */
+/* Allocates when the newest block has no room: the slow path of ux_arena_alloc(). */
 void *ux_arena_more(struct ux_arena *a, size_t size, size_t align) ux_cold;
 
 /*
@@ -59,7 +59,7 @@ __attribute__((malloc, alloc_size(2), alloc_align(3))) static inline void *ux_ar
 	return p;
 }
 
-/* n * size bytes with the product checked. */
+/* Allocates n * size bytes with the product checked. */
 __attribute__((malloc, alloc_size(2, 3))) static inline void *ux_arena_alloc_n(struct ux_arena *a,
 									       size_t n,
 									       size_t size,

@@ -11,7 +11,7 @@
  * the nanoseconds that its refilling takes. Zeroed is full. One thread at a time.
  */
 struct ux_bucket {
-	int64_t full_ns; /* of a monotonic clock */
+	int64_t full_ns; /* time of a monotonic clock */
 };
 
 /* Returns in how many nanoseconds a bucket with room for room_ns will contain cost_ns; 0: now. */

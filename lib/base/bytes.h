@@ -54,7 +54,9 @@ static inline bool ux_bytes_starts(struct ux_bytes s, struct ux_bytes prefix)
 	return s.size >= prefix.size && ux_bytes_eq(ux_bytes(s.data, prefix.size), prefix);
 }
 
-/* Whether the name ends with the suffix and is longer than it, as with a file's extension. */
+/*
+ * Returns whether the name ends with the suffix and is longer than it, as with a file's extension.
+ */
 static inline bool ux_bytes_has_suffix(struct ux_bytes name, struct ux_bytes suffix)
 {
 	return name.size > suffix.size &&

@@ -35,7 +35,7 @@ static struct ux_cache_entry *cache_entry_of(const void *value)
 	return ux_container_of(value, struct ux_cache_entry, value);
 }
 
-/* The size of an entry in the reserved block. */
+/* Returns the size of an entry in the reserved block. */
 static size_t cache_stride(const struct ux_cache *c)
 {
 	size_t align = _Alignof(max_align_t);

@@ -55,7 +55,7 @@ struct ux_cache {
 /* The value of `expires` of an entry that never expires. */
 #define UX_CACHE_FOREVER INT64_MAX
 
-/* False when memory is short. */
+/* Initializes an empty cache. False when memory is short. */
 bool ux_cache_init(struct ux_cache *c, const struct ux_cache_opts *opts) ux_must;
 void ux_cache_deinit(struct ux_cache *c);
 

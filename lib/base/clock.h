@@ -20,7 +20,7 @@ static inline int64_t ux_clock_read(clockid_t clock)
 	return (int64_t)t.tv_sec * UX_CLOCK_NS_IN_S + t.tv_nsec;
 }
 
-/* The monotonic clock: it is never set back, and it stops while the machine sleeps. */
+/* Returns the monotonic clock: it is never set back, and it stops while the machine sleeps. */
 static inline int64_t ux_clock_ns(void)
 {
 	return ux_clock_read(CLOCK_MONOTONIC);
@@ -37,8 +37,8 @@ static inline int64_t ux_clock_s(void)
 }
 
 /*
- * The monotonic clock as of the last timer interrupt, some milliseconds ago. Reading it costs a
- * quarter as much.
+ * Returns the monotonic clock as of the last timer interrupt, some milliseconds ago. Reading it
+ * costs a quarter as much.
  */
 static inline int64_t ux_clock_coarse_ms(void)
 {

@@ -53,7 +53,7 @@ ux_inline size_t ux_cur_left(const struct ux_cur *c)
 	return (size_t)(c->end - c->pos);
 }
 
-/* Offset of the next byte, or of the failure, in the section. */
+/* Returns the offset of the next byte, or of the failure, in the section. */
 ux_inline uint64_t ux_cur_off(const struct ux_cur *c)
 {
 	return c->base + (uint64_t)((c->failed ? c->prev : c->pos) - c->start);
@@ -69,7 +69,7 @@ ux_inline void ux_cur_bad(struct ux_cur *c, const char *what)
 	c->pos = c->end;
 }
 
-/* True when n bytes are left; else latches the failure that bytes are missing. */
+/* Returns true when n bytes are left; else latches the failure that bytes are missing. */
 ux_inline bool ux_cur_has(struct ux_cur *c, uint64_t n)
 {
 	if (ux_likely(n <= (uint64_t)(c->end - c->pos)))
@@ -112,7 +112,7 @@ UX_CUR_FIXED(u32, uint32_t, __builtin_bswap32(v))
 UX_CUR_FIXED(u64, uint64_t, __builtin_bswap64(v))
 #undef UX_CUR_FIXED
 
-/* An unsigned integer of n bytes, 1 to 8; any other n is a failure. */
+/* Reads an unsigned integer of n bytes, 1 to 8; any other n is a failure. */
 ux_inline uint64_t ux_cur_uint(struct ux_cur *c, unsigned n)
 {
 	switch (n) {
@@ -178,8 +178,8 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 }
 
 /*
- * The unsigned LEB128 in the low bytes of v, when it has one or two. *ret_more: 1 when it has two
- * or more; *far gets a bit when it has more.
+ * Reads the unsigned LEB128 in the low bytes of v, when it has one or two. *ret_more: 1 when it has
+ * two or more; *far gets a bit when it has more.
  */
 ux_inline uint32_t ux_uleb_short(uint32_t v, unsigned *ret_more, uint32_t *far)
 {
@@ -210,7 +210,7 @@ ux_inline unsigned ux_uleb_wide(const uint8_t *p, uint64_t *ret)
 	return ((unsigned)__builtin_ctzll(last) >> 3) + 1;
 }
 
-/* As ux_cur_uleb() for numbers that mostly have several bytes. */
+/* As ux_cur_uleb(), for numbers that usually have several bytes. */
 ux_inline uint64_t ux_cur_uleb_wide(struct ux_cur *c)
 {
 	uint64_t v = 0;
@@ -271,7 +271,7 @@ ux_inline void ux_cur_skip(struct ux_cur *c, uint64_t n)
 		ux_cur_pass(c, n);
 }
 
-/* The next n bytes; empty on failure. */
+/* Takes the next n bytes; empty on failure. */
 ux_inline struct ux_bytes ux_cur_take(struct ux_cur *c, uint64_t n)
 {
 	if (!ux_cur_has(c, n))

@@ -42,7 +42,7 @@ enum ux_code ux_file_make_folders(char *path, unsigned mode, struct ux_error *er
 /* Opens an empty file in TMPDIR or /tmp, which disappears with its descriptor. */
 enum ux_code ux_file_temporary(int *ret, struct ux_error *err) ux_must;
 
-/* The same in a folder. */
+/* Does the same in a folder. */
 enum ux_code ux_file_temporary_in(const char *folder, int *ret, struct ux_error *err) ux_must;
 
 /*

@@ -21,8 +21,8 @@ static uint32_t html_code_point(struct ux_bytes s, size_t *ret_n)
 }
 
 /*
- * False for C0 and C1 controls, directional marks, overrides and isolates (Unicode 15, 23.2 and UAX
- * 9), and noncharacters, which HTML parsers treat as errors.
+ * Returns false for C0 and C1 controls, directional marks, overrides and isolates (Unicode 15, 23.2
+ * and UAX 9), and noncharacters, which HTML parsers treat as errors.
  */
 static bool html_is_visible(uint32_t v)
 {

@@ -52,7 +52,7 @@ enum ux_json_kind ux_json_peek(struct ux_cur *c)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Whether all eight bytes stand for themselves: no quote, escape, control character, and ASCII. */
+/* Returns whether all eight bytes are plain ASCII: no quote, escape or control character. */
 static bool json_word_is_plain(const uint8_t *p)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;

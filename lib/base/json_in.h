@@ -30,7 +30,7 @@ enum ux_json_kind {
 /* The content of a string as the document has it, without its quotes. */
 struct ux_json_text {
 	struct ux_bytes raw;
-	bool escaped; /* it has escapes */
+	bool escaped; /* the text contains escapes */
 };
 
 /* Moves to the next value, which is not read yet, and returns its kind. */
@@ -43,12 +43,12 @@ enum ux_json_kind ux_json_peek(struct ux_cur *c);
  */
 bool ux_json_read_member(struct ux_cur *c, size_t *n, struct ux_json_text *ret_key) ux_must;
 
-/* The same for the elements of an array. */
+/* Does the same for the elements of an array. */
 bool ux_json_read_element(struct ux_cur *c, size_t *n) ux_must;
 
 struct ux_json_text ux_json_read_text(struct ux_cur *c);
 
-/* The digits of a number, which has the form that RFC 8259 defines. */
+/* Reads the digits of a number, which has the form that RFC 8259 defines. */
 struct ux_bytes ux_json_read_number(struct ux_cur *c);
 bool ux_json_read_bool(struct ux_cur *c);
 
@@ -67,8 +67,8 @@ bool ux_json_text_eq(struct ux_json_text text, const char *name) ux_must;
 void ux_json_unescape(struct ux_json_text text, struct ux_out *out);
 
 /*
- * The value of a number's digits if it is an integer that fits into 64 bits, also written as 1.0 or
- * 1e3. *ret has its two's complement; *ret_negative says that it is below 0.
+ * Converts a number's digits if its value is an integer that fits into 64 bits, also written as 1.0
+ * or 1e3. *ret is its two's complement; *ret_negative: it is below 0.
  */
 bool ux_json_integer(struct ux_bytes digits, uint64_t *ret, bool *ret_negative) ux_must;
 

@@ -91,8 +91,8 @@ static bool json_is_plain(const struct ux_json *j, uint8_t c)
 }
 
 /*
- * Whether all eight bytes are plain in JSON: ASCII from space to '~' without quote and backslash.
- * Subtracting borrows from the next byte only where one is not plain.
+ * Returns whether all eight bytes are plain in JSON: ASCII from space to '~' without quote and
+ * backslash. Subtracting borrows from the next byte only where one is not plain.
  */
 static bool json_eight_are_plain(const uint8_t *p)
 {

@@ -10,7 +10,7 @@
 /*
  * UX_MAP(names, uint64_t, uint32_t, hash_fn, eq_fn) declares struct names, zeroed = empty, with
  *   names_find(m, key)            pointer to the value, or NULL
- *   names_prefetch(m, key)        prefetches what both others read first
+ *   names_prefetch(m, key)        prefetches the memory that both others read first
  *   names_insert(m, key, &fresh)  pointer to the value of key, made (zeroed) when absent;
  *                                 NULL when memory is short
  *   names_deinit(m)

@@ -40,7 +40,7 @@ static void order_insertion_sort(uint64_t *keys, size_t n)
 	}
 }
 
-/* One stable pass by the digit of `bits` bits at `shift`, of at most DIGIT_BITS. */
+/* Does one stable pass by the digit of `bits` bits at `shift`, of at most DIGIT_BITS. */
 static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift,
 			     unsigned bits)
 {
@@ -167,10 +167,10 @@ static bool order_sort_starts(uint8_t *items, size_t n, size_t size, struct ux_s
 struct order_run {
 	const uint8_t *at;
 	const uint8_t *end;
-	uint64_t start; /* of the item at `at` */
+	uint64_t start; /* start of the item at `at` */
 };
 
-/* Splits the items into runs. Returns how many there are; RUNS_FEW + 1: too many. */
+/* Splits the items into runs. Returns the number of runs; RUNS_FEW + 1: too many. */
 static size_t order_find_runs(const uint8_t *items, size_t n, size_t size, struct order_run *runs)
 {
 	const uint8_t *end = items + n * size;

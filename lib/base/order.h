@@ -21,7 +21,7 @@ struct ux_order {
 bool ux_order_init(struct ux_order *o, size_t max) ux_must;
 void ux_order_deinit(struct ux_order *o);
 
-/* The highest address that fits into a key. */
+/* Returns the highest address that fits into a key. */
 ux_inline uint64_t ux_order_limit(const struct ux_order *o)
 {
 	return UINT64_MAX >> o->shift;
@@ -63,8 +63,8 @@ typedef int ux_compare_fn(const void *a, const void *b);
  */
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare);
 
-/* The same for many items: they are moved through an array in memory or in a file, as `spill` says
- * (region.h). */
+/* Sorts in the same way, for many items: they are moved through an array in memory or in a file, as
+ * `spill` says (region.h). */
 void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn *compare,
 			      struct ux_spill *spill);
 

@@ -65,7 +65,7 @@ bool ux_out_grow(struct ux_out *out, size_t n);
 /* Takes room for n more bytes in one step, if memory and the quota allow it; never fails. */
 void ux_out_reserve(struct ux_out *out, size_t n);
 
-/* Room for n bytes that the caller fills; NULL when counting or failed. */
+/* Returns room for n bytes that the caller fills; NULL when counting or failed. */
 ux_inline uint8_t *ux_out_room(struct ux_out *out, size_t n)
 {
 	if (ux_unlikely(out->cap - out->size < n || out->counting) && !ux_out_grow(out, n))
@@ -106,7 +106,7 @@ ux_inline void ux_out_u64(struct ux_out *out, uint64_t v)
 	ux_out_put(out, &v, sizeof(v));
 }
 
-/* An unsigned integer of n = 1, 2, 4 or 8 bytes. */
+/* Writes an unsigned integer of n = 1, 2, 4 or 8 bytes. */
 void ux_out_uint(struct ux_out *out, uint64_t v, unsigned n);
 
 ux_inline void ux_out_uleb(struct ux_out *out, uint64_t v)

@@ -16,7 +16,7 @@ enum {
  */
 typedef enum ux_code ux_pool_fn(void *ctx, size_t job, unsigned worker, struct ux_error *err);
 
-/* The number of processors that this process may run on, at least 1. */
+/* Returns the number of processors that this process may run on, at least 1. */
 unsigned ux_pool_cpus(void);
 
 /*

@@ -10,8 +10,7 @@ enum ux_provenance_fact {
 	UX_GIT_BRANCH,     /* without "refs/heads/" */
 	UX_GIT_REPOSITORY, /* URL of the remote, without credentials */
 	UX_CI_RUN,         /* URL of the page of the run */
-	UX_DISTRIBUTION,   /* "debian"; this and the following ones: for a package of a distribution
-			    */
+	UX_DISTRIBUTION,   /* "debian"; this and the next ones describe a distribution's package */
 	UX_SUITE,          /* "bookworm" */
 	UX_PACKAGE,        /* the package's name */
 	UX_PACKAGE_VERSION,
@@ -41,13 +40,13 @@ static inline const char *ux_provenance_get(const struct ux_provenance *p,
 	return p->facts[fact] ? p->facts[fact] : "";
 }
 
-/* False when no fact is known. */
+/* Returns false when no fact is known. */
 bool ux_provenance_is_known(const struct ux_provenance *p);
 
-/* Whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
+/* Returns whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
 bool ux_git_is_revision(const char *text);
 
-/* Whether a text can be the beginning of a revision. */
+/* Returns whether a text can be the beginning of a revision. */
 bool ux_git_is_prefix(const char *text);
 
 #endif

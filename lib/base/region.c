@@ -140,7 +140,7 @@ static union spill_head *spill_head_of(void *array)
 	return (union spill_head *)array - 1;
 }
 
-/* A new array. Its bytes are zero if `clear` is set. */
+/* Makes a new array. Its bytes are zero if `clear` is set. */
 static void *spill_array(struct ux_spill *spill, size_t size, bool clear)
 {
 	bool spilled = spill && size >= UX_SPILL_MIN;

@@ -65,8 +65,7 @@ void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size);
  * zeroed window is closed.
  */
 struct ux_window {
-	uint8_t *data; /* The sequence. Bytes before `kept` or after `ready` have undefined content.
-			*/
+	uint8_t *data; /* The sequence. Bytes before `kept` or after `ready` are undefined. */
 	size_t size;
 	size_t ready; /* end of the window: how many bytes from the start may be written */
 	size_t kept;  /* start of the window: the bytes before it were released */

@@ -20,7 +20,7 @@ static bool table_is_mapped(size_t size)
 #endif
 }
 
-/* The size of a mapped table in whole huge pages. */
+/* Returns the size of a mapped table in whole huge pages. */
 static size_t table_mapped_size(size_t size)
 {
 	return (size + TABLE_PAGE - 1) & ~(TABLE_PAGE - 1);

@@ -70,8 +70,8 @@ ux_inline int ux_hex_digit(char c)
 /* Writes 2n lower-case digits and a NUL to text, which has room for 2n + 1. */
 void ux_hex_encode(struct ux_bytes bytes, char *text);
 
-/* Reads 2n digits of either case; false for an odd count, another character or more than max bytes.
- */
+/* Reads 2n digits of either case; false for an odd count, another character or more than `max`
+ * bytes. */
 bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret_n) ux_must;
 
 /*
@@ -98,9 +98,9 @@ bool ux_hex_parse_u64(struct ux_bytes text, bool hex, uint64_t *ret) ux_must;
 bool ux_decimal_parse(struct ux_bytes text, uint64_t *ret) ux_must;
 
 /*
- * Parses the number that text begins with, in base 8, 10 or 16, without a prefix or sign, and
- * returns the number of its digits. 0, with *ret unchanged: there are no digits, or the number is
- * over 64 bits.
+ * Parses the number at the start of the text, in base 8, 10 or 16, without a prefix or sign, and
+ * returns the number of its digits. 0, with *ret unchanged: no digits, or the number is over 64
+ * bits.
  */
 size_t ux_digits_parse(struct ux_bytes text, unsigned base, uint64_t *ret) ux_must;
 
@@ -136,7 +136,7 @@ bool ux_text_cut(struct ux_bytes *text, size_t max);
 /* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
 
-/* Whether the whole text is UTF-8 without control characters. */
+/* Returns whether the whole text is UTF-8 without control characters. */
 bool ux_utf8_is_printable(struct ux_bytes text) ux_must;
 
 /*

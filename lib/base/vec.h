@@ -5,7 +5,7 @@
 
 #include "base.h"
 
-/* The capacity of an array that grows to room for at least `want` elements. */
+/* Returns the capacity of an array that grows to room for at least `want` elements. */
 static inline size_t ux_vec_capacity(size_t cap, size_t want)
 {
 	const size_t first = 8;

@@ -114,7 +114,7 @@ void ux_order_budget_init(struct ux_order_budget *budget, uint64_t max);
  */
 bool ux_order_budget_charge(struct ux_order_budget *budget, uint64_t cost);
 
-/* True when all costs together exceed the budget. */
+/* Returns true when all costs together exceed the budget. */
 bool ux_order_budget_exceeded(const struct ux_order_budget *budget);
 
 /* Begins to replay the costs in order. */
@@ -126,7 +126,7 @@ void ux_order_budget_replay(struct ux_order_budget *budget);
 bool ux_order_budget_replay_charge(struct ux_order_budget *budget, uint64_t position,
 				   uint64_t cost);
 
-/* True when the unit at this position is refused. */
+/* Returns true when the unit at this position is refused. */
 bool ux_order_budget_refuses(const struct ux_order_budget *budget, uint64_t position);
 
 #endif

@@ -39,7 +39,7 @@ size_t ux_range_set_from(const struct ux_range_set *set, uint64_t pc);
 /* Returns the range that contains pc, or NULL. */
 const struct ux_range *ux_range_set_find(const struct ux_range_set *set, uint64_t pc);
 
-/* True when some range of the set shares an address with [lo, hi). */
+/* Returns true when some range of the set shares an address with [lo, hi). */
 bool ux_range_set_overlaps(const struct ux_range_set *set, uint64_t lo, uint64_t hi);
 
 #endif

@@ -45,8 +45,7 @@ struct ux_code_request {
 	uint32_t wave;   /* number of the call of next() that returned it */
 	unsigned worker; /* number of the thread; each thread has its own tables */
 	bool first;      /* the first of its batch: no state of earlier units may be used */
-	bool no_rows; /* the budget of rows is exceeded: leave the rows out and count that as damage
-		       */
+	bool no_rows;    /* the budget of rows is exceeded: leave the rows out and count damage */
 	struct ux_arena *arena; /* new texts are allocated here; it outlives the reader */
 	struct ux_code_damage *damage;
 

@@ -22,7 +22,8 @@ size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc)
 }
 
 /*
- * An absolute path of POSIX, or one with a drive letter, as cross compilers for Windows write it.
+ * Returns whether the path is absolute in POSIX, or has a drive letter, as cross compilers for
+ * Windows write it.
  */
 static bool path_is_absolute(const char *path)
 {

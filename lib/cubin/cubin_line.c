@@ -125,7 +125,7 @@ static void emit(struct machine *m)
 
 static void end_sequence(struct machine *m)
 {
-	const struct ux_cubin_row *rows = m->lines->rows.data; /* NULL when there are none */
+	const struct ux_cubin_row *rows = m->lines->rows.data; /* NULL without rows */
 	struct ux_cubin_sequence s = {
 		.hi = m->row.pc,
 		.first = m->first,

@@ -147,8 +147,8 @@ bool ux_cubin_calls_add(struct ux_cubin_calls *calls, const struct ux_cubin_line
 			const struct ux_cubin_sequence *sequence, uint32_t row, uint64_t lo,
 			uint64_t hi) ux_must;
 
-/* The call that follows `at` in pre-order, where calls->root is the start; 0 at the end. Calls
- * without code are skipped. */
+/* Returns the call that follows `at` in pre-order, where calls->root is the start; 0 at the end.
+ * Calls without code are skipped. */
 uint32_t ux_cubin_calls_next(const struct ux_cubin_calls *calls, uint32_t at);
 
 #endif

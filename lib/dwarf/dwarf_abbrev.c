@@ -18,7 +18,7 @@ static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
 
 struct abbrev_parser {
 	struct ux_cur cur;
-	const uint8_t *start; /* of the table */
+	const uint8_t *start; /* start of the table */
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
 	struct ux_dwarf_abbrev_buffers *buffers;
@@ -112,7 +112,7 @@ static enum ux_dwarf_slot abbrev_claim_slot(struct abbrev_parser *p, enum ux_dwa
 	return slot;
 }
 
-/* An attribute of a form that has no fixed size. */
+/* Adds an attribute of a form that has no fixed size. */
 static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form)
 {
 	enum ux_dwarf_op op = ux_dwarf_form_op(form);
@@ -135,7 +135,7 @@ static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot
 		abbrev_put_op(p, op, 0);
 }
 
-/* An attribute with a slot, of a form of fixed size. */
+/* Adds an attribute with a slot, of a form of fixed size. */
 static void abbrev_add_fixed(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form,
 			     uint32_t size)
 {
@@ -198,7 +198,7 @@ static void abbrev_lay_out_call(struct abbrev_parser *p, enum ux_dwarf_slot slot
 	}
 }
 
-/* The same for an attribute with its value in the abbreviation. */
+/* Does the same for an attribute with its value in the abbreviation. */
 static void abbrev_lay_out_const(struct abbrev_parser *p, enum ux_dwarf_slot slot, int64_t value)
 {
 	if (slot == UX_SLOT_CALL_FILE && value >= 0 && value <= UINT32_MAX)
@@ -283,7 +283,10 @@ static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
 	return (uint8_t)calls->size;
 }
 
-/* Of the codes that have steps, those from 0x80 on take two bytes. */
+/*
+ * Returns whether the code takes two bytes. Of the codes that have steps, these are the codes from
+ * 0x80 on.
+ */
 static bool abbrev_code_is_wide(uint64_t code)
 {
 	return code >= 0x80;
@@ -537,7 +540,7 @@ static bool abbrev_buffers_begin(struct ux_dwarf_abbrev_buffers *buffers,
 	return ux_dwarf_step_vec_append(&buffers->steps, end);
 }
 
-/* Parses a table into buffers; declarations are looked up in buffers->known, if there is one. */
+/* Parses a table into buffers; declarations are looked up in buffers->known, if it exists. */
 static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 				     const struct ux_dwarf_table *table,
 				     struct ux_dwarf_abbrev_buffers *buffers,

@@ -164,7 +164,8 @@ ux_inline const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_find(const struct ux_dw
 }
 
 /*
- * True for namespaces, modules and types: their names qualify the names of the functions in them.
+ * Returns true for namespaces, modules and types: their names qualify the names of the functions in
+ * them.
  */
 ux_inline bool ux_dwarf_tag_names(uint64_t tag)
 {
@@ -226,22 +227,21 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
 /*
- * True when no DIE can refer to another unit: directly (DW_FORM_ref_addr), a type unit
- * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. This holds
- * for what compilers write, but not after link-time optimization or dwz. Only .debug_abbrev is
+ * Returns true when no DIE can refer to another unit: directly (DW_FORM_ref_addr), a type unit
+ * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. This is
+ * true for compilers' output, but not after link-time optimization or dwz. Only .debug_abbrev is
  * read, all of it; a damaged one is false. Any thread.
  */
 bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections);
 
 /*
- * False when no unit can have an inlined call: no abbreviation is one (DW_TAG_inlined_subroutine),
- * and none names a split unit, which has abbreviations of its own. As above only .debug_abbrev is
- * read; a damaged one is true. Any thread.
+ * Returns false when no unit can have an inlined call: no abbreviation is one
+ * (DW_TAG_inlined_subroutine), and none names a split unit, which has abbreviations of its own. As
+ * above only .debug_abbrev is read; a damaged one is true. Any thread.
  */
 bool ux_dwarf_units_may_inline(const struct ux_dwarf_sections *sections);
 
-/* --- abbreviations that were translated before --------------------------------------------------
- */
+/* --- abbreviations that were translated before ------------------------------------------------ */
 
 /*
  * A compiler writes the same few thousand declarations into the tables of all units, and only their

@@ -6,7 +6,7 @@
 #include "base.h"
 #include "dwarf_defs.h"
 
-/* The sizes on which the size of a form depends, besides the form itself. */
+/* The sizes that the size of a form depends on, besides the form itself. */
 struct ux_dwarf_layout {
 	uint8_t addr_size;     /* 1 to 8 */
 	uint8_t offset_size;   /* 4, or 8 in the 64-bit format */
@@ -65,7 +65,7 @@ enum ux_dwarf_slot {
 	UX_SLOT_CALL_LINE,
 	UX_SLOT_CALL_COLUMN,
 	UX_SLOT_SIBLING,
-	UX_SLOT_STMT_LIST, /* of a function: DW_AT_LLVM_stmt_sequence */
+	UX_SLOT_STMT_LIST, /* for a function: DW_AT_LLVM_stmt_sequence */
 	UX_SLOT_COMP_DIR,
 	UX_SLOT_LANGUAGE,
 	UX_SLOT_LANGUAGE_NAME,
@@ -98,11 +98,11 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag);
 /* Sets of attributes that are read, depending on the kind of DIE and on the purpose. */
 enum ux_dwarf_selection {
 	UX_SELECT_SIBLING,  /* only DW_AT_sibling, to skip the children */
-	UX_SELECT_CODE,     /* of a function or an inlined call */
+	UX_SELECT_CODE,     /* attributes of a function or an inlined call */
 	UX_SELECT_COLUMNS,  /* the same, and the column of the call */
-	UX_SELECT_ROOT,     /* of a unit's own DIE */
-	UX_SELECT_NAME,     /* of a scope that qualifies names: its name and its declaration */
-	UX_SELECT_VARIABLE, /* its location, and where it is declared */
+	UX_SELECT_ROOT,     /* attributes of a unit's own DIE */
+	UX_SELECT_NAME,     /* attributes of a scope that qualifies names: name, declaration */
+	UX_SELECT_VARIABLE, /* attributes of a variable: its location, and where it is declared */
 	UX_SELECT_COUNT
 };
 

@@ -121,7 +121,7 @@ static void cfi_redefine(struct cfi_machine *m, struct ux_cur *c, uint64_t colum
 		cfi_define(m, column, offset);
 }
 
-/* Rules of registers. False: it is another instruction. */
+/* Executes rules of registers. False: the instruction is of another kind. */
 static bool cfi_execute_rule(struct cfi_machine *m, struct ux_cur *c, uint8_t code)
 {
 	uint64_t column = 0;
@@ -173,7 +173,7 @@ static bool cfi_execute_rule(struct cfi_machine *m, struct ux_cur *c, uint8_t co
 	}
 }
 
-/* Where the CFA is. False: it is another instruction. */
+/* Executes instructions that set the CFA. False: the instruction is of another kind. */
 static bool cfi_execute_cfa(struct cfi_machine *m, struct ux_cur *c, uint8_t code)
 {
 	uint64_t column = 0;
@@ -203,7 +203,7 @@ static bool cfi_execute_cfa(struct cfi_machine *m, struct ux_cur *c, uint8_t cod
 	}
 }
 
-/* Instructions that move on or keep the row. False: it is unknown. */
+/* Executes instructions that move on or keep the row. False: the instruction is unknown. */
 static bool cfi_execute_other(struct cfi_machine *m, struct ux_cur *c, uint8_t code)
 {
 	switch (code) {

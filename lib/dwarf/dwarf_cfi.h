@@ -18,7 +18,7 @@ enum {
 
 /* How the caller's value of a register is found. */
 enum ux_cfi_how {
-	UX_CFI_UNSPECIFIED,    /* the table does not tell: the ABI decides */
+	UX_CFI_UNSPECIFIED,    /* the table has no rule: the ABI decides */
 	UX_CFI_UNDEFINED,      /* it is lost; for the return address: the stack ends here */
 	UX_CFI_SAME,           /* it is still in the register */
 	UX_CFI_OFFSET,         /* in memory at the CFA plus `value` */

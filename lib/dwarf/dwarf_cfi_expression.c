@@ -120,7 +120,9 @@ static void cfi_dereference(struct cfi_stack *s, struct ux_cur *c, unsigned size
 	cfi_push(s, c, v);
 }
 
-/* Operations that push a constant or a register. False: it is another one. */
+/*
+ * Executes operations that push a constant or a register. False: the operation is of another kind.
+ */
 static bool cfi_operate_push(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 {
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
@@ -173,7 +175,7 @@ static bool cfi_operate_push(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 	}
 }
 
-/* Operations that move values. False: it is another one. */
+/* Executes operations that move values. False: the operation is of another kind. */
 static bool cfi_operate_move(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 {
 	uint64_t a = 0, b = 0, d = 0;
@@ -217,7 +219,7 @@ static bool cfi_operate_move(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 	}
 }
 
-/* Operations of one value. False: it is another one. */
+/* Executes operations of one value. False: the operation is of another kind. */
 static bool cfi_operate_unary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 {
 	uint64_t v = 0;
@@ -258,7 +260,10 @@ static uint64_t cfi_shift_signed(int64_t a, uint64_t n)
 	return n == 0 ? (uint64_t)a : (uint64_t)a >> n | sign << (64 - n);
 }
 
-/* Operations of two values: a is the second one, b the top. False: it is unknown. */
+/*
+ * Executes operations of two values: a is the second one, b the top. False: the operation is
+ * unknown.
+ */
 static bool cfi_operate_binary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 {
 	if (op < OP_AND || op > OP_NE || op == OP_BRA)
@@ -333,7 +338,7 @@ static void cfi_jump(struct ux_cur *c, int16_t distance)
 {
 	int64_t at = (int64_t)(c->pos - c->start) + distance;
 	if (at < 0)
-		ux_cur_bad(c, "a branch leads to before the expression");
+		ux_cur_bad(c, "a branch jumps before the expression");
 	else
 		ux_cur_seek(c, (uint64_t)at);
 }

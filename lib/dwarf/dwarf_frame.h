@@ -76,7 +76,7 @@ enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *frames, struct u
 
 /*
  * Finds the pc of .eh_frame from its index .eh_frame_hdr (bytes `hdr`, at pc), for files without a
- * section table. False when the index does not tell it.
+ * section table. False when the index does not contain it.
  */
 bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t address_size,
 			uint64_t *ret_pc);

@@ -53,7 +53,7 @@ static const char *lines_entry_text(const struct ux_dwarf_context *ctx, uint64_t
 	return ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
 }
 
-/* One directory or file of a DWARF 5 header. */
+/* Reads one directory or file of a DWARF 5 header. */
 static struct ux_dwarf_line_file lines_read_entry(const struct ux_dwarf_context *ctx,
 						  struct ux_cur *c, const struct formats *f,
 						  struct ux_dwarf_layout layout)

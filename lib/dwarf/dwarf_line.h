@@ -41,7 +41,7 @@ struct ux_dwarf_lines_source {
 	const struct ux_range_set *text;
 	uint64_t off; /* offset in .debug_line */
 	uint64_t str_offsets_base;
-	uint8_t addr_size, offset_size; /* of the unit that uses the table */
+	uint8_t addr_size, offset_size; /* sizes of the unit that uses the table */
 };
 
 /*

@@ -69,7 +69,7 @@ enum {
 	LINE_WINDOW_BASE_MIN = DW_LNS_const_add_pc + 1,
 };
 
-/* True when the program can be run in windows on this processor. */
+/* Returns true when the program can be run in windows on this processor. */
 bool ux_dwarf_line_has_windows(const struct ux_dwarf_line_header *header);
 
 /*

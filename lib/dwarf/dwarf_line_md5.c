@@ -17,7 +17,7 @@ struct md5_fields {
 struct md5_walk {
 	const struct ux_dwarf_sections *sections;
 	struct ux_dwarf_layout layout;
-	struct ux_dwarf_text_vec dirs; /* of the current table */
+	struct ux_dwarf_text_vec dirs; /* directories of the current table */
 	ux_dwarf_source_fn *each;
 	void *ctx;
 };

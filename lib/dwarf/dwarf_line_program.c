@@ -112,8 +112,7 @@ static bool line_emit_row(struct line_machine *m)
 	return !r->live || line_put_row(r, &m->lines->rows);
 }
 
-/* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
- */
+/* Moves pc by `operations` (DWARF 5, 6.2.5.1): a VLIW machine's instruction may have several. */
 ux_inline void line_advance(struct line_registers *r, const struct ux_dwarf_line_header *h,
 			    uint64_t operations)
 {

@@ -40,8 +40,7 @@ struct line_bytes {
 };
 
 static_assert(DW_LNS_advance_pc == 2, "it is the size of a discriminator's opcode, too");
-static_assert(DW_LNS_set_file == 4 && DW_LNE_set_discriminator == 4,
-	      "both are looked for together");
+static_assert(DW_LNS_set_file == 4 && DW_LNE_set_discriminator == 4, "one search finds both");
 
 WINDOW_CODE ux_inline uint64_t line_bytes_mask(__m256i low, __m256i high)
 {

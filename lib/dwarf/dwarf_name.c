@@ -94,7 +94,7 @@ static bool name_cache_grow(struct ux_dwarf_names *names)
 	return true;
 }
 
-/* The key of a DIE of either file. */
+/* Returns the key of a DIE of either file. */
 static uint64_t die_ref_key(const struct ux_dwarf_ref *ref)
 {
 	return ref->off | (uint64_t)ref->sup << 63;
@@ -157,7 +157,7 @@ struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 }
 
 static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
-	      "ux_dwarf_names_scopes() goes from it");
+	      "ux_dwarf_names_scopes() casts its address");
 
 /*
  * A search for a name: step by step along abstract_origin and specification. Each step reads memory
@@ -196,7 +196,9 @@ static void name_search_read(struct name_search *search, const struct ux_dwarf_d
 		die_prefetch(ctx, search->to);
 }
 
-/* One step of the search; *ret_more is set when there is another. Only UX_ENOMEM is a failure. */
+/*
+ * Does one step of the search; *ret_more is set when there is another. Only UX_ENOMEM is a failure.
+ */
 static enum ux_code name_search_step(struct ux_dwarf_names *names, struct name_search *search,
 				     bool *ret_more, struct ux_error *err)
 {

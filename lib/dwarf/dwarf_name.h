@@ -125,7 +125,7 @@ struct ux_dwarf_names {
 	struct ux_dwarf_off_vec
 		outermost; /* DIEs that are known to be direct children of the unit's DIE */
 	struct ux_dwarf_name_slot *slots;
-	size_t cap; /* of slots, a power of two */
+	size_t cap; /* number of slots, a power of two */
 	size_t used;
 	uint32_t generation;
 	struct ux_arena *texts; /* where qualified names are allocated: `arena`, or one that the
@@ -170,12 +170,12 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
-/* Prefetches what ux_dwarf_names_of_origin() will read first. */
+/* Prefetches the memory that ux_dwarf_names_of_origin() will read first. */
 void ux_dwarf_names_prefetch(const struct ux_dwarf_names *names, struct ux_dwarf_ref to);
 
 /*
- * The same for a DIE at offset `from` that has no name, but refers to `to` by abstract_origin or
- * specification.
+ * Does the same for a DIE at offset `from` that has no name, but refers to `to` by abstract_origin
+ * or specification.
  */
 enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t from,
 				      struct ux_dwarf_ref to, bool nested, uint32_t *ret,

@@ -268,8 +268,8 @@ enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t o
 }
 
 /*
- * True when the unit's DIE has ranges. GCC's units without code have 0 for both ends, and their
- * list may be empty.
+ * Returns true when the unit's DIE has ranges. GCC's units without code have 0 for both ends, and
+ * their list may be empty.
  */
 static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
 {

@@ -34,7 +34,7 @@ struct ux_dwarf_sections {
 /* ".debug_info", ...: the name in an ELF file; never NULL. */
 const char *ux_dwarf_section_name(enum ux_dwarf_section section);
 
-/* A cursor over the whole section. */
+/* Returns a cursor over the whole section. */
 static inline struct ux_cur ux_dwarf_cur(const struct ux_dwarf_sections *s,
 					 enum ux_dwarf_section section)
 {
@@ -72,7 +72,7 @@ static inline const char *ux_dwarf_text_at(const struct ux_dwarf_sections *s,
 	return (const char *)p;
 }
 
-/* An initial length (DWARF 5, 7.4): 4 bytes, or 12 for the 64-bit format. */
+/* Reads an initial length (DWARF 5, 7.4): 4 bytes, or 12 for the 64-bit format. */
 static inline uint64_t ux_dwarf_initial_length(struct ux_cur *c, bool *ret_is64)
 {
 	uint64_t length = ux_cur_u32(c);

@@ -246,7 +246,7 @@ static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 	return 0;
 }
 
-/* Whether a unit of that many bytes begins at c, with that ID if its header has one. */
+/* Returns whether a unit of that many bytes begins at c, with that ID if its header has one. */
 static bool package_is_unit(struct ux_cur c, uint32_t size, uint64_t id)
 {
 	bool is64 = false;

@@ -120,7 +120,7 @@ ux_inline const uint8_t *ux_dwarf_stride_fixed(const uint8_t *die, size_t size, 
 {
 	size_t guessed = *guess;
 	if (size == guessed) {
-		__asm__("" : "+r"(guessed)); /* so that `size` is not used here */
+		__asm__("" : "+r"(guessed)); /* so that the compiler does not use `size` here */
 		return die + guessed;
 	}
 	*guess = size;

@@ -89,8 +89,8 @@ static void unit_parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 {
 	uint8_t offset_size = unit->layout.offset_size;
 	uint16_t version = ux_cur_u16(c);
-	/* The header of version 6 equals that of version 5 (working draft of July 2025, 7.5.1;
-	 * clang 23). */
+	/* Version 6 has the same header as version 5 (working draft of July 2025, 7.5.1; clang
+	 * 23). */
 	if (!c->failed && (version < 2 || version > 6)) {
 		ux_cur_bad(c, "DWARF version of a unit is not 2 to 6");
 		return;

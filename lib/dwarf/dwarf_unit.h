@@ -10,8 +10,8 @@
 
 /* One unit's header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
 struct ux_dwarf_unit {
-	uint64_t off;     /* of the header in .debug_info */
-	uint64_t die_off; /* of the unit's own DIE */
+	uint64_t off;     /* offset of the header in .debug_info */
+	uint64_t die_off; /* offset of the unit's own DIE */
 	uint64_t end;     /* offset after its last byte */
 	uint64_t abbrev_off;
 	struct ux_dwarf_abbrev_cache *shared; /* the abbreviation tables of the module */
@@ -117,7 +117,10 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   struct ux_dwarf_abbrev_buffers *buffers,
 				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
-/* True for a skeleton: a unit with its DIEs in another file, linked by dwo_id (DWARF 5, 3.1.2). */
+/*
+ * Returns true for a skeleton: a unit with its DIEs in another file, linked by dwo_id (DWARF 5,
+ * 3.1.2).
+ */
 static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
 {
 	return ctx->dwo_name && ctx->has_dwo_id;

@@ -200,8 +200,7 @@ struct cubin_reader {
 	const char *section;   /* the section's name */
 	struct ux_cur cur;     /* after the current table */
 	uint64_t off;          /* offset of the current table */
-	uint64_t origin; /* added to the offsets of tables, which makes them unique across sections
-			  */
+	uint64_t origin; /* added to tables' offsets, which makes them unique across sections */
 };
 
 enum {

@@ -60,7 +60,7 @@ static const struct ux_dwarf_unit *dwarf_reader_unit(const struct dwarf_reader *
 }
 
 /* Returns true when the filter has some of the unit's addresses, or when the unit's entry does not
- * tell its addresses. */
+ * list its addresses. */
 static bool dwarf_unit_selected(const struct ux_address_filter *filter, struct dwarf_worker *w)
 {
 	if (!filter || !ux_dwarf_unit_ranges(&w->ctx, &w->cover))

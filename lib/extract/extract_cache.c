@@ -211,8 +211,11 @@ bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms)
 	       (uint64_t)st.st_size >= most_ms;
 }
 
-/* Whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the process. */
-static bool extract_cache_may_write(uint64_t bytes)
+/*
+ * Returns whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the
+ * process.
+ */
+static bool symbol_cache_may_write(uint64_t bytes)
 {
 	struct rlimit limit;
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -262,7 +265,7 @@ static bool cached_file_is_ours(const char *name)
 	       ux_bytes_has_suffix(ux_bytes_cstr(name), UX_STR(COST_SUFFIX));
 }
 
-/* Whether the file is a temporary file that a killed command has left. */
+/* Returns whether the file is a temporary file that a killed command has left. */
 static bool cached_file_is_stale(const char *name, const struct stat *st)
 {
 	return strstr(name, SUFFIX ".tmp-") && st->st_mtim.tv_sec < ux_clock_wall() - TEMPORARY_S;
@@ -319,8 +322,8 @@ static void extract_cache_evict(const char *path)
 	}
 }
 
-/* Whether a file of that size is allowed and leaves enough space on the disk. */
-static bool extract_cache_has_room(const char *path, uint64_t bytes)
+/* Returns whether a file of that size is allowed and leaves enough space on the disk. */
+static bool symbol_cache_has_room(const char *path, uint64_t bytes)
 {
 	ux_cleanup(ux_free_ptr) char *folder = extract_cache_folder(path);
 	struct statvfs fs;

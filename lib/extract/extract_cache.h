@@ -27,7 +27,7 @@ enum ux_cache_policy ux_cache_policy(void);
  */
 bool ux_cache_folder(enum ux_cache_policy policy, struct ux_out *out);
 
-/* Whether the file belongs to this user and no other user can have written it. */
+/* Returns whether the file belongs to this user and no other user can have written it. */
 bool ux_cache_is_ours(const struct stat *st);
 
 /*
@@ -70,9 +70,9 @@ void ux_extract_cache_init(struct ux_extract_cache *c,
 void ux_extract_cache_deinit(struct ux_extract_cache *c);
 
 /*
- * The processor time, in milliseconds, that partial extractions of these inputs may take before
- * everything is extracted: half of the estimate for that. If a partial extraction costs as much as
- * a full one, as with compressed DWARF, only one of them was wasted.
+ * Returns the processor time, in milliseconds, that partial extractions of these inputs may take
+ * before everything is extracted: half of the estimate for that. If a partial extraction costs as
+ * much as a full one, as with compressed DWARF, only one of them was wasted.
  */
 uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS]);
 
@@ -80,8 +80,9 @@ uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRA
  * contents are not checked. */
 bool ux_extract_cache_find(const struct ux_extract_cache *c, struct ux_mapping *ret) ux_must;
 
-/* Whether the whole GSYM should be extracted and written for later commands. With UNHEX_CACHE
- * this is always the case, in the default cache once commands have spent `most_ms` without it. */
+/* Returns whether the whole GSYM should be extracted and written for later commands. With
+ * UNHEX_CACHE this is always the case, in the default cache once commands have spent `most_ms`
+ * without it. */
 bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms);
 
 /* Adds the time that a command took to answer without the GSYM. */

@@ -596,7 +596,7 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_trim(&x, &nothing, err));
 	if (nothing) {
 		if (ret_stats)
-			*ret_stats = x.build.stats; /* counts from sources outside of the file */
+			*ret_stats = x.build.stats; /* counts of the file at other addresses */
 		return UX_OK;
 	}
 	struct release release = {.x = &x};

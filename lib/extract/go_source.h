@@ -53,7 +53,7 @@ enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct 
 
 /* --- The memory image of a Go program in an object file --------------------------------------- */
 
-/* True for an object file with Go's table of functions, which strip leaves in. */
+/* Returns true for an object file with Go's table of functions, which strip leaves in. */
 bool ux_go_image_has_table(const struct ux_object *object);
 
 /*

@@ -165,7 +165,7 @@ static void count(struct ux_module_build *build)
 	else if (stats->found[UX_SOURCE_GOPCLNTAB] > 0)
 		stats->quality = UX_QUALITY_GOPCLNTAB;
 	else if (stats->dwarf_functions > 0 && stats->quality < UX_QUALITY_SYMTAB)
-		/* there are only names, whatever their source */
+		/* the module has only names, whatever their source */
 		stats->quality = UX_QUALITY_SYMTAB;
 }
 

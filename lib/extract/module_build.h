@@ -29,11 +29,10 @@ struct ux_module_build {
 	unsigned threads;                         /* at least 1 */
 	struct ux_spill *spill; /* for large data, set by the reader; NULL: it is in memory */
 	struct ux_spill folder; /* used when the options have no spill */
-	bool swap; /* the module's byte order differs from this machine's; the GSYM has the module's
-		    */
-	uint64_t base;                    /* base address of the GSYM */
-	uint64_t bias;                    /* subtracted from every pc at the end (elf_file.h) */
-	struct ux_id id;                  /* ID of the module; size 0: none */
+	bool swap;       /* the module's byte order, and the GSYM's, differs from this machine's */
+	uint64_t base;   /* base address of the GSYM */
+	uint64_t bias;   /* subtracted from every pc at the end (elf_file.h) */
+	struct ux_id id; /* ID of the module; size 0: none */
 	struct ux_gsym_segments segments; /* executable code in the module's file; may be empty */
 	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
 				sections */

@@ -33,20 +33,20 @@ struct ux_module_facts {
 	unsigned gpu;                   /* number of the GPU code object; 0: the file itself */
 	enum ux_quality claim;          /* the best quality that its sections make possible */
 	/* the bools stay together: the reader of a child's answer checks their bytes */
-	bool macho;         /* it is a Mach-O file; otherwise ELF */
+	bool macho;         /* a Mach-O file; otherwise ELF */
 	bool debug_only;    /* a separate debug file without code */
 	bool supplementary; /* the file that dwz made; other modules' symbols need it */
 	bool gsym;          /* the file is a GSYM with extracted symbols; claim is their quality */
 	bool strippable;    /* code, and symbols that strip would remove */
-	bool linked;        /* it names a debug file in .gnu_debuglink... */
-	uint32_t link_crc;  /* ...which has this CRC */
+	bool linked;        /* it links to a debug file in .gnu_debuglink */
+	uint32_t link_crc;  /* CRC of that debug file */
 };
 
 UX_VEC(ux_module_facts_vec, struct ux_module_facts);
 
 /*
  * Appends the facts of the ELF or Mach-O file, of all slices of a universal file, or of a GSYM,
- * which is verified. A GSYM does not tell the kind of its UUID: 16 bytes may be a build ID or a
+ * which is verified. A GSYM does not state the kind of its UUID: 16 bytes may be a build ID or a
  * Mach-O UUID, and become both. UX_EUNSUPPORTED: the file has another format, or is not a module
  * (struct ux_object_format, check_loadable). A debug file on its own has no File ID. Any thread.
  */
@@ -62,7 +62,10 @@ enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_spill *spi
 				      struct ux_module_facts_vec *ret, struct ux_error *err)
 	ux_must;
 
-/* The best quality that a file with these contents can have, as an extraction will measure it. */
+/*
+ * Returns the best quality that a file with these contents can have, as an extraction will measure
+ * it.
+ */
 enum ux_quality ux_module_claim(const struct ux_object *object);
 
 #endif

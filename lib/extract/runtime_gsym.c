@@ -30,7 +30,7 @@ struct runtime_writer {
 	struct ux_perf_map map;
 	struct ux_jitdump dump;
 	struct ux_runtime_events
-		events; /* all events, by time; a later one replaces an earlier one */
+		events; /* all events, in order: a later one replaces an earlier one */
 	size_t fresh;   /* how many of them, at the end, are new */
 	uint64_t used;
 	ux_gsym_sink_fn *sink;

@@ -63,7 +63,10 @@ enum ux_code ux_gosym_table_read(const struct ux_gosym_image *image, uint64_t pc
  * uses it. */
 bool ux_gosym_table_begins(struct ux_bytes bytes, bool swap);
 
-/* Size of an address or offset in the index, which is also the size of a record's first field. */
+/*
+ * Returns the size of an address or offset in the index, which is also the size of a record's first
+ * field.
+ */
 ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
 {
 	return t->layout >= UX_GOSYM_GO118 ? 4 : t->word;
@@ -73,7 +76,7 @@ ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
  * longer than UX_GOSYM_NAME_MAX. */
 const char *ux_gosym_text(struct ux_bytes table, uint64_t off);
 
-/* Addresses (pcs) from the sections and symbols of the file. 0: the file does not tell it. */
+/* Addresses (pcs) from the sections and symbols of the file. 0: unknown. */
 struct ux_gosym_hints {
 	uint64_t table;      /* .gopclntab, .data.rel.ro.gopclntab, __gopclntab, runtime.pclntab */
 	uint64_t table_size; /* bytes; 0: unknown */
@@ -93,7 +96,7 @@ enum ux_code ux_gosym_table_find(const struct ux_gosym_image *image,
 				 const struct ux_gosym_hints *hints, struct ux_gosym_table *ret,
 				 struct ux_error *err) ux_must;
 
-/* Go's moduledata (runtime/symtab.go). It tells the start of the text, the base of pclntab's
+/* Go's moduledata (runtime/symtab.go). It contains the start of the text, the base of pclntab's
  * addresses since Go 1.18, and the location of the inline trees. */
 
 struct ux_gosym_module {

@@ -205,9 +205,9 @@ static void read_call_site(struct ux_gosym_code *c, struct ux_gosym_node *node,
 }
 
 /*
- * Whether the call that the function's first instruction belongs to has no call instruction left.
- * Then it seems to be called by itself, and it also seems to call all other calls without a call
- * instruction: Go 1.24 produces such functions from tables of constants. Their callers are not
+ * Returns whether the call that the function's first instruction belongs to has no call instruction
+ * left. Then it seems to be called by itself, and it also seems to call all other calls without a
+ * call instruction: Go 1.24 produces such functions from tables of constants. Their callers are not
  * recorded.
  */
 static bool start_is_lost(const struct ux_gosym *g, const struct ux_gosym_function *f,

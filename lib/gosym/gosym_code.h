@@ -44,7 +44,7 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 						unsigned quantum, uint32_t size,
 						struct ux_gosym_step_vec *ret);
 
-/* The value at an offset in the function; -1 outside of the steps. */
+/* Returns the value at an offset in the function; -1 outside of the steps. */
 int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t off);
 
 /* A node of the tree of inlined calls while it is built. */
@@ -103,11 +103,11 @@ struct ux_gosym_code {
 
 	const struct ux_gosym *tables;
 	struct ux_gosym_number_map file_numbers; /* key: offset of the file's name */
-	/* of inlined functions; key: address of the name */
+	/* numbers of inlined functions' names; key: address of the name */
 	struct ux_gosym_number_map name_numbers;
 	struct ux_gosym_step_vec line_steps, file_steps, call_steps;
 	struct ux_gosym_node_vec nodes;
-	bool start_is_lost; /* it is unknown which call contains the function's first instruction */
+	bool start_is_lost; /* the caller of the call at the first instruction is unknown */
 	struct ux_gosym_part_vec parts;
 };
 

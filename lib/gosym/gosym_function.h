@@ -27,7 +27,7 @@ struct ux_gosym_function {
 enum ux_code ux_gosym_function_read(const struct ux_gosym *g, uint32_t i,
 				    struct ux_gosym_function *ret, struct ux_error *err) ux_must;
 
-/* The funcID of function i; 0: it has none, or its record is damaged. */
+/* Returns the funcID of function i; 0: it has none, or its record is damaged. */
 uint8_t ux_gosym_function_id(const struct ux_gosym *g, uint32_t i);
 
 /* An inlined call. */

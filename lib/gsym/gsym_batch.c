@@ -268,7 +268,9 @@ static bool batch_charge(struct batch *w, uint64_t n)
 	return !w->refused;
 }
 
-/* Whether single lookups in the index are faster than reading the record for all addresses. */
+/*
+ * Returns whether single lookups in the index are faster than reading the record for all addresses.
+ */
 static bool gsym_run_cut_pays(const struct gsym_run *run)
 {
 	return run->cut && run->n < gsym_cut_size(run->cut) / GSYM_CUT_COST;

@@ -20,7 +20,7 @@ struct gsym_window {
 	uint64_t lo, hi;
 };
 
-/* The first window, with no bit set. */
+/* Opens the first window, with no bit set. */
 enum ux_code gsym_window_init(struct gsym_window *w, uint64_t size, struct ux_error *err) ux_must;
 void gsym_window_deinit(struct gsym_window *w);
 
@@ -45,7 +45,7 @@ struct gsym_tables {
 	size_t n;
 };
 
-/* UX_ECORRUPT: there are more than GSYM_TABLES_MAX. */
+/* UX_ECORRUPT: more than GSYM_TABLES_MAX parts. */
 enum ux_code gsym_tables_add(struct gsym_tables *t, uint64_t lo, uint64_t hi, struct ux_error *err)
 	ux_must;
 

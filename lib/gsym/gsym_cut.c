@@ -22,7 +22,7 @@ ux_inline size_t cut_bucket(const struct gsym_cut *cut, uint64_t off)
 	return (size_t)ux_min(off >> cut->shift, (uint64_t)cut->n_buckets - 1);
 }
 
-/* The place of span i among the pairs. */
+/* Returns the place of span i among the pairs. */
 ux_inline size_t cut_span(const struct gsym_cut *cut, size_t i)
 {
 	return (size_t)cut->n_buckets + 1 + i;
@@ -140,16 +140,17 @@ enum {
 struct place_group {
 	size_t n;
 	size_t before;       /* function of the last address of the previous group, or 0 */
-	size_t at[GROUP];    /* the function */
+	size_t at[GROUP];    /* index of the function */
 	uint64_t off[GROUP]; /* from g->base, later from the function's start */
 	const struct gsym_cut *cut[GROUP];
-	struct gsym_index_pair from[GROUP], to[GROUP]; /* of the bucket, and the next one */
+	struct gsym_index_pair from[GROUP],
+		to[GROUP]; /* pairs of the address's bucket, and of the next one */
 	uint32_t node[GROUP];
 	const struct gsym_index_row
 		*row[GROUP]; /* NULL: no stored row is at or before the address */
 };
 
-/* Whether the addresses ascend, as they do in large requests. */
+/* Returns whether the addresses ascend, as they do in large requests. */
 static bool place_group_is_sorted(const struct place_group *p)
 {
 	bool sorted = true;

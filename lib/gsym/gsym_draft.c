@@ -8,9 +8,9 @@
 
 enum {
 	LEB_MAX = 5,            /* bytes of a LEB128 of 32 bits */
-	NODE_MAX = 4 + LEB_MAX, /* a name and a file */
+	NODE_MAX = 4 + LEB_MAX, /* most bytes of a name and a file, which a node of a draft lacks */
 	ROOT_MAX = 1 + 1 + LEB_MAX + 1 + NODE_MAX + 1,
-	SET_MAX = 1 + LEB_MAX, /* a SetFile */
+	SET_MAX = 1 + LEB_MAX, /* most bytes of a SetFile */
 	LINE_LEBS = 3,         /* numbers before a line table's opcodes */
 	HEAD_MAX = 64,         /* size, name, heads of blocks, end, padding */
 	COPY_STEP = 16,        /* bytes that are copied with one instruction */
@@ -74,7 +74,7 @@ static void draft_put_ends(struct gsym_buffer *buf, uint32_t from, uint32_t dept
 	}
 }
 
-/* Index of the first node from i on that a reader will reach. */
+/* Returns the index of the first node from i on that a reader will reach. */
 static size_t draft_next_node(const struct ux_gsym_function *f, size_t i)
 {
 	while (i < f->n_inlines && f->inlines[i].depth > UX_GSYM_DEPTH_MAX)
@@ -202,7 +202,7 @@ ux_inline uint8_t *draft_put_u32(uint8_t *to, uint32_t v, bool swap)
 }
 
 /*
- * Copies n bytes and moves both pointers past them. n is mostly small, so up to COPY_STEP more
+ * Copies n bytes and moves both pointers past them. n is usually small, so up to COPY_STEP more
  * bytes are copied: there is room for them, and the bytes of *from extend to `end`.
  */
 ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)

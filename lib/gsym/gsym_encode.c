@@ -35,7 +35,7 @@ enum {
 typedef int16_t lanes __attribute__((vector_size(2 * LANES)));
 typedef uint16_t wrapping_lanes __attribute__((vector_size(2 * LANES)));
 
-static_assert(SAMPLE * 8 <= UINT16_MAX, "what all rows of a sample save fits a lane");
+static_assert(SAMPLE * 8 <= UINT16_MAX, "the bytes that all rows of a sample save fit a lane");
 
 /* The sampled rows, transposed. Lanes past the last row fit no window. */
 struct sample {

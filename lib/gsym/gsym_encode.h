@@ -74,7 +74,7 @@ struct ux_gsym_image {
 	unsigned version; /* 1, 2, or 0: version 1 when that can hold the content, else 2 */
 	uint64_t v1_max;  /* largest size of a file of version 1; 0: 4 GiB less one */
 	bool swap;        /* the described module's byte order is not the machine's */
-	uint64_t base; /* The pc to which the address table is relative: vaddr of the first PT_LOAD.
+	uint64_t base; /* The pc that the address table is relative to: vaddr of the first PT_LOAD.
 			  If a function is below it, that function's start is used. */
 	struct ux_bytes uuid; /* in version 1 at most UX_GSYM_UUID_MAX bytes */
 	size_t n_functions;
@@ -108,18 +108,18 @@ enum {
 unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
 
 /*
- * True when a file of version 1 can hold `most` bytes of records besides the rest of the image;
- * *ret_off is then the offset at which the records begin. Counts, starts, files, strings and uuid
- * must be set.
+ * Returns true when a file of version 1 can hold `max` bytes of records besides the rest of the
+ * image; *ret_off is then the offset at which the records begin. Counts, starts, files, strings and
+ * uuid must be set.
  */
 bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t max, uint64_t *ret_off);
 
 /*
  * ux_gsym_image_write() passes the file, from front to back, to `sink`, in LLVM's own order:
  * header, directory, address table, record offsets, files, strings, records. UX_ELIMIT: the
- * requested version cannot hold the content. UX_EINVAL: there is no function (LLVM's reader crashes
- * on such a file), the strings lack a NUL at one end, or the version is unknown. UX_ECORRUPT:
- * version 2 has to convert the records, and they were not made by ux_gsym_encode_function().
+ * requested version cannot hold the content. UX_EINVAL: no function (LLVM's reader crashes on such
+ * a file), the strings lack a NUL at one end, or the version is unknown. UX_ECORRUPT: version 2 has
+ * to convert the records, and they were not made by ux_gsym_encode_function().
  */
 typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 

@@ -119,7 +119,7 @@ enum {
  */
 struct layout {
 	unsigned version;
-	unsigned offset_size; /* of a string's or record's offset */
+	unsigned offset_size; /* size of the offset of a string or record */
 	uint64_t base;
 	unsigned addr_size;
 	uint64_t uuid; /* version 2 */

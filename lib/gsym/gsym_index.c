@@ -49,7 +49,7 @@ struct ux_gsym_index {
 
 /* State of cutting up one record. */
 struct cut {
-	struct ux_arena *arena; /* of this function alone */
+	struct ux_arena *arena; /* memory for this function alone */
 	struct gsym_spans spans;
 	struct gsym_index_row *rows;
 	size_t n_rows;
@@ -227,7 +227,7 @@ static bool index_omits(const struct gsym_record *r)
 	return r->before > 0 || ux_cur_left(&r->lines) + ux_cur_left(&r->inlines) < SMALL;
 }
 
-/* The memory of an index of n functions without cut-up records. */
+/* Returns the memory of an index of n functions without cut-up records. */
 static size_t index_size(size_t n)
 {
 	return sizeof(struct ux_gsym_index) + n * sizeof(_Atomic(uintptr_t));

@@ -18,7 +18,7 @@ struct gsym_index_row {
  * A cut-up record. Between two consecutive range boundaries of a tree the innermost call is the
  * same, so it is computed for each boundary and stored where it changes: a span. Of a line table, a
  * row is stored every 32 bytes. The function is divided into buckets of 2^shift bytes. Each bucket
- * tells where the search for the span and the row of an address begins, so that a lookup reads one
+ * stores where the search for the span and the row of an address begins, so that a lookup reads one
  * cache line of each array, and not all the lines that a binary search touches. All offsets are
  * relative to the function's start. Names, files and lines of calls are read from the record.
  * Immutable.
@@ -30,10 +30,10 @@ struct gsym_index_row {
  *   n_rows rows, n_nodes nodes
  */
 struct gsym_cut {
-	uint64_t name;               /* of the function */
+	uint64_t name;               /* name of the function */
 	const uint8_t *tree, *lines; /* blocks of the record */
 	uint32_t tree_size, lines_size;
-	uint32_t size;  /* of the function, 0 when unknown */
+	uint32_t size;  /* size of the function, 0 when unknown */
 	uint32_t first; /* number of node 0 among the nodes of the index */
 	uint32_t n_buckets, n_spans, n_rows, n_nodes;
 	int32_t line_min; /* MinDelta */
@@ -52,7 +52,7 @@ ux_inline size_t gsym_cut_pair_bytes(const struct gsym_cut *cut)
 	return cut->narrow ? 2 * sizeof(uint16_t) : sizeof(struct gsym_index_pair);
 }
 
-/* Where pair i is: buckets are first, spans follow. */
+/* Returns the position of pair i: buckets are first, spans follow. */
 ux_inline const void *gsym_cut_pair_at(const struct gsym_cut *cut, size_t i)
 {
 	return (const uint8_t *)(cut + 1) + i * gsym_cut_pair_bytes(cut);
@@ -84,19 +84,19 @@ const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
 					    struct ux_work *work, bool *ret_refused);
 
-/* Prefetches what gsym_index_find() reads for function i. */
+/* Prefetches the memory that gsym_index_find() reads for function i. */
 void gsym_index_prefetch(const struct ux_gsym *g, size_t i);
 
 /*
- * Whether gsym_index_cut_early() will probably read the record of function i; if so, prefetches the
- * table entry that locates the record.
+ * Returns whether gsym_index_cut_early() will probably read the record of function i; if so,
+ * prefetches the table entry that locates the record.
  */
 bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i);
 
 /* Notes that n more addresses are looked up in the index. */
 void gsym_index_note(const struct ux_gsym *g, size_t n);
 
-/* The size of the record's line table and tree in bytes. */
+/* Returns the size of the record's line table and tree in bytes. */
 size_t gsym_cut_size(const struct gsym_cut *cut);
 
 /* Returns the cut-up record of function i if there is one already. */

@@ -23,8 +23,7 @@ enum ux_gsym_note {
 				    may have called */
 	UX_GSYM_NOTE_UNKNOWN_BLOCK,   /* a block of an unknown type */
 	UX_GSYM_NOTE_INSIDE_STRING,   /* a reference to the tail of a string */
-	UX_GSYM_NOTE_UNKNOWN_SECTION, /* a section of an unknown type in the directory of version 2
-				       */
+	UX_GSYM_NOTE_UNKNOWN_SECTION, /* a section of unknown type in the directory of version 2 */
 	UX_GSYM_NOTE_UNTRIED,         /* a start that more functions share than a lookup examines */
 	UX_GSYM_NOTE_FOREIGN_BYTE,    /* a byte that belongs to no part of the file */
 	UX_GSYM_NOTE_COUNT
@@ -68,7 +67,7 @@ enum ux_gsym_part {
 	UX_GSYM_PART_MERGED,
 	UX_GSYM_PART_CALLS,
 	UX_GSYM_PART_UNKNOWN, /* blocks of other types */
-	UX_GSYM_PART_ENDS,    /* of records */
+	UX_GSYM_PART_ENDS,    /* ends of records */
 	UX_GSYM_PART_FOREIGN, /* unknown sections of version 2 */
 	UX_GSYM_PART_PADDING, /* bytes in no other part */
 	UX_GSYM_PART_COUNT

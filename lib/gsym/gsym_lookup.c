@@ -13,7 +13,7 @@ struct call {
 	uint64_t name;
 	uint32_t file; /* file of the call, in the caller */
 	uint32_t line;
-	uint64_t start; /* of the first range, from the record's start */
+	uint64_t start; /* start of the first range, from the record's start */
 };
 
 /* Finds the last row at or before off, if there is one. */

@@ -64,7 +64,7 @@ struct names_reader {
 	struct ux_gsym_symbols symbols;
 	struct ux_gsym_symbol next; /* symbol that is not added yet, if there is one */
 	bool has_next;
-	uint64_t next_off;  /* of its entry */
+	uint64_t next_off;  /* offset of its entry */
 	struct ux_out text; /* the name of a symbol */
 	struct ux_gsym_names made;
 };
@@ -224,14 +224,14 @@ size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux
 	return n;
 }
 
-/* Whether a size that Linux prints may be of the function at `start`. */
+/* Returns whether a size that Linux prints may be of the function at `start`. */
 static bool start_fits(const struct ux_gsym *g, uint64_t start, uint64_t printed, uint64_t padding)
 {
 	uint64_t begin = 0, size = 0;
 	if (ux_gsym_extent(g, start, &begin, &size, NULL) != UX_OK || size == 0)
 		return true;
 	uint64_t end = begin + size;
-	if (begin != start) /* of a symbol inside of a function only the end is known */
+	if (begin != start) /* for a symbol inside of a function only the end is known */
 		return printed < end - start + padding;
 	return size <= printed && printed - size < padding;
 }
@@ -269,7 +269,7 @@ enum ux_code ux_gsym_names_search(const struct ux_gsym_names *names, const struc
 	(void)!ux_gsym_extent(g, ret->list[0], &begin, &has, NULL);
 	return ux_error_set(err, UX_ECONFLICT,
 			    "\"%.*s\" has 0x%" PRIx64 " bytes here, not 0x%" PRIx64
-			    ": the offset is of another build",
+			    ": the offset belongs to another build",
 			    (int)ux_min(name.size, (size_t)60), (const char *)name.data, has, size);
 }
 

@@ -63,8 +63,8 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 /*
  * Writes the different starts of all functions and symbols with that linkage name, ascending, at
  * most `max` of them, and returns how many were written. *ret_more is set if there are more, and
- * else is left alone. Parts of a function count as functions, unless the table of symbols says
- * which of them it is.
+ * else is left alone. Parts of a function count as functions, unless the table of symbols tells
+ * which part is the function's start.
  */
 size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux_gsym *g,
 			      struct ux_bytes name, uint64_t *starts, size_t max, bool *ret_more);

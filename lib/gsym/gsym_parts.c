@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes that lookups read, in the order of reading: each step tells where the next bytes are.
+ * The bytes that lookups read, in the order of reading: each step finds out where the next bytes
+ * are.
  */
 #include "gsym_parts.h"
 
@@ -46,8 +47,8 @@ static enum ux_code parts_bring(const struct ux_gsym_parts *p, struct ux_error *
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /*
- * The header tells where the tables are. Opening also reads the number of files and the last byte
- * of the strings; both are 0 until they are fetched, which is valid.
+ * The header says where the tables are. Opening also reads the number of files and the last byte of
+ * the strings; both are 0 until they are fetched, which is valid.
  */
 enum ux_code ux_gsym_open_parts(struct ux_gsym *g, struct ux_bytes file,
 				const struct ux_gsym_parts *parts, struct ux_error *err)

@@ -7,7 +7,7 @@
 
 static_assert(UX_GSYM_PIECES_CALLS == GSYM_INNERMOST_ROOT + 1, "");
 
-/* Whether lookups choose among several functions at the start of function i. */
+/* Returns whether lookups choose among several functions at the start of function i. */
 static bool gsym_pieces_start_is_shared(const struct ux_gsym *g, uint32_t i)
 {
 	const uint64_t start = ux_gsym_start(g, i);
@@ -78,7 +78,7 @@ static enum ux_code gsym_pieces_next_row(struct pieces_merge *m)
 	return m->lines.c.failed || (m->more && m->lines.off < off) ? UX_ECORRUPT : UX_OK;
 }
 
-/* Takes over what begins at m->off, and sets *ret_next to where something begins after it. */
+/* Applies the changes at m->off, and sets *ret_next to the next offset with a change. */
 static enum ux_code gsym_pieces_step(struct pieces_merge *m, uint32_t size, uint32_t *ret_next)
 {
 	const struct gsym_spans *spans = m->spans;

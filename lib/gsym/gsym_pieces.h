@@ -20,7 +20,7 @@ struct ux_gsym_piece {
 struct gsym_index_node;
 
 struct ux_gsym_pieces {
-	uint32_t size; /* of the function in bytes, as far as lookups use it */
+	uint32_t size; /* size of the function in bytes, as far as lookups use it */
 	struct ux_gsym_piece *list;
 	size_t n;
 	/* Inlined calls; callers precede the calls inlined into them. Nodes below
@@ -46,7 +46,7 @@ enum {
 enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 				 struct ux_gsym_pieces *ret) ux_must;
 
-/* The offset in the string table of the name of function i < g->n_functions. UX_ECORRUPT. */
+/* Reads the offset in the string table of the name of function i < g->n_functions. UX_ECORRUPT. */
 enum ux_code ux_gsym_pieces_name(const struct ux_gsym *g, uint32_t i, uint64_t *ret) ux_must;
 
 /*

@@ -57,12 +57,12 @@ enum {
 enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err) ux_must;
 
 /*
- * The same for an open GSYM, of either version. False: the file does not tell where the image
- * begins.
+ * Does the same for an open GSYM, of either version. False: the file does not record where the
+ * image begins.
  */
 bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);
 
-/* True when the file begins with GSYM's magic in either byte order. */
+/* Returns true when the file begins with GSYM's magic in either byte order. */
 bool ux_gsym_is(struct ux_bytes file);
 
 enum {
@@ -70,19 +70,19 @@ enum {
 	UX_GSYM_SAME_START_MAX = 64 /* most functions with the same start that a lookup examines */
 };
 
-/* The pc of function i < n_functions. */
+/* Returns the pc of function i < n_functions. */
 uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i);
 
-/* The offset in g->body of the record of function i < n_functions; not checked. */
+/* Returns the offset in g->body of the record of function i < n_functions; not checked. */
 uint64_t ux_gsym_record(const struct ux_gsym *g, uint32_t i);
 
-/* The NUL-terminated string at offset off; NULL when off is past the table. */
+/* Returns the NUL-terminated string at offset off; NULL when off is past the table. */
 ux_inline const char *ux_gsym_string(const struct ux_gsym *g, uint64_t off)
 {
 	return ux_likely(off < g->strings.size) ? (const char *)g->strings.data + off : NULL;
 }
 
-/* Entry `file` of the file table; false when it or its strings are past their tables. */
+/* Reads entry `file` of the file table; false when it or its strings are past their tables. */
 bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
 		  const char **ret_base);
 
@@ -97,8 +97,8 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;
 
 /*
- * The same, charging each byte of the record that may be read. UX_EUNAVAILABLE, with no message:
- * the work was refused.
+ * Does the same, charging each byte of the record that may be read. UX_EUNAVAILABLE, with no
+ * message: the work was refused.
  */
 enum ux_code ux_gsym_lookup_within(const struct ux_gsym *g, uint64_t pc, struct ux_work *work,
 				   struct ux_frame *frames, size_t max, size_t *ret_n,
@@ -132,7 +132,7 @@ struct ux_gsym_batch {
 	const uint64_t *pcs;
 	size_t n;
 	uint64_t back; /* subtracted from each pc before the lookup: 1 for return addresses */
-	struct ux_work *work; /* charged as in ux_gsym_lookup_within(); NULL: there is no limit */
+	struct ux_work *work; /* charged as in ux_gsym_lookup_within(); NULL: no limit */
 
 	ux_frames_fn *fn; /* NULL: the arrays are used */
 	void *ctx;
@@ -166,9 +166,9 @@ enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_mus
 
 /*
  * As ux_gsym_index_build(), but reads nothing yet: lookups and batches add a large record to the
- * index when they read it for the third time, until the index has `most` bytes. It begins with 8
- * bytes for each function. The cost of adding a record is bounded as well: by `most` bytes of
- * memory and about 30 times the time of reading the record once. Any number of threads may look up.
+ * index when they read it for the third time, until the index has `max` bytes. It begins with 8
+ * bytes for each function. The cost of adding a record is bounded as well: by `max` bytes of memory
+ * and about 30 times the time of reading the record once. Any number of threads may look up.
  */
 enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);
@@ -183,7 +183,7 @@ struct ux_gsym_place {
 	 * one.
 	 */
 	uint32_t node;
-	uint32_t file; /* of the innermost frame, in the file table; 0: unknown */
+	uint32_t file; /* file of the innermost frame, in the file table; 0: unknown */
 	uint32_t line;
 };
 
@@ -218,10 +218,10 @@ bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *pla
  */
 bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint32_t *ret);
 
-/* Prefetches what ux_gsym_place_call() reads for a node; the place is known. */
+/* Prefetches the memory that ux_gsym_place_call() reads for a node; the place is known. */
 void ux_gsym_place_prefetch_call(const struct ux_gsym_place *place, uint32_t node);
 
-/* The memory that the index of g uses now; 0 without one. */
+/* Returns the memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);
 
 /* Sizes of an index. */

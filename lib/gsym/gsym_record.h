@@ -66,7 +66,7 @@ ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, u
 	if (ux_likely(at == 0 || gsym_table_at(table, at - 1, width, swap) != s.value))
 		return s;
 	for (size_t left = at;
-	     left > 0;) { /* of several equal entries the first is at or before `first` */
+	     left > 0;) { /* of several equal entries, the first one is at or before `first` */
 		size_t half = left / 2;
 		if (gsym_table_at(table, s.first - left + half, width, swap) == s.value) {
 			s.first -= left - half;
@@ -328,8 +328,8 @@ ux_inline bool gsym_lines_next(struct gsym_lines *l)
 			l->off += ux_cur_uleb(&l->c);
 			return !l->c.failed;
 		} else {
-			return false; /* the end of the table; a failed cursor reads the same opcode
-				       */
+			return false; /* the end of the table; a failed cursor reads this opcode,
+					 too */
 		}
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells which part of a module's file is loaded where: a table that we put after the last record of
- * a GSYM, where no reader of the format looks. With it a position in the file can be turned into a
- * pc when the file itself is gone. docs/formats/gsym.md.
+ * Records which part of a module's file is loaded where: a table that we put after the last record
+ * of a GSYM, where no reader of the format looks. With it a position in the file can be turned into
+ * a pc when the file itself is gone. docs/formats/gsym.md.
  */
 #ifndef UX_GSYM_SEGMENTS_H
 #define UX_GSYM_SEGMENTS_H
@@ -38,8 +38,8 @@ void ux_gsym_segments_put(struct ux_out *out, const struct ux_gsym_segments *seg
 size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret);
 
 /*
- * Whether bytes after the last record, which are not a table, are the beginning of one: its first
- * segment contains the code at pc. A file that was cut within fewer bytes than that is not
+ * Returns whether bytes after the last record, which are not a table, are the beginning of one: its
+ * first segment contains the code at pc. A file that was cut within fewer bytes than that is not
  * recognized.
  */
 bool ux_gsym_segments_are_cut(struct ux_bytes tail, bool swap, uint64_t pc);

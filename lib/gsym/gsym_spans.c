@@ -112,7 +112,9 @@ ux_inline bool map_paint(struct spans_map *map, uint32_t lo, uint32_t end, uint3
 	return painted;
 }
 
-/* The end of the first range of the function itself, which the other ranges must not pass. */
+/*
+ * Returns the end of the first range of the function itself, which the other ranges must not pass.
+ */
 static uint64_t map_end(struct ux_cur block)
 {
 	if (ux_cur_uleb(&block) == 0)

@@ -8,8 +8,8 @@
 enum {
 	EDGE = 16, /* bytes before and after the entries: size of the entries, magic */
 
-	/* The low bits of an entry's first number tell its kind; the others are the distance
-	 * between its record and the previous entry's. */
+	/* The low bits of an entry's first number are its kind; the others are the distance between
+	 * its record and the previous entry's. */
 	ENTRY_PART = 0,
 	ENTRY_NAME = 1,  /* at the record's start */
 	ENTRY_INNER = 2, /* at an offset in the record */

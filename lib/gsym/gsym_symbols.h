@@ -30,11 +30,11 @@ struct ux_gsym_symbol {
 
 /*
  * Writes a table into `out`, symbol after symbol in ascending order of `function` and `off`, the
- * part first. Zeroed, but for `out`, is ready. Nothing is written when there is no symbol.
+ * part first. A zeroed struct with `out` set is ready. Without symbols nothing is written.
  */
 struct ux_gsym_symbols_writer {
 	struct ux_out *out;
-	size_t first;  /* offset of the first entry in `out`; 0: there is no entry */
+	size_t first;  /* offset of the first entry in `out`; 0: none */
 	uint32_t last; /* the last record */
 };
 
@@ -70,7 +70,7 @@ bool ux_gsym_symbols_next(struct ux_gsym_symbols *symbols, struct ux_gsym_symbol
 bool ux_gsym_symbols_at(struct ux_gsym_symbols symbols, uint64_t off, uint32_t function,
 			struct ux_gsym_symbol *ret);
 
-/* Whether `name` is the name of a symbol; `own` is the record's name. */
+/* Returns whether `name` is the name of a symbol; `own` is the record's name. */
 bool ux_gsym_symbol_is(const struct ux_gsym_symbol *s, struct ux_bytes own, struct ux_bytes name);
 
 /* Replaces *out by the name of a symbol that is not a part; `own` is the record's name. False:

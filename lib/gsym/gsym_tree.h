@@ -50,11 +50,11 @@ struct gsym_inlines_node {
 struct gsym_inlines {
 	uint64_t n_ranges; /* ranges of the node; 0: the step ended a list of siblings */
 	uint64_t left;     /* ranges not yet read */
-	uint64_t start;    /* of the first range */
-	uint32_t depth;    /* of the next node */
+	uint64_t start;    /* start of the first range */
+	uint32_t depth;    /* depth of the next node */
 	bool done;
-	uint64_t base[UX_GSYM_DEPTH_MAX +
-		      2]; /* by depth: the address to which ranges are relative */
+	uint64_t
+		base[UX_GSYM_DEPTH_MAX + 2]; /* by depth: the address that ranges are relative to */
 };
 
 /* Initializes the iterator. `base` is not cleared, since only elements that were set are read. */
@@ -98,7 +98,7 @@ ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct ux_cur *c,
 	ret->size = ux_cur_uleb(c);
 	if (check == GSYM_INLINES_STRICT &&
 	    (from > UINT32_MAX - base || ret->size > UINT32_MAX - base - from))
-		ux_cur_bad(c, "range of an inlined call passes 32 bits");
+		ux_cur_bad(c, "range of an inlined call exceeds 32 bits");
 	if (it->left == it->n_ranges)
 		it->start = ret->lo;
 	it->left--;
@@ -156,8 +156,7 @@ ux_inline void gsym_inlines_skip(struct gsym_inlines *it, struct ux_cur *c, unsi
 	it->done = --it->depth == 0;
 }
 
-/* --- a tree in memory --------------------------------------------------------------------------
- */
+/* --- a tree in memory ------------------------------------------------------------------------- */
 
 /* struct ux_code_inline of a file that may have more than 4 GiB of strings. */
 struct ux_gsym_node {
@@ -173,7 +172,7 @@ struct ux_gsym_node {
 struct ux_gsym_tree {
 	struct ux_gsym_node *nodes; /* pre-order; the function itself is the first, at depth 0 */
 	size_t n_nodes;
-	struct ux_gsym_range *ranges; /* of all nodes, from the function's start */
+	struct ux_gsym_range *ranges; /* ranges of all nodes, from the function's start */
 	size_t n_ranges;
 };
 
@@ -185,7 +184,7 @@ enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block
 				    struct ux_arena *arena, struct ux_gsym_tree *ret,
 				    struct ux_error *err) ux_must;
 
-/* The same without the nodes, which are only counted. It reads the block once, not twice. */
+/* Does the same without the nodes, which are only counted. It reads the block once, not twice. */
 enum ux_code gsym_decode_ranges(const struct ux_gsym *g, struct ux_cur block,
 				struct ux_arena *arena, struct ux_gsym_tree *ret) ux_must;
 
@@ -193,8 +192,7 @@ enum ux_code gsym_decode_ranges(const struct ux_gsym *g, struct ux_cur block,
 enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
 				   struct ux_error *err) ux_must;
 
-/* --- the innermost call at each of many addresses ----------------------------------------------
- */
+/* --- the innermost call at each of many addresses --------------------------------------------- */
 
 /* Numbers of nodes that are not inlined calls. */
 enum {
@@ -211,8 +209,8 @@ struct gsym_innermost_node {
 	uint32_t line;
 	uint32_t lo, hi; /* range of indexes of the addresses that it can contain */
 	uint32_t left;   /* how many of them no child contains, of the children read so far */
-	uint32_t pos;    /* of the name, from the start of the block */
-	uint64_t start;  /* of the first range */
+	uint32_t pos;    /* position of the name, from the start of the block */
+	uint64_t start;  /* start of the first range */
 };
 
 /* A search for the innermost nodes. The caller owns the arrays. */
@@ -220,12 +218,11 @@ struct gsym_innermost {
 	const uint64_t *off; /* from the function's start; strictly ascending */
 	uint32_t *node;      /* result: the innermost node of each address */
 	size_t n;
-	struct gsym_innermost_node
-		*nodes; /* result: n_nodes nodes; `most` of them means too many */
-	size_t max;     /* room in nodes, at least 3 */
+	struct gsym_innermost_node *nodes; /* result: n_nodes nodes; `max` of them means too many */
+	size_t max;                        /* room in nodes, at least 3 */
 	size_t n_nodes;
 	const uint8_t *block; /* start of the block */
-	unsigned offset_size; /* of names in the block */
+	unsigned offset_size; /* size of names' offsets in the block */
 	bool far;             /* result: a name does not fit 32 bits */
 	uint64_t steps;       /* budget of comparisons with addresses, for all nodes together */
 };
@@ -238,8 +235,7 @@ struct gsym_innermost {
  */
 bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block) ux_must;
 
-/* --- the innermost call at each address (gsym_spans.c) -----------------------------------------
- */
+/* --- the innermost call at each address (gsym_spans.c) ---------------------------------------- */
 
 /* An inlined call. Nodes 0 and 1 of each function are the function itself. */
 struct gsym_index_node {

@@ -14,7 +14,7 @@
 
 enum {
 	RANGES_MAX = 1 << 20, /* ranges of one inlined call */
-	SAMPLES_MAX = 4096,   /* of these ranges that are in memory */
+	SAMPLES_MAX = 4096,   /* most of these ranges that are kept in memory */
 };
 
 /* A range of an inlined call, and where in the block the next one is. */
@@ -70,7 +70,7 @@ static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, 
 		if ((l.off | l.line | l.file) > UINT32_MAX)
 			ux_cur_bad(&l.c, "row does not fit 32 bits");
 		else if (l.off < before)
-			ux_cur_bad(&l.c, "row lies before the row before it");
+			ux_cur_bad(&l.c, "row lies before the previous row");
 		else if (size > 0 && l.off >= size)
 			ux_cur_bad(&l.c, "row lies after its function");
 		else if (l.file >= check->g->n_files)
@@ -135,7 +135,7 @@ static struct path_walk path_walk_start(const struct path_node *node)
 	return w;
 }
 
-/* True when one of the ranges contains r. block: contains the ranges. */
+/* Returns true when one of the ranges contains r. block: contains the ranges. */
 static bool path_walk_find(struct path_walk *w, struct ux_cur block, struct ux_gsym_range r)
 {
 	const struct path_node *node = w->node;
@@ -562,7 +562,7 @@ static void gsym_check_deinit(struct gsym_check *check)
 		free(check->path[i].samples);
 }
 
-/* Everything that refers to strings. */
+/* Checks everything that refers to strings. */
 static enum ux_code verify_content(struct gsym_check *check, struct ux_error *err)
 {
 	check->notes = (struct ux_gsym_notes){{0}};

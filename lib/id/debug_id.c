@@ -20,7 +20,7 @@ static enum ux_code debug_id_bad(struct ux_bytes text, struct ux_error *err)
 			    (int)ux_min(text.size, (size_t)48), (const char *)text.data);
 }
 
-/* True for the offsets of the dashes in a GUID, and of the dash before its age. */
+/* Returns true for the offsets of the dashes in a GUID, and of the dash before its age. */
 static bool debug_id_is_dash(size_t at)
 {
 	return at == 8 || at == 13 || at == 18 || at == 23 || at == 36;

@@ -24,7 +24,7 @@ const char *ux_id_type_name(enum ux_id_type type)
 	return "unknown";
 }
 
-/* Names of the types for messages. */
+/* Returns the name of a type for messages. */
 static const char *id_type_title(enum ux_id_type type)
 {
 	switch (type) {
@@ -57,7 +57,7 @@ static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_e
 	if (size == 0)
 		return ux_error_set(err, UX_EINVAL, "%s is empty", id_type_title(type));
 	if (size > max)
-		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes, at most %zu are kept",
+		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes; the maximum is %zu",
 				    id_type_title(type), size, max);
 	return UX_OK;
 }
@@ -85,7 +85,7 @@ enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_i
 	return UX_OK;
 }
 
-/* Copies the digits without 0x and dashes. False when there are more than a File ID has. */
+/* Copies the digits without 0x and dashes. False when there are more digits than in a File ID. */
 static bool id_plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE], size_t *ret_n)
 {
 	size_t i =
@@ -205,7 +205,7 @@ bool ux_id_eq(const struct ux_id *a, const struct ux_id *b)
 	return ux_id_cmp(a, b) == 0;
 }
 
-/* The inner two parts of a Go build ID of four; empty for another form. */
+/* Returns the inner two parts of a Go build ID of four; empty for another form. */
 static struct ux_bytes id_go_package(struct ux_bytes text)
 {
 	size_t slashes = 0, first = 0, last = 0;

@@ -38,9 +38,9 @@ struct ux_id {
 const char *ux_id_type_name(enum ux_id_type type);
 
 /*
- * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: empty, of an unknown type, a File ID
- * or UUID that is not 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT:
- * longer than the limits above. *ret is unchanged on failure.
+ * Makes an identity from its bytes (UX_ID_GO: its text). UX_EINVAL: empty, of an unknown type, a
+ * File ID or UUID that is not 16 bytes, a Go build ID with a character outside 0x21 to 0x7e.
+ * UX_ELIMIT: longer than the limits above. *ret is unchanged on failure.
  */
 enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
 			struct ux_error *err) ux_must;
@@ -56,15 +56,15 @@ enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_erro
 /* Writes the text form, lower-case, to text (UX_ID_TEXT bytes) and returns it; "" for none. */
 const char *ux_id_format(const struct ux_id *id, char *text);
 
-/* The cubin-crc identity for a checksum of CUPTI (cubin_crc.h). */
+/* Returns the cubin-crc identity for a checksum of CUPTI (cubin_crc.h). */
 struct ux_id ux_id_of_cubin_crc(uint32_t crc);
 
 bool ux_id_eq(const struct ux_id *a, const struct ux_id *b);
 
 /*
- * True for texts of Go build IDs (without "go:") of different programs. The go command writes
- * LINK/PACKAGE/COMPILED/LINKED: flags of the linker such as -s -w change the outer parts, the inner
- * two belong to package main. Texts of another form may mean anything: false.
+ * Returns true for texts of Go build IDs (without "go:") of different programs. The go command
+ * writes LINK/PACKAGE/COMPILED/LINKED: flags of the linker such as -s -w change the outer parts,
+ * the inner two belong to package main. Texts of another form may mean anything: false.
  */
 bool ux_id_go_differs(struct ux_bytes a, struct ux_bytes b);
 
@@ -80,8 +80,7 @@ int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
 			   struct ux_id *ret, struct ux_error *err) ux_must;
 
-/* --- the identities of one module --------------------------------------------------------------
- */
+/* --- the identities of one module ------------------------------------------------------------- */
 
 enum {
 	UX_ID_SET_MAX = 8, /* GNU, Go, File ID, UUID, and as many aliases of one binary */
@@ -108,21 +107,19 @@ const struct ux_id *ux_id_set_other_go(const struct ux_id_set *known, const stru
 /* Returns the first identity of that type, or NULL. */
 const struct ux_id *ux_id_set_find(const struct ux_id_set *set, enum ux_id_type type);
 
-/*
- * --- File IDs: computed from a file's content, for files without another identity --------------
- */
+/* --- File IDs: computed from a file's content, for files without another identity ------------- */
 
 /*
- * The File ID of the OpenTelemetry profiler (htlhash; docs/formats/ids.md): the first 16 bytes of
- * SHA-256 over the first 4096 bytes, the last 4096 bytes and the size. Every file has one, even an
- * empty one. At most 8192 bytes of the file are read.
+ * Computes the File ID of the OpenTelemetry profiler (htlhash; docs/formats/ids.md): the first 16
+ * bytes of SHA-256 over the first 4096 bytes, the last 4096 bytes and the size. Every file has one,
+ * even an empty one. At most 8192 bytes of the file are read.
  */
 struct ux_id ux_file_id(struct ux_bytes file);
 
 /*
- * The File ID that the profiler computes for a kernel or a kernel module: not a hash of the file,
- * but FNV-1a-128 over the hexadecimal text of its GNU build ID. Without a build ID (gnu is NULL or
- * of another type), or with one of less than 8 bytes, it is a constant.
+ * Computes the File ID as the profiler does for a kernel or a kernel module: not a hash of the
+ * file, but FNV-1a-128 over the hexadecimal text of its GNU build ID. Without a build ID (gnu is
+ * NULL or of another type), or with one of less than 8 bytes, it is a constant.
  */
 struct ux_id ux_file_id_of_kernel(const struct ux_id *gnu);
 

@@ -18,9 +18,9 @@ enum {
 enum ux_code ux_id_prefix_parse(struct ux_bytes text, char *ret, struct ux_error *err) ux_must;
 
 /*
- * Whether the prefix is as long as an ID of its type usually is, so that it is not an abbreviation:
- * GNU build IDs of 16 bytes or more, Go build IDs with all four parts, and all digits of the other
- * types.
+ * Returns whether the prefix is as long as an ID of its type usually is, so that it is not an
+ * abbreviation: GNU build IDs of 16 bytes or more, Go build IDs with all four parts, and all digits
+ * of the other types.
  */
 bool ux_id_prefix_is_whole(const char *prefix);
 

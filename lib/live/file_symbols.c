@@ -229,7 +229,7 @@ bool ux_file_symbols_drop_cached(struct ux_file_symbols *s)
 	return true;
 }
 
-/* The processor time of this process. */
+/* Returns the processor time of this process. */
 static uint64_t file_symbols_cpu_ms(void)
 {
 	return (uint64_t)ux_clock_read(CLOCK_PROCESS_CPUTIME_ID) / UX_CLOCK_NS_IN_MS;

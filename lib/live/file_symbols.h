@@ -97,7 +97,7 @@ enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_
 				     const struct ux_symbol_search *search, struct ux_error *err)
 	ux_must;
 
-/* Whether there are no symbols. */
+/* Returns whether s has no symbols. */
 static inline bool ux_file_symbols_is_empty(const struct ux_file_symbols *s)
 {
 	return s->built.size == 0 && !s->cached.bytes.data;
@@ -115,8 +115,8 @@ static inline void ux_file_symbols_guard(struct ux_file_symbols **s)
 	ux_file_symbols_drop(*s);
 }
 
-/* False for a debug file: it has the segments of its executable, but not their content, so that
- * other bytes may lie at an offset of the executable. */
+/* Returns false for a debug file: it has the segments of its executable, but not their content, so
+ * that other bytes may lie at an offset of the executable. */
 bool ux_file_symbols_has_content(const struct ux_file_symbols *s);
 
 /* Converts an offset in the file to the pc at which that byte is loaded. Of several segments an
@@ -124,11 +124,11 @@ bool ux_file_symbols_has_content(const struct ux_file_symbols *s);
  * file. Whole pages are mapped, so the rest of a segment's first and last page is included. */
 bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t *ret);
 
-/* Whether the first code section of a kernel module that stays loaded after initialisation is
- * .text. Only then does the module loader lay out sections like docs/formats/relocatable.md. */
+/* Returns whether the first code section of a kernel module that stays loaded after initialisation
+ * is .text. Only then does the module loader lay out sections like docs/formats/relocatable.md. */
 bool ux_file_symbols_begins_with_text(const struct ux_file_symbols *s);
 
-/* Whether a pc is in an executable segment. */
+/* Returns whether a pc is in an executable segment. */
 bool ux_file_symbols_has_code(const struct ux_file_symbols *s, uint64_t pc);
 
 #endif

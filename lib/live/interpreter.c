@@ -98,7 +98,7 @@ static bool process_memory_read_pieces(void *ctx, const struct ux_memory_piece *
 	return true;
 }
 
-/* A reader of m, which must not move while the reader is in use. Any thread. */
+/* Returns a reader of m, which must not move while the reader is in use. Any thread. */
 static struct ux_memory_reader process_memory_reader(struct process_memory *m)
 {
 	return (struct ux_memory_reader){process_memory_read, process_memory_read_pieces, m};

@@ -240,7 +240,7 @@ struct python_search {
 	uint64_t first; /* the first address that could be it; 0: none */
 };
 
-/* Whether root->addr is the address of a _PyRuntime without doubt. */
+/* Returns whether root->addr is the address of a _PyRuntime without doubt. */
 static bool python_is_runtime(struct python_search *s, const struct ux_interp_root *root)
 {
 	struct ux_python python;

@@ -169,7 +169,7 @@ static enum ux_code jit_file_read_on(struct ux_jit_file *f, int fd, struct ux_er
 	return UX_OK;
 }
 
-/* Whether the file of fd still has the bytes that were read from f before, so that f can be
+/* Returns whether the file of fd still has the bytes that were read from f before, so that f can be
  * continued. */
 static bool jit_file_continues(const struct ux_jit_file *f, int fd, const struct stat *st)
 {

@@ -33,8 +33,7 @@ struct ux_proc {
 	pid_t parent;  /* parent when the process was opened; 0: no visible one */
 	uid_t uid;     /* effective user ID */
 	uid_t real_uid;
-	int64_t started_ns; /* start time in ns since 1970, accurate to a few hundredths of a second
-			     */
+	int64_t started_ns; /* start time in ns since 1970, exact to some hundredths of a second */
 	int64_t started_boot_ns; /* the same since boot: this value never changes */
 };
 
@@ -49,7 +48,7 @@ void ux_proc_close(struct ux_proc *p);
 enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct ux_error *err)
 	ux_must;
 
-/* Reads a whole file of unknown size. UX_ELIMIT: it has more than `most` bytes. dir may be
+/* Reads a whole file of unknown size. UX_ELIMIT: it has more than `max` bytes. dir may be
  * AT_FDCWD. */
 enum ux_code ux_proc_read(int dir, const char *name, size_t max, struct ux_read *ret,
 			  struct ux_error *err) ux_must;
@@ -84,9 +83,9 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 				 struct ux_error *err) ux_must;
 
 /*
- * Whether fd is the file of the mapping. On file systems that give each subvolume its own device
- * number, the device number in /proc/PID/maps differs from fstat()'s; on overlayfs the inode number
- * differs, too, so any regular file there is accepted.
+ * Returns whether fd is the file of the mapping. On file systems that give each subvolume its own
+ * device number, the device number in /proc/PID/maps differs from fstat()'s; on overlayfs the inode
+ * number differs, too, so any regular file there is accepted.
  */
 bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map);
 

@@ -41,7 +41,7 @@ struct ux_symbols_cache {
 	void *find_ctx;
 	pthread_mutex_t finding;
 	pthread_mutex_t lock;    /* guards the fields below */
-	struct ux_cache entries; /* of struct symbols_entry *, by struct symbols_key */
+	struct ux_cache entries; /* maps struct symbols_key to struct symbols_entry * */
 	struct ux_kernel *kernel;
 	pthread_mutex_t reading_kernel; /* taken before lock */
 };
@@ -61,7 +61,7 @@ static void symbols_entry_evict(void *ctx, void *value)
 	symbols_entry_free(*e);
 }
 
-/* Whether a thread uses an entry, or its symbols are referenced elsewhere. */
+/* Returns whether a thread uses an entry, or its symbols are referenced elsewhere. */
 static bool symbols_entry_is_busy(void *ctx, const void *value)
 {
 	struct symbols_entry *const *e = value;

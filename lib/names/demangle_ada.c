@@ -45,7 +45,7 @@ static bool ada_word(struct ada *a, const struct ada_word *words, size_t n)
 	return false;
 }
 
-/* An identifier, in lower case with single underscores, or an operator. */
+/* Reads an identifier, in lower case with single underscores, or an operator. */
 static bool ada_entity(struct ada *a)
 {
 	static const struct ada_word operators[] = {
@@ -99,7 +99,7 @@ static enum ada_result ada_suffix(struct ada *a)
 		ux_name_text_char(a->text, '.');
 		return ADA_MORE;
 	}
-	if (left == 1 && (c == 'P' || c == 'N')) /* of a protected type */
+	if (left == 1 && (c == 'P' || c == 'N')) /* a subprogram of a protected type */
 		return ADA_DONE;
 	if (left == 1 && (c == 'E' || c == 'S')) /* an exception, a table of names */
 		return ADA_UNKNOWN;
@@ -134,7 +134,7 @@ static enum ada_result ada_separated(struct ada *a)
 	return ADA_MORE;
 }
 
-/* An entry's body or barrier, "_B12s". */
+/* Reads an entry's body or barrier, "_B12s". */
 static enum ada_result ada_entry(struct ada *a)
 {
 	ada_skip_digits(a);

@@ -67,7 +67,7 @@ static bool dlang_referred_name(struct dlang *d)
 	return ok;
 }
 
-/* A template's argument that is a value, with its type before it. */
+/* Reads a template's argument that is a value, with its type before it. */
 static bool dlang_value_argument(struct dlang *d)
 {
 	char type = dlang_peek(d), *from = d->text->pos;
@@ -148,7 +148,7 @@ static bool dlang_template_argument(struct dlang *d)
 	return dlang_eat(d, 'X') && dlang_foreign_argument(d);
 }
 
-/* An instance, "__T", its name and arguments up to Z. */
+/* Reads an instance, "__T", its name and arguments up to Z. */
 static bool dlang_template(struct dlang *d)
 {
 	d->pos += 3;
@@ -165,7 +165,7 @@ static bool dlang_template(struct dlang *d)
 	return true;
 }
 
-/* True for "__S12", a generated scope around identical functions, which is not shown. */
+/* Returns true for "__S12", a generated scope around identical functions, which is not shown. */
 static bool dlang_is_fake_parent(const char *s, size_t n)
 {
 	if (n < 4 || memcmp(s, "__S", 3) != 0)

@@ -77,7 +77,7 @@ static bool plain_is_word(struct ux_bytes s)
 	return s.size > 0 && !ux_is_digit(*s.data);
 }
 
-/* Whether the name begins with the name of Ada's own library. */
+/* Returns whether the name begins with the name of Ada's own library. */
 static bool plain_is_ada(struct ux_bytes name)
 {
 	static const char *const roots[] = {"system__", "ada__", "interfaces__", "gnat__"};

@@ -529,7 +529,7 @@ static void rust_type(struct rust *r)
 	r->text->depth--;
 }
 
-/* Hexadecimal digits up to '_', in lower case. */
+/* Reads hexadecimal digits up to '_', in lower case. */
 static struct ux_bytes rust_hex_digits(struct rust *r)
 {
 	const char *from = r->pos;

@@ -13,7 +13,7 @@ static bool rust_legacy_is_char(uint64_t c)
 	return c <= 0x10ffff && !(c >= 0xd800 && c < 0xe000);
 }
 
-/* True when the 16 digits look like a hash: at least five of them are different. */
+/* Returns true when the 16 digits look like a hash: at least five of them are different. */
 static bool rust_legacy_is_hash(const uint8_t *digits)
 {
 	unsigned seen = 0;

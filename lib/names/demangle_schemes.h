@@ -19,8 +19,7 @@ unsigned ux_demangle_steps(struct ux_bytes name, const struct ux_demangle_how *h
 
 /* Options of writing C++ names. */
 struct ux_itanium_style {
-	bool parameters; /* write parameters of functions, their return types and a clone's suffix
-			  */
+	bool parameters; /* write functions' parameters and return types, and a clone's suffix */
 	bool elide;      /* "<...>" in place of template arguments */
 	bool llvm;       /* as LLVM's tools write it, else as GNU's tools do */
 	bool tree;       /* read every name as a tree, for tests: the text is the same */

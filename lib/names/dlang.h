@@ -94,7 +94,8 @@ ux_inline bool dlang_at_template(const struct dlang *d)
 }
 
 /*
- * True when the name of a symbol begins here: its length, a template instance, or a back reference.
+ * Returns true when the name of a symbol begins here: its length, a template instance, or a back
+ * reference.
  */
 ux_inline bool dlang_at_symbol(const struct dlang *d)
 {
@@ -121,7 +122,9 @@ ux_inline bool dlang_at_convention(const struct dlang *d)
 /* "_D", a name, and Z or a type. */
 bool dlang_symbol(struct dlang *d);
 
-/* Names with their parameters. with_modifiers: methods are followed by " const" and the like. */
+/*
+ * Reads names with their parameters. with_modifiers: methods are followed by " const" and the like.
+ */
 bool dlang_qualified(struct dlang *d, bool with_modifiers);
 
 bool dlang_type(struct dlang *d);
@@ -129,7 +132,10 @@ bool dlang_type(struct dlang *d);
 /* Reads modifiers: " const", " shared", ... after the item that they qualify. */
 void dlang_modifiers(struct dlang *d, bool write);
 
-/* A function's calling convention, attributes and parameters; only the parameters are written. */
+/*
+ * Reads a function's calling convention, attributes and parameters; only the parameters are
+ * written.
+ */
 bool dlang_signature(struct dlang *d, const char **ret_attributes);
 
 /* type: the first letter of the value's type, which decides how a number is written. */

@@ -122,7 +122,7 @@ static bool dlang_string(struct dlang *d)
 	return true;
 }
 
-/* A count and that many values; for an associative array, that many pairs. */
+/* Reads a count and that many values; for an associative array, that many pairs. */
 static bool dlang_values(struct dlang *d, bool pairs)
 {
 	size_t n = 0;

@@ -148,7 +148,7 @@ ux_inline void ux_name_text_cut(struct ux_name_text *t, char *from)
 void ux_name_text_number(struct ux_name_text *t, uint64_t v);
 void ux_name_text_hex(struct ux_name_text *t, uint64_t v);
 
-/* A code point as UTF-8. */
+/* Writes a code point as UTF-8. */
 void ux_name_text_utf8(struct ux_name_text *t, uint32_t c);
 
 /* Moves the text from `middle` on before the text between `first` and `middle`. */

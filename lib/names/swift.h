@@ -12,8 +12,8 @@ struct ux_swift_style {
 };
 
 /*
- * True when the name has a prefix of Swift: "$s", "$S", "$e", "_T0", "_Tt", ..., also after an
- * extra '_'.
+ * Returns true when the name has a prefix of Swift: "$s", "$S", "$e", "_T0", "_Tt", ..., also after
+ * an extra '_'.
  */
 bool ux_swift_marked(struct ux_bytes name);
 

@@ -24,7 +24,7 @@
 enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_t mtime,
 			  struct ux_bytes *ret, uint64_t *ret_mtime, struct ux_error *err) ux_must;
 
-/* True for a file that begins with an archive's magic. */
+/* Returns true for a file that begins with an archive's magic. */
 bool ux_ar_is(struct ux_bytes file);
 
 /*

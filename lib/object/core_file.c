@@ -107,8 +107,8 @@ static uint64_t core_word(struct ux_cur *c, bool is64)
 }
 
 /*
- * The note: a count, the size of a page, for each mapping its start, end and offset in pages, and
- * then the paths.
+ * Parses the note: a count, the size of a page, for each mapping its start, end and offset in
+ * pages, and then the paths.
  */
 static enum ux_code core_parse_files(struct core_reader *r, struct ux_bytes note,
 				     struct ux_error *err)

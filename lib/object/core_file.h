@@ -21,7 +21,7 @@ struct ux_core_module {
 
 UX_VEC(ux_core_modules, struct ux_core_module);
 
-/* True for an ELF file of type ET_CORE. */
+/* Returns true for an ELF file of type ET_CORE. */
 bool ux_core_is(struct ux_bytes file);
 
 /*

@@ -112,7 +112,7 @@ static enum ux_code elf_check_table(const struct ux_elf *elf, const struct table
 	return UX_OK;
 }
 
-/* A cursor over record i of a table that was checked. */
+/* Returns a cursor over record i of a table that was checked. */
 static struct ux_cur elf_table_record(const struct ux_elf *elf, const struct table *t, uint64_t i)
 {
 	struct ux_bytes record = UX_BYTES_NONE;

@@ -63,21 +63,21 @@ struct ux_elf {
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 
 /*
- * The same for a reader with memory that must not depend on the file: UX_ELIMIT when it has more
- * than `max` sections or segments. Each takes less than 80 bytes of memory.
+ * Does the same for a reader with memory that must not depend on the file: UX_ELIMIT when it has
+ * more than `max` sections or segments. Each takes less than 80 bytes of memory.
  */
 enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t max,
 				 struct ux_error *err) ux_must;
 
 /*
- * Opens the start of an ELF file as it is in memory: the header and at most `max` segments, without
+ * Opens the start of an ELF file's image in memory: the header and at most `max` segments, without
  * sections, which are not loaded. Codes as of ux_elf_open_bounded().
  */
 enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t max,
 			       struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
 
-/* True when the first four bytes are ELF's magic. */
+/* Returns true when the first four bytes are ELF's magic. */
 bool ux_elf_is(struct ux_bytes file);
 
 /*
@@ -86,20 +86,20 @@ bool ux_elf_is(struct ux_bytes file);
  */
 enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
-/* The first section of that name, or NULL. */
+/* Returns the first section of that name, or NULL. */
 const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name);
 
-/* True when the file has a section of that name with content. */
+/* Returns true when the file has a section of that name with content. */
 bool ux_elf_section_stored(const struct ux_elf *elf, const char *name);
 
-/* True when there is DWARF to read, under its plain or its compressed section name. */
+/* Returns true when there is DWARF to read, under its plain or its compressed section name. */
 bool ux_elf_has_dwarf(const struct ux_elf *elf);
 
-/* The bytes as they are in the file; empty for SHT_NOBITS and SHT_NULL. */
+/* Returns the bytes as they are in the file; empty for SHT_NOBITS and SHT_NULL. */
 enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_section *section,
 				struct ux_bytes *ret, struct ux_error *err) ux_must;
 
-/* True for SHF_COMPRESSED and for the older .zdebug_* form. */
+/* Returns true for SHF_COMPRESSED and for the older .zdebug_* form. */
 bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section);
 
 /* Returns the section as it is stored, compressed or not. */
@@ -117,7 +117,7 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
  */
 struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc);
 
-/* The same for one segment: empty when the file has no byte of it at pc. */
+/* Does the same for one segment: empty when the file has no byte of it at pc. */
 struct ux_bytes ux_elf_segment_bytes(const struct ux_elf *elf, const struct ux_elf_segment *s,
 				     uint64_t pc);
 

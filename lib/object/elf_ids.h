@@ -28,7 +28,7 @@ struct ux_elf_notes {
 void ux_elf_notes_init(struct ux_elf_notes *it, struct ux_bytes bytes, uint64_t align, bool swap,
 		       const char *section);
 
-/* The next note, valid until the next call; NULL at the end or at a damaged note. */
+/* Returns the next note, valid until the next call; NULL at the end or at a damaged note. */
 const struct ux_elf_note *ux_elf_notes_next(struct ux_elf_notes *it);
 
 /*

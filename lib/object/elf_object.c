@@ -297,7 +297,7 @@ static enum ux_code elf_object_stubs(const struct ux_object *object, struct ux_o
 
 /* --- kind and contents ------------------------------------------------------------------------ */
 
-/* True when the file has sections of code, but the content of none of them. */
+/* Returns true when the file has sections of code, but the content of none of them. */
 static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 {
 	bool any = false;

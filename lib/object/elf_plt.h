@@ -44,12 +44,11 @@ typedef bool ux_elf_stub_fn(const struct ux_elf_stub_context *context, struct ux
 
 struct ux_elf_stub_machine {
 	uint16_t machine; /* EM_* */
-	uint8_t step;  /* stubs begin at multiples of this, counted from the start of their section
-			*/
-	uint8_t max;   /* most bytes of a stub */
-	bool in_text;  /* stubs are mixed with other code */
-	uint16_t jump; /* relocation type of slots that are only called through */
-	uint16_t data; /* relocation type of slots for any use */
+	uint8_t step;     /* stubs begin at multiples of this, counted from their section's start */
+	uint8_t max;      /* most bytes of a stub */
+	bool in_text;     /* stubs are mixed with other code */
+	uint16_t jump;    /* relocation type of slots that are only called through */
+	uint16_t data;    /* relocation type of slots for any use */
 	uint16_t chosen[2]; /* relocation types of slots with a target that a resolver function of
 			       the module chooses; 0: none */
 	ux_elf_stub_fn *decode;

@@ -28,8 +28,8 @@ struct ux_elf_reloc_kind {
 const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_t type);
 
 /*
- * True when elf is an ET_REL or a cubin, the kinds with relocations that are applied, and has
- * relocations for the section.
+ * Returns true when elf is an ET_REL or a cubin, the kinds with relocations that are applied, and
+ * has relocations for the section.
  */
 bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section);
 

@@ -137,7 +137,10 @@ static bool stub_arm_word(struct ux_cur *c, uint32_t pc, uint64_t *slot)
 	return (add == 0xe08cc00f || add == 0xe08fc00c) && jump == 0xe59cf000;
 }
 
-/* The 16-bit immediate of movw and movt, given as two halfwords, the first one in the low bits. */
+/*
+ * Returns the 16-bit immediate of movw and movt, given as two halfwords, the first one in the low
+ * bits.
+ */
 static uint32_t stub_thumb_operand(uint32_t low, uint32_t high)
 {
 	return (low & 15) << 12 | (low >> 10 & 1) << 11 | (high >> 12 & 7) << 8 | (high & 0xff);

@@ -15,7 +15,7 @@ struct ux_elf_symbol {
 	uint64_t size;
 	uint32_t section; /* index with SHN_XINDEX resolved, or SHN_UNDEF, SHN_ABS, ... */
 	const struct ux_elf_section
-		*home; /* that section; NULL when `section` is not the index of one */
+		*home; /* the section with that index; NULL for special values of `section` */
 	uint8_t type;  /* STT_* */
 	uint8_t bind;  /* STB_* */
 	uint8_t visibility;
@@ -40,7 +40,7 @@ struct ux_elf_symbols {
 enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_section *table,
 				 struct ux_elf_symbols *ret, struct ux_error *err) ux_must;
 
-/* The next symbol, valid until the next call; NULL at the end. Skips the null symbol 0. */
+/* Returns the next symbol, valid until the next call; NULL at the end. Skips the null symbol 0. */
 const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 
 /*
@@ -50,7 +50,7 @@ const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_t i);
 
 /*
- * True for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC,
+ * Returns true for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC,
  * STT_NOTYPE in an executable section, and there also STT_OBJECT that has a size or is GHC's code.
  * Mapping symbols ($a, $d, $t, $x of ARM, AArch64, C-SKY, RISC-V), .L temporaries and symbols
  * without a name are excluded.
@@ -65,7 +65,7 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 
 /*
  * Finds the dynamic symbols as the loader does: PT_DYNAMIC has the addresses of the table, of its
- * strings and of a hash table, which tells the number of symbols (gABI, "Dynamic Section";
+ * strings and of a hash table, which gives the number of symbols (gABI, "Dynamic Section";
  * DT_GNU_HASH). Without a hash table the symbols end where the strings begin. UX_ENOTFOUND: no
  * dynamic symbols. UX_ECORRUPT: one of the addresses is in no segment. The symbols' `home` is NULL.
  */
@@ -95,7 +95,7 @@ enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, s
 	ux_must;
 void ux_elf_opd_close(struct ux_elf_opd *opd);
 
-/* When there is a descriptor at pc, returns true and sets *ret to the pc of the code. */
+/* When a descriptor is at pc, returns true and sets *ret to the pc of the code. */
 bool ux_elf_opd_code(const struct ux_elf_opd *opd, uint64_t pc, uint64_t *ret);
 
 /* An ELF file that is embedded in another one. Zeroed is none. */

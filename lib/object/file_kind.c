@@ -15,7 +15,7 @@
 static const struct file_kind {
 	size_t off;
 	const char *magic;
-	size_t size; /* of the magic */
+	size_t size; /* size of the magic number */
 	const char *what;
 } file_kinds[] = {
 	{0, MAGIC("PK\003\004"), "a ZIP archive (a wheel, a jar, an apk)" UNPACK},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of Mach-O, in the spelling of Apple's <mach-o/loader.h>, <fat.h>, <nlist.h>, <stab.h>.
- */
+/* Constants of Mach-O in the spelling of Apple's <mach-o/loader.h>, <fat.h>, <nlist.h>,
+ * <stab.h>. */
 #ifndef UX_MACHO_DEFS_H
 #define UX_MACHO_DEFS_H
 

@@ -35,10 +35,10 @@ struct ux_macho_slices {
 	size_t size;
 };
 
-/* True for a Mach-O of one machine and for universal files; false for Java classes. */
+/* Returns true for a Mach-O of one machine and for universal files; false for Java classes. */
 bool ux_macho_any(struct ux_bytes file);
 
-/* True for a universal file. */
+/* Returns true for a universal file. */
 bool ux_macho_is_fat(struct ux_bytes file);
 
 /*

@@ -42,13 +42,13 @@ bool ux_macho_is(struct ux_bytes file)
 	       magic == MH_CIGAM_64;
 }
 
-/* An address or size of the file's width. */
+/* Reads an address or size of the file's width. */
 static uint64_t macho_word(struct ux_cur *c, bool is64)
 {
 	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
 }
 
-/* A name of 16 bytes, without a NUL when it has all of them. */
+/* Reads a name of 16 bytes, without a NUL when it has all of them. */
 static void macho_read_name(struct ux_cur *c, char name[MACHO_NAME_SIZE + 1])
 {
 	struct ux_bytes text = ux_cur_take(c, MACHO_NAME_SIZE);

@@ -68,8 +68,8 @@ struct ux_macho {
 };
 
 /*
- * True when the first four bytes are the magic of a Mach-O file of one machine, not of a universal
- * file.
+ * Returns true when the first four bytes are the magic of a Mach-O file of one machine, not of a
+ * universal file.
  */
 bool ux_macho_is(struct ux_bytes file);
 
@@ -87,16 +87,19 @@ void ux_macho_close(struct ux_macho *m);
  */
 const struct ux_macho_section *ux_macho_section_find(const struct ux_macho *m, const char *name);
 
-/* The first segment of that name, or NULL. */
+/* Returns the first segment of that name, or NULL. */
 const struct ux_macho_segment *ux_macho_segment_find(const struct ux_macho *m, const char *name);
 
-/* True for sections that contain code. */
+/* Returns true for sections that contain code. */
 ux_inline bool ux_macho_section_is_code(const struct ux_macho_section *s)
 {
 	return (s->flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS)) != 0;
 }
 
-/* True when the file has the section's bytes. A dSYM file has only the bytes of DWARF sections. */
+/*
+ * Returns true when the file has the section's bytes. A dSYM file has only the bytes of DWARF
+ * sections.
+ */
 bool ux_macho_section_has_content(const struct ux_macho_section *s);
 
 /*
@@ -111,7 +114,7 @@ enum ux_code ux_macho_extent_bytes(const struct ux_macho *m, const struct ux_mac
 				   size_t size, const char *what, struct ux_bytes *ret,
 				   struct ux_error *err) ux_must;
 
-/* True when there is DWARF to read, under its plain or its compressed section names. */
+/* Returns true when there is DWARF to read, under its plain or its compressed section names. */
 bool ux_macho_has_dwarf(const struct ux_macho *m);
 
 /* "executable", "dylib", "dSYM file", ...; never NULL. */

@@ -223,8 +223,8 @@ static enum ux_code macho_object_segments(const struct ux_object *object,
 /* --- symbols ---------------------------------------------------------------------------------- */
 
 /*
- * True for labels of the assembler: they begin with L or l, whereas names of C begin with an
- * underscore.
+ * Returns true for labels of the assembler: they begin with L or l, whereas names of C begin with
+ * an underscore.
  */
 static bool macho_is_label(const char *name)
 {

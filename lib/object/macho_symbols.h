@@ -42,10 +42,10 @@ const struct ux_macho_symbol *ux_macho_symbols_next(struct ux_macho_symbols *it)
 /* Returns symbol number i, or NULL. */
 const struct ux_macho_symbol *ux_macho_symbols_at(struct ux_macho_symbols *it, uint64_t i);
 
-/* True for a symbol with a name in a section with code. */
+/* Returns true for a symbol with a name in a section with code. */
 bool ux_macho_symbol_is_code(const struct ux_macho *m, const struct ux_macho_symbol *s);
 
-/* The compiler's own spelling of a name: the object format adds one leading underscore. */
+/* Returns the compiler's own spelling of a name: the object format adds one leading underscore. */
 ux_inline const char *ux_macho_plain_name(const char *name)
 {
 	return name[0] == '_' ? name + 1 : name;
@@ -61,7 +61,7 @@ struct ux_macho_starts {
 /* UX_ECORRUPT: the list exceeds the file. Without a list there are no starts. */
 enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_starts *ret,
 				  struct ux_error *err) ux_must;
-/* False after the last one. Damage ends the list, too. */
+/* Reads the next start. False after the last one. Damage ends the list, too. */
 bool ux_macho_starts_next(struct ux_macho_starts *it, uint64_t *ret_pc);
 
 struct ux_macho_stub {
@@ -73,8 +73,7 @@ struct ux_macho_stub {
 struct ux_macho_stubs {
 	struct ux_macho_symbols symbols;
 	struct ux_bytes indirect;
-	uint64_t left; /* number of further stubs that are possible: each needs an entry of its own
-			*/
+	uint64_t left; /* most further stubs: each needs an entry of its own */
 	size_t section;
 	uint64_t next; /* number of the next stub in that section */
 	struct ux_macho_stub stub;

@@ -3,7 +3,7 @@
  * An object file of any format: named sections, code, symbols, the image in memory.
  *
  * Each format has one reader in this folder, which defines a struct ux_object_format, and one line
- * in the table of object.c. docs/object-formats.md says how one is added.
+ * in the table of object.c. docs/object-formats.md describes how to add one.
  */
 #ifndef UX_OBJECT_H
 #define UX_OBJECT_H
@@ -16,7 +16,7 @@ enum {
 	UX_OBJECT_ARCH_TEXT = 32, /* bytes of the name of an architecture with its NUL */
 };
 
-/* The value of `base` when the file does not tell where its image begins. */
+/* The value of `base` when the file does not record where its image begins. */
 #define UX_OBJECT_NO_BASE UINT64_MAX
 
 /* An open object file. Immutable, so any number of threads may read it. */
@@ -88,7 +88,7 @@ struct ux_object_symbol {
 	uint64_t size; /* bytes; 0: unknown */
 	uint8_t bind;  /* STB_* of elf_defs.h, for every format */
 	bool code;     /* it names code that is useful in an answer */
-	bool untyped;  /* the table does not say that it is a function */
+	bool untyped;  /* the table does not state that it is a function */
 	bool dynamic;  /* from UX_OBJECT_DYNSYM: without a size it covers only its own address */
 	bool listed;   /* from a list of functions outside of the symbol table (a debug map) */
 };

@@ -173,7 +173,7 @@ static void packed_zstd_free(ZSTD_DCtx **d)
 	ZSTD_freeDCtx(*d);
 }
 
-/* Decompresses one frame. If its header does not tell the size, the memory grows as needed. */
+/* Decompresses one frame. If its header does not state the size, the memory grows as needed. */
 static enum ux_code packed_zstd_frame(ZSTD_DCtx *d, struct ux_bytes frame, uint64_t off,
 				      struct room *r, struct ux_error *err)
 {

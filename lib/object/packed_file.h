@@ -6,7 +6,7 @@
 #include "section_content.h"
 #include "file.h"
 
-/* True when bytes begin with the magic of an xz file. */
+/* Returns true when bytes begin with the magic of an xz file. */
 bool ux_xz_is(struct ux_bytes bytes);
 
 enum {
@@ -25,7 +25,7 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
 enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t max,
 			   struct ux_content *ret, struct ux_error *err) ux_must;
 
-/* True for a file that begins with the magic of xz, zstd or gzip. */
+/* Returns true for a file that begins with the magic of xz, zstd or gzip. */
 bool ux_packed_is(struct ux_bytes file);
 
 /*

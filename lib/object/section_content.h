@@ -47,7 +47,10 @@ struct ux_content {
 	bool spilled;   /* `owned` is a region in a file (region.h), else it is malloc'ed */
 };
 
-/* True for a section that is named .zdebug_* and is compressed in the GNU tools' older form. */
+/*
+ * Returns true for a section that is named .zdebug_* and is compressed in the GNU tools' older
+ * form.
+ */
 bool ux_section_is_gnu_packed(const char *name, struct ux_bytes raw);
 
 /*

@@ -42,7 +42,7 @@ struct files {
 	struct ux_debug_file searched;
 };
 
-static_assert((int)UX_SOURCE_COUNT <= (int)UX_SOURCES_MAX, "what the header has room for");
+static_assert((int)UX_SOURCE_COUNT <= (int)UX_SOURCES_MAX, "the header has room for all sources");
 
 static void opened_files_close(struct files *f)
 {

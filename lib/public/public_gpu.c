@@ -21,7 +21,8 @@ struct ux_gpu {
 	size_t *name; /* malloc'ed: offset of each name */
 };
 
-static_assert((int)UX_GPU_ARCH_TEXT == (int)UX_FATBIN_ARCH_TEXT, "room for what is written");
+static_assert((int)UX_GPU_ARCH_TEXT == (int)UX_FATBIN_ARCH_TEXT,
+	      "the caller's array has room for the text");
 
 void ux_gpu_close(struct ux_gpu *gpu)
 {

@@ -24,7 +24,8 @@ struct ux_module {
 	char build_id[UX_ID_TEXT];
 };
 
-static_assert((int)UX_FRAMES_MAX == (int)UX_GSYM_DEPTH_MAX + 1, "what the headers promise");
+static_assert((int)UX_FRAMES_MAX == (int)UX_GSYM_DEPTH_MAX + 1,
+	      "the public limit equals the internal one");
 
 void ux_module_close(struct ux_module *m)
 {

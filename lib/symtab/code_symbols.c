@@ -57,7 +57,10 @@ uint64_t ux_code_symbols_need(const struct ux_object *object)
 	return functions * FUNCTION_MEMORY;
 }
 
-/* Whether the text after an @ is a version, as linkers accept them: GLIBC_2.14, libfoo.so.1, "". */
+/*
+ * Returns whether the text after an @ is a version, as linkers accept them: GLIBC_2.14,
+ * libfoo.so.1, "".
+ */
 static bool symbol_is_version(const char *text, const char *end)
 {
 	static const char more[] = "_.+-~";
@@ -401,7 +404,8 @@ bool ux_code_symbol_index_init(struct ux_code_symbol_index *index,
 	size_t n = symbols->size, next = 0;
 	*index = (struct ux_code_symbol_index){.symbols = symbols};
 	if (n < 2 || n >= UINT32_MAX)
-		return true; /* a binary search is enough, or numbers have more than 32 bits */
+		return true; /* fewer than two symbols need no index; numbers of more symbols do not
+				fit 32 bits */
 	uint64_t span = s[n - 1].start - s[0].start;
 	while (span >> index->shift >= n)
 		index->shift++;

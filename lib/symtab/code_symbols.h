@@ -14,8 +14,8 @@
  * table.
  */
 struct ux_code_symbol {
-	uint64_t start;     /* bytes; 0: unknown */
-	uint64_t size;      /* bytes; 0: not known */
+	uint64_t start;     /* pc */
+	uint64_t size;      /* bytes; 0: unknown */
 	const char *name;   /* points into the file; a version (@VERS) may follow, see name_size */
 	uint32_t name_size; /* bytes without the version */
 	uint8_t bind;       /* STB_* */

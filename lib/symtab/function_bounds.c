@@ -17,8 +17,7 @@ struct bounds {
 	const struct ux_object *object;
 	const struct ux_range_set *text;
 	struct ux_range_vec list;
-	struct ux_error bad; /* .eh_frame of an ELF file without a section table: it extends to the
-				end of its segment or to a terminator. */
+	struct ux_error bad; /* the first damage */
 };
 
 static uint64_t bounds_section_pc(const struct ux_object *object, const char *name)
@@ -42,8 +41,8 @@ static enum ux_code bounds_add_frames(struct bounds *b, struct ux_bytes data, ui
 	return code == UX_ENOMEM ? code : UX_OK;
 }
 
-/* .eh_frame of an ELF file without a section table: up to the end of its segment or a terminator.
- */
+/* .eh_frame of an ELF file without a section table: it extends to the end of its segment or to a
+ * terminator. */
 static enum ux_code bounds_add_segment(struct bounds *b, const struct ux_elf *elf)
 {
 	for (size_t i = 0; i < elf->n_segments; i++) {
@@ -132,7 +131,8 @@ enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec 
 	size_t kept = 0;
 	struct ux_range *r = ret->data;
 	for (size_t i = 0; i < ret->size; i++) {
-		if (kept > 0) /* no linker makes them overlap, but the binary search relies on it */
+		if (kept >
+		    0) /* linkers do not make them overlap, but the binary search relies on this */
 			r[i].lo = ux_max(r[i].lo, r[kept - 1].hi);
 		if (r[i].lo < r[i].hi)
 			r[kept++] = r[i];

@@ -75,7 +75,9 @@ static struct ux_bytes name_bare_word(struct ux_bytes name)
 	return open ? ux_bytes(name.data, (size_t)(open - name.data)) : name;
 }
 
-/* True for operator(), operator<, ...; their mangled names do not contain the identifier. */
+/*
+ * Returns true for operator(), operator<, ...; their mangled names do not contain the identifier.
+ */
 static bool name_is_operator(struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("operator");
@@ -95,7 +97,7 @@ static bool name_is_fortran(struct ux_bytes symbol, struct ux_bytes dwarf)
 }
 
 /*
- * True for names that compilers make up for closures, which are not in the mangled name:
+ * Returns true for names that compilers make up for closures, which are not in the mangled name:
  * {closure#0} of rustc, <lambda(int)> of gcc.
  */
 static bool name_is_closure(struct ux_bytes name)
@@ -239,7 +241,7 @@ static bool name_is_go_abi(struct ux_bytes suffix)
 	return ux_bytes_eq(suffix, UX_STR(".abi0")) || ux_bytes_eq(suffix, UX_STR(".abiinternal"));
 }
 
-/* True when the symbol, without .cold, is a more exact name of the same function. */
+/* Returns true when the symbol, without .cold, is a more exact name of the same function. */
 static bool name_is_closer(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes plain = symbol;

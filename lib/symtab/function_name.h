@@ -20,7 +20,7 @@
  *   push             *A(Int32)#push:Nil the symbol: Crystal's linkage name
  *   ->               ~procProc(Nil)@... the symbol: Crystal's name of a block
  *   __GI_abort       abort              the symbol: glibc's name for itself alone
- *   __libc_malloc    malloc (exported)  the symbol: the name by which people call it
+ *   __libc_malloc    malloc (exported)  the symbol: the name that callers use
  *   a::f             _ZN1a1fEv          the symbol: it contains the qualifier, too
  *   a::f             f                  f: extern "C", so no other scope can have it
  *   m::f             __m_MOD_f          the symbol: Fortran's linkage name
@@ -49,7 +49,7 @@ struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word);
  */
 size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b);
 
-/* Whether it is a linkage name of C++ or Rust (_Z), Rust (_R) or D (_D). */
+/* Returns whether it is a linkage name of C++ or Rust (_Z), Rust (_R) or D (_D). */
 static inline bool ux_name_is_mangled(struct ux_bytes name)
 {
 	return name.size > 1 && name.data[0] == '_' &&

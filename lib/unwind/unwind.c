@@ -230,7 +230,7 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 
 /*
  * Goes to the code that a signal handler interrupted: the kernel has put its registers above the
- * address to which the handler returns. Source: struct ucontext of Linux's <asm/ucontext.h>.
+ * handler's return address. Source: struct ucontext of Linux's <asm/ucontext.h>.
  */
 static bool unwind_by_ucontext(struct unwind *u)
 {

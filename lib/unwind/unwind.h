@@ -67,7 +67,7 @@ struct ux_unwind_known_row {
 	const struct ux_unwind_table *table;   /* NULL: no rules */
 	uint64_t pc;
 	struct ux_cfi_row row;
-	bool sigreturn; /* the code after pc ends a signal handler, which the rules do not tell */
+	bool sigreturn; /* the code after pc ends a signal handler, but the rules do not say so */
 };
 
 /* Keeps rules that were used. Zeroed is empty; modules must live as long. One thread at a time. */

@@ -164,7 +164,7 @@ static bool exidx_run_one(struct exidx_run *r, struct ux_cur *c)
 		DISTANCE = 0x3f, /* mask of the number of words less one */
 		POP_MASK = 0x80, /* of r4 to r15, with the next byte */
 		SET = 0x90,
-		POP_RANGE = 0xa0, /* after SP was restored, only the end may follow */
+		POP_RANGE = 0xa0, /* r4 and the next registers */
 		LONG = 0xb0,
 		HIGH = 0xf0,
 		LOW = 0x0f,
@@ -172,7 +172,8 @@ static bool exidx_run_one(struct exidx_run *r, struct ux_cur *c)
 		COUNT = 7,
 	};
 	uint8_t op = ux_cur_u8(c);
-	if ((r->popped >> SP & 1) != 0 && op != LONG) /* it was restored, and this was all */
+	if ((r->popped >> SP & 1) != 0 &&
+	    op != LONG) /* after SP was restored, only the end may follow */
 		return false;
 	if ((op & KIND) == ADD || (op & KIND) == SUBTRACT) {
 		int64_t distance = (int64_t)(op & DISTANCE) * WORD + WORD;

@@ -49,12 +49,15 @@ void ux_unwind_module_free(struct ux_unwind_module *m); /* NULL is fine */
 /* Converts a position in the file to a pc. False: it is not loaded. */
 bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_t *ret);
 
-/* Whether the instruction before a pc may be a call of x86, judging by its bytes in the file. */
+/*
+ * Returns whether the instruction before a pc may be a call of x86, judging by its bytes in the
+ * file.
+ */
 bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc);
 
 /*
- * Whether the code at a pc is `mov $15,%rax; syscall`, by its bytes in the file: the end of a
- * signal handler on x86-64. Go and musl have no rules that tell this.
+ * Returns whether the code at a pc is `mov $15,%rax; syscall`, by its bytes in the file: the end of
+ * a signal handler on x86-64. Go and musl have no rules that say so.
  */
 bool ux_unwind_module_is_sigreturn(const struct ux_unwind_module *m, uint64_t pc);
 

@@ -171,7 +171,7 @@ ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 void ux_wire_reply_module(struct ux_wire_reply *r, unsigned status, unsigned quality,
 			  struct ux_bytes reason, uint32_t retry_after_s, size_t n);
 
-/* The size of the reply so far, in bytes. */
+/* Returns the size of the reply so far, in bytes. */
 size_t ux_wire_reply_size(const struct ux_wire_reply *r);
 
 /* Appends the whole reply to out. */
@@ -213,8 +213,8 @@ struct ux_wire_module {
  */
 struct ux_wire_read {
 	struct ux_bytes text;
-	uint32_t *strings; /* offset of each string in text; malloc'ed, as all tables; [0] is unused
-			    */
+	uint32_t *strings; /* offset of each string in text; malloc'ed like all tables; [0] is
+			      unused */
 	struct ux_wire_file *files;
 	struct ux_wire_frame *frames;
 	struct ux_wire_module *modules;

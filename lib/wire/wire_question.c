@@ -89,7 +89,7 @@ enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes b
 		return wire_unsupported(&c, err, "demangle", mode);
 	uint64_t timeout = ux_cur_uleb(&c);
 	if (timeout > UINT32_MAX)
-		ux_cur_bad(&c, "timeout_ms is over 32 bits");
+		ux_cur_bad(&c, "timeout_ms exceeds 32 bits");
 	UX_TRY(ux_cur_status(&c, err));
 	q->options = (struct ux_wire_options){
 		.return_addresses = (flags & UX_WIRE_RETURN_ADDRESSES) != 0,

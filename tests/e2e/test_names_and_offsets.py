@@ -296,7 +296,7 @@ def test_the_size_that_linux_prints_must_be_the_functions(folder, server):
         bad = command("lookup", "--json", subject, f"many+0x10/{size - 1:#x}", f"many+0x10/{size + 4096:#x}")
         assert bad.returncode == 1 and [a["frames"] for a in lines(bad)] == [[], []]
     fails(unhex("lookup", path, f"many+0x10/{size - 1:#x}"), 1,
-          f'"many" has {size:#x} bytes here, not {size - 1:#x}: the offset is of another build')
+          f'"many" has {size:#x} bytes here, not {size - 1:#x}: the offset belongs to another build')
     assert lines(unhex("lookup", "--json", path, f"many+0x10/{padded:#x}"))[0]["address"] == hex(start + 0x10)
 
 

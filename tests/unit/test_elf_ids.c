@@ -168,7 +168,7 @@ static void a_gnu_id_of_any_length_is_bounded(void **state)
 							      .content = ux_out_bytes(&out)},
 					&err),
 			 UX_ELIMIT);
-	assert_string_equal(err.text, "GNU build ID of 65 bytes, at most 64 are kept");
+	assert_string_equal(err.text, "GNU build ID of 65 bytes; the maximum is 64");
 	ux_out_deinit(&out);
 }
 

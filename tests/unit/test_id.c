@@ -133,14 +133,14 @@ static void lengths_are_bounded(void **state)
 	assert_string_equal(formatted(text), text);
 	memset(text + 4, 'a', 2 * UX_ID_GNU_MAX + 2);
 	assert_string_equal(refused(text, UX_ELIMIT),
-			    "GNU build ID of 65 bytes, at most 64 are kept");
+			    "GNU build ID of 65 bytes; the maximum is 64");
 	memset(text, 0, sizeof(text));
 	memcpy(text, "go:", 3);
 	memset(text + 3, 'b', UX_ID_GO_MAX);
 	assert_string_equal(formatted(text), text);
 	text[3 + UX_ID_GO_MAX] = 'b';
 	assert_string_equal(refused(text, UX_ELIMIT),
-			    "Go build ID of 129 bytes, at most 128 are kept");
+			    "Go build ID of 129 bytes; the maximum is 128");
 }
 
 static void any_bytes_are_refused_or_round_trip(void **state)

@@ -34,7 +34,7 @@ bool ux_address_filter_widen(struct ux_address_filter *filter,
 			     const struct ux_code_symbol_vec *symbols,
 			     const struct ux_range_set *text) ux_must;
 
-/* True when part of [lo, hi) is selected, and code. */
+/* Returns true when part of [lo, hi) is selected, and code. */
 bool ux_address_filter_overlaps(const struct ux_address_filter *filter, uint64_t lo, uint64_t hi);
 
 /*
@@ -46,7 +46,7 @@ enum ux_code ux_address_filter_apply(const struct ux_address_filter *filter,
 				     struct ux_code_symbol_vec *symbols, struct ux_error *err)
 	ux_must;
 
-/* True when neither functions nor symbols are left. */
+/* Returns true when neither functions nor symbols are left. */
 bool ux_address_filter_is_empty(const struct ux_collection *collection,
 				const struct ux_code_symbol_vec *symbols);
 

@@ -12,7 +12,7 @@ enum {
 	WAVE_MIN = 1u << 21,    /* bytes in a wave, so that many threads are busy */
 };
 
-/* The pieces of hostile input are bounded by its size. This bounds what one thread may allocate for
+/* The pieces of hostile input are bounded by its size. This bounds a thread's allocations for
  * them. */
 #define ARENA_BUDGET (UINT64_C(1) << 36)
 
@@ -42,8 +42,7 @@ struct collector {
 	struct ux_claims claims;
 	struct ux_order_budget rows;
 	struct ux_wave_queue queue;
-	/* written before the wave is added to the queue, and then only by the threads that read it
-	 */
+	/* written before the wave is added to the queue, and then only by threads that read it */
 	struct wave_result results[UX_WAVES_MAX];
 	uint32_t n_waves; /* waves that have been added */
 	uint32_t n_units; /* units of these waves */

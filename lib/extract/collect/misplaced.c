@@ -58,7 +58,7 @@ static bool symbol_names_need(struct ux_symbol_names *names,
 	return ok;
 }
 
-/* Whether an exported symbol has that name. */
+/* Returns whether an exported symbol has that name. */
 static bool symbol_names_has(const struct ux_symbol_names *names,
 			     const struct ux_code_symbol_vec *symbols, struct ux_bytes name)
 {
@@ -80,8 +80,8 @@ void ux_symbol_names_deinit(struct ux_symbol_names *names)
 	pthread_mutex_destroy(&names->lock);
 }
 
-/* True when one of the n symbols that begin with the function may be its own: the name, a clone of
- * it, or another variant of a constructor or destructor. */
+/* Returns true when one of the n symbols that begin with the function may be its own: the name, a
+ * clone of it, or another variant of a constructor or destructor. */
 static bool misplaced_has_own_symbol(struct ux_bytes name, const struct ux_code_symbol *symbols,
 				     size_t n)
 {

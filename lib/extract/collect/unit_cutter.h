@@ -156,7 +156,7 @@ bool ux_unit_files_begin(struct ux_unit_cutter *c);
  * such file. */
 bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret);
 
-/* The same, without a call for a file that has its number. */
+/* Does the same, without a call for a file that has its number. */
 ux_inline bool ux_unit_file_find(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret)
 {
 	uint32_t known = file < c->file_numbers.size ? c->file_numbers.data[file] : 0;

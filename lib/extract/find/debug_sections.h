@@ -159,7 +159,7 @@ struct ux_declaration {
 /*
  * Finds the declaration of the variable that begins at pc. The entries of all units are read until
  * it is found. Variables in split units and in dwz's supplementary file are not found.
- * UX_ENOTFOUND: no readable unit has the variable, or its unit does not tell the declaration's
+ * UX_ENOTFOUND: no readable unit has the variable, or its unit does not contain the declaration's
  * line.
  */
 enum ux_code ux_declarations_find(struct ux_declarations *d, uint64_t pc,

@@ -163,9 +163,7 @@ static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct 
 	return ux_dwarf_split_open(&file->sections, &file->units, &file->ids, skeleton, ret, err);
 }
 
-/*
- * Opens the .dwo file at path, unless the unit has it already. UX_ENOTFOUND: there is no such file.
- */
+/* Opens the .dwo file at path, unless the unit has it already. UX_ENOTFOUND: no such file. */
 static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct ux_dwo_files *f,
 					 const char *path, struct ux_error *err)
 {

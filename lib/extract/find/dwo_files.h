@@ -193,8 +193,8 @@ enum {
 
 /*
  * Sets (*ret)[i] for each unit i with an ID that UX_SPLIT_DUPLICATES_MAX earlier units have; the
- * caller must free *ret. The IDs of DWARF 4 units are in their first entry, so that units of that
- * version which may be skeletons are opened. UX_ENOMEM.
+ * caller must free *ret. Units of DWARF 4 have their IDs in their first entry, so the ones that may
+ * be skeletons are opened. UX_ENOMEM.
  */
 enum ux_code ux_split_duplicates_find(const struct ux_dwarf_sections *sections,
 				      const struct ux_dwarf_units *units, bool **ret,

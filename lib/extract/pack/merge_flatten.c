@@ -148,8 +148,7 @@ enum ux_code ux_merger_flatten(struct ux_merger *m, const struct ux_piece *sorte
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_piece *p = &sorted[i];
 		if (i > 0 && p->start == p[-1].start && p->size == p[-1].size)
-			continue; /* rows or a symbol with an equal range; functions are unique here
-				   */
+			continue; /* equal ranges are rows or symbols; functions are unique here */
 		UX_TRY(open_stack_close(m, &stack, p->start, ret, err));
 		if (stack.size > 0)
 			UX_TRY(open_piece_emit(m, &stack.data[stack.size - 1], p->start, ret, err));

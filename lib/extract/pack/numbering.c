@@ -110,7 +110,7 @@ ux_inline void prefetch_uses(const struct ux_numbering *n, uint32_t i, uint32_t 
 	}
 }
 
-/* Clears the worker's table and makes room for `most` items. */
+/* Clears the worker's table and makes room for `max` items. */
 static bool places_clear(struct ux_numbering_worker *w, size_t max)
 {
 	size_t cap = w->cap ? w->cap : PLACES_MIN;
@@ -193,7 +193,7 @@ static bool group_add_names(const struct ux_numbering *n, struct ux_numbering_gr
 	return true;
 }
 
-/* The same for files. File 0 is none in every unit. */
+/* Does the same for files. File 0 is none in every unit. */
 static bool group_add_files(const struct ux_numbering *n, struct ux_numbering_group *g,
 			    struct ux_numbering_worker *w, size_t first, size_t end)
 {

@@ -174,10 +174,9 @@ struct ux_numbering {
 	struct ux_column_vec columns; /* columns of `files` */
 };
 
-/* Finds the names and files that the pieces refer to, on several threads. text_max bounds how many
- * bytes of names and paths are read meanwhile; texts beyond it are read by ux_numbering_assign().
- * spill: where large arrays are; NULL: in memory. Call ux_numbering_deinit() also after a failure.
- */
+/* Finds the names and files that the pieces refer to, on several threads. text_max bounds the bytes
+ * of names and paths that this reads; ux_numbering_assign() reads texts over that. spill: where
+ * large arrays are; NULL: in memory. Call ux_numbering_deinit() also after a failure. */
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
 			       uint64_t text_max, struct ux_spill *spill, struct ux_error *err)

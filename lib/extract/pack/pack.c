@@ -32,8 +32,7 @@ struct packer {
 	struct ux_out *outs;
 	struct ux_bytes *data; /* records of each job, in an arena */
 	size_t n_jobs;
-	void *ctx; /* context of target->place, if records are written at their offsets immediately
-		    */
+	void *ctx; /* context of target->place, if records are written immediately */
 	struct ux_record_writer writer; /* used only then */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells which code was at an address at a time, in levels of segment trees. */
+/* Finds which code was at an address at a time, in levels of segment trees. */
 #include "jit.h"
 
 #include "order.h"

@@ -31,9 +31,9 @@ struct ux_code_event {
 };
 
 /*
- * Tells which code was at an address at a time. The events are stored in levels, each at most half
- * as large as the previous one, so that adding is cheap for batches of any size. Each level is a
- * segment tree over the start and end addresses of its events. An event is in at most 2 log n
+ * Records which code was at an address at a time. The events are stored in levels, each at most
+ * half as large as the previous one, so that adding is cheap for batches of any size. Each level is
+ * a segment tree over the start and end addresses of its events. An event is in at most 2 log n
  * nodes, and the events of a node are sorted by time. Any number of threads may look up events
  * while no thread adds any. Zeroed = empty.
  */

@@ -120,7 +120,7 @@ static int perf_map_compare_extents(const void *a, const void *b)
 	return 0;
 }
 
-/* Whether the sizes are plausible only as decimal numbers. */
+/* Returns whether the sizes are plausible only as decimal numbers. */
 static bool perf_map_sizes_are_decimal(const struct ux_perf_map *m)
 {
 	size_t n = m->entries.size, hex = 0, decimal = 0;

@@ -197,7 +197,7 @@ void ux_bpf_code_deinit(struct ux_bpf_code *c)
 	*c = (struct ux_bpf_code){0};
 }
 
-/* Returns a cursor over record i of an array. The cursor fails when there is no such record. */
+/* Returns a cursor over record i of an array. The cursor fails if the array has no such record. */
 static struct ux_cur bpf_record(struct ux_bytes all, size_t i, size_t size, const char *what)
 {
 	struct ux_bytes one = UX_BYTES_NONE;

@@ -163,7 +163,7 @@ static bool kallsyms_name_ends_with(const char *name, const char *end)
 	return n >= m && memcmp(name + n - m, end, m) == 0;
 }
 
-/* Whether a symbol marks the start or end of a section rather than a function. */
+/* Returns whether a symbol marks the start or end of a section rather than a function. */
 static bool kallsyms_is_marker(const char *name)
 {
 	static const char *const ends[] = {"_text_start", "_text_end",  "_stext",    "_etext",

@@ -51,8 +51,8 @@ struct ux_bytes ux_modules_dep_find(struct ux_bytes list, const char *name);
  * as ".xz"; empty when there is no ".ko" at its end or before such a suffix. */
 struct ux_bytes ux_module_path_plain(struct ux_bytes path);
 
-/* Whether a path is of the file of a module, compressed or not, or of its debug file. `module` is
- * as in /proc/modules, where '-' is replaced by '_'. */
+/* Returns whether a path is of the file of a module, compressed or not, or of its debug file.
+ * `module` is as in /proc/modules, where '-' is replaced by '_'. */
 bool ux_module_path_is(struct ux_bytes path, const char *module);
 
 enum {

@@ -211,7 +211,7 @@ ux_inline uint8_t direct_qualifiers(struct direct *d)
 	return (uint8_t)flags;
 }
 
-/* Whether a substitution or an argument can be the scope of a name. */
+/* Returns whether a substitution or an argument can be the scope of a name. */
 ux_inline bool direct_is_scope(unsigned flags)
 {
 	return flags != 0 && !(flags & (DIRECT_AROUND | DIRECT_LISTED));
@@ -240,7 +240,7 @@ unsigned direct_type(struct direct *d);
  */
 bool direct_plain_type(struct direct *d);
 
-/* Types up to a character that begins none; "v" alone is the empty list. */
+/* Reads types up to a character that begins none; "v" alone is the empty list. */
 bool direct_types(struct direct *d);
 
 /* Returns the flags of the substituted item; *named is its last name. */

@@ -60,7 +60,7 @@ unsigned direct_substitution(struct direct *d, bool in_prefix, struct direct_nam
 	return sub->flags & (unsigned)~DIRECT_MARKS;
 }
 
-/* The element of a pack that is being expanded; an empty text if the pack has none. */
+/* Returns the element of a pack that is being expanded; an empty text if the pack has none. */
 static const struct direct_text *direct_element(struct direct *d, const struct direct_text *pack)
 {
 	static const struct direct_text none = {.at = "", .flags = DIRECT_GOOD};
@@ -314,7 +314,7 @@ static bool direct_put_parameters(struct direct *d)
 	return direct_eat(d, 'E');
 }
 
-/* The size of an array, up to _; "" without a number. */
+/* Reads the size of an array, up to _; "" without a number. */
 static bool direct_dimension(struct direct *d, struct ux_bytes *ret)
 {
 	const char *from = ++d->pos;

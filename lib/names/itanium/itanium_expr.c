@@ -13,7 +13,7 @@ static uint16_t itanium_phrase_over(struct itanium *p, enum itanium_phrase_of ph
 	return b ? itanium_phrase(p, phrase, b, 0) : 0;
 }
 
-/* Expressions up to E. */
+/* Reads expressions up to E. */
 static bool itanium_expressions(struct itanium *p, uint16_t *ret)
 {
 	struct itanium_list list = {0};
@@ -55,7 +55,7 @@ static uint16_t itanium_cast(struct itanium *p)
 	return expression ? itanium_node(p, ITANIUM_CAST, type, expression, 0) : 0;
 }
 
-/* A parameter of the enclosing function: fp_, fp0_, fpT, or fL0p_ for one further out. */
+/* Reads a parameter of the enclosing function: fp_, fp0_, fpT, or fL0p_ for one further out. */
 static uint16_t itanium_function_parameter(struct itanium *p)
 {
 	uint16_t number = 0;
@@ -109,9 +109,8 @@ static uint16_t itanium_scope_levels(struct itanium *p)
 
 /*
  * Reads <unresolved-name> after sr: a scope and a name in it. A scope that begins with N is parsed
- * as a type, which is what GCC writes, although the ABI has a similar production of its own. A
- * scope that begins with a digit is a list of names up to E, or with older GCC a type without that
- * E.
+ * as a type, because GCC writes one, although the ABI has a similar production of its own. A scope
+ * that begins with a digit is a list of names up to E, or with older GCC a type without that E.
  */
 static uint16_t itanium_scoped_name(struct itanium *p)
 {
@@ -260,7 +259,7 @@ static uint16_t itanium_captured_size(struct itanium *p)
 		       : 0;
 }
 
-/* A vendor's extension, written like a call. */
+/* Reads a vendor's extension, written like a call. */
 static uint16_t itanium_vendor_expression(struct itanium *p)
 {
 	uint16_t arguments = 0, name = itanium_source_name(p);
@@ -360,7 +359,7 @@ static uint16_t itanium_step(struct itanium *p, enum itanium_phrase_of before,
 	return itanium_phrase_over(p, is_before ? before : behind, itanium_expression(p));
 }
 
-/* Expressions that are rare in linkage names. */
+/* Reads expressions that are rare in linkage names. */
 static uint16_t itanium_rare_expression(struct itanium *p)
 {
 	bool matched = false;

@@ -268,7 +268,7 @@ static uint16_t itanium_local_name(struct itanium *p, bool naming)
 	return entity ? itanium_node(p, ITANIUM_LOCAL, function, entity, number) : 0;
 }
 
-/* A name outside of N...E that may have template arguments. */
+/* Reads a name outside of N...E that may have template arguments. */
 static uint16_t itanium_unscoped_name(struct itanium *p, bool naming)
 {
 	char c = itanium_peek(p), d = itanium_peek2(p);
@@ -416,7 +416,7 @@ static uint16_t itanium_g_name(struct itanium *p)
 }
 
 /*
- * True when the return type is mangled: for template instances, but not for constructors,
+ * Returns true when the return type is mangled: for template instances, but not for constructors,
  * destructors and conversions.
  */
 static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
@@ -434,7 +434,7 @@ static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 	return kind != ITANIUM_CTOR && kind != ITANIUM_DTOR && kind != ITANIUM_CONVERSION;
 }
 
-/* False when template parameters refer to each other in a cycle. */
+/* Returns false when template parameters refer to each other in a cycle. */
 static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 {
 	for (unsigned i = 0; i <= ITANIUM_ARGS_MAX; i++) {

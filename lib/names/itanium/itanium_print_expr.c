@@ -190,7 +190,7 @@ static void itanium_put_all(struct itanium_printer *w, uint16_t list)
 		itanium_put(w, itanium_at(w, list)->a);
 }
 
-/* The text of a phrase: see ITANIUM_PHRASES. */
+/* Writes the text of a phrase: see ITANIUM_PHRASES. */
 static void itanium_print_phrase(struct itanium_printer *w, const struct itanium_node *n)
 {
 	if (!w->style.parameters &&

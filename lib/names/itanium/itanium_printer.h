@@ -15,8 +15,7 @@ struct itanium_printer {
 	struct itanium *tree; /* only `written` changes in it */
 	struct ux_name_text text;
 	struct ux_itanium_style style;
-	bool bare;   /* write functions without their return type, since they enclose another entity
-		      */
+	bool bare;   /* write functions without their return type, as they enclose an entity */
 	int element; /* current element of the packs that are being expanded; -1: none */
 	bool varies; /* the text since this was cleared depends on `element` */
 	/* the first position at which the preceding character was examined */

@@ -22,8 +22,7 @@ enum itanium_kind {
 	ITANIUM_LITERAL_OP, /* a: name */
 	ITANIUM_LAMBDA, /* a: list of parameters, b: number, c: list of its template parameters */
 	ITANIUM_HEAD,   /* a: name; b: type, list of HEADs, constraint, or 0; c: 1 for a pack */
-	ITANIUM_HEAD_NAME, /* a: enum itanium_head; b: number within its kind; c: number among all
-			    */
+	ITANIUM_HEAD_NAME, /* a: enum itanium_head; b: number within its kind; c: overall number */
 	ITANIUM_BLOCK,     /* b: number */
 	ITANIUM_FRIEND,    /* a: name */
 	ITANIUM_MODULE,    /* a: enclosing module or 0; b: name; c: 1 for a partition */
@@ -394,7 +393,7 @@ extern const struct itanium_operator itanium_operators[];
 /* Returns the number of an operator; -1: no such operator. */
 int itanium_operator_find(char first, char second);
 
-/* The same for the operator at the current position. */
+/* Does the same for the operator at the current position. */
 int itanium_operator_read(struct itanium *p);
 
 /* The productions of the grammar, by the names that the ABI gives them. */

@@ -213,7 +213,7 @@ uint16_t itanium_decltype(struct itanium *p)
 		       : 0;
 }
 
-/* Types that begin with D; the builtin ones are not candidates for substitution. */
+/* Reads types that begin with D; the builtin ones are not candidates for substitution. */
 static uint16_t itanium_d_type(struct itanium *p)
 {
 	static const struct {
@@ -559,7 +559,7 @@ static uint16_t itanium_head(struct itanium *p)
 		break;
 	case 't':
 		return itanium_template_head(p);
-	case 'p': /* a pack of them */
+	case 'p': /* a pack of template parameters */
 		name = itanium_peek(p) == 'T' && p->pos++ ? itanium_head(p) : 0;
 		p->nodes[name].c = name != 0;
 		return name;

@@ -154,7 +154,7 @@ static uint16_t swift_free_macro(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE_SOME(p, kind, context, name, number, where);
 }
 
-/* The location of an expansion: line and column. */
+/* Reads the location of an expansion: line and column. */
 static uint16_t swift_macro_location(struct swift *p)
 {
 	uint16_t line = swift_index_node(p);
@@ -271,7 +271,7 @@ uint16_t swift_c_type(struct swift *p)
 	return swift_text(p, SWIFT_C_TYPE, p->pos - n, n);
 }
 
-/* A type of parameters or of a result: the empty list is (). */
+/* Reads a type of parameters or of a result: the empty list is (). */
 static uint16_t swift_operand(struct swift *p, enum swift_kind kind)
 {
 	uint16_t type =
@@ -506,7 +506,7 @@ static const struct letter result_letters[] = {
 	{0, NULL},
 };
 
-/* One parameter or result without its type. */
+/* Reads one parameter or result without its type. */
 static void swift_impl_operand(struct swift *p, struct impl *f, enum swift_kind kind,
 			       const char *text)
 {

@@ -261,7 +261,7 @@ uint16_t swift_value_witness(struct swift *p)
 	return 0;
 }
 
-/* The mangling of a type, for debuggers; functions may have labels. */
+/* Reads the mangling of a type, for debuggers; functions may have labels. */
 static uint16_t swift_type_mangling(struct swift *p)
 {
 	uint16_t type = swift_pop_type(p);

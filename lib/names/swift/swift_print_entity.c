@@ -518,7 +518,7 @@ void swift_put_impl_function(struct swift_printer *w, uint16_t type)
 {
 	enum section section = ATTRIBUTES;
 	uint16_t pattern = 0, invocation = 0;
-	bool first = true; /* of its section */
+	bool first = true; /* the next one is the first of its section */
 	for (unsigned i = 0; i < swift_at(w, type)->n && !w->text.failed; i++) {
 		uint16_t part = swift_print_kid(w, type, i);
 		enum swift_kind kind = swift_at(w, part)->kind;

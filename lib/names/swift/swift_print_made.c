@@ -184,7 +184,7 @@ static void swift_put_autodiff_kind(struct swift_printer *w, uint16_t node, bool
 static void swift_put_autodiff(struct swift_printer *w, uint16_t node)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;
-	unsigned first = 0; /* of the properties */
+	unsigned first = 0; /* index of the first of the properties */
 	while (swift_at(w, swift_print_kid(w, node, first))->kind != SWIFT_AUTODIFF_KIND)
 		first++;
 	uint16_t signature = swift_find(w->tree, node, SWIFT_SIGNATURE);
@@ -387,7 +387,7 @@ static void swift_put_flags(struct swift_printer *w, uint32_t flags)
 	}
 }
 
-/* The text of a constant, demangled in full if it is a name. */
+/* Writes the text of a constant, demangled in full if it is a name. */
 static void swift_put_payload(struct swift_printer *w, uint16_t node)
 {
 	if (swift_at(w, node)->kind != SWIFT_SPEC_NAME) {

@@ -2,7 +2,7 @@
 /* Writing Swift's types and generic signatures. */
 #include "swift_printer.h"
 
-/* True when "?" or ".Type" can follow the type without parentheses. */
+/* Returns true when "?" or ".Type" can follow the type without parentheses. */
 static bool swift_is_simple(const struct swift_printer *w, uint16_t node)
 {
 	uint16_t list = 0;
@@ -71,7 +71,7 @@ static void swift_put_enclosed(struct swift_printer *w, uint16_t first, const ch
 	swift_put_char(w, ']');
 }
 
-/* Types with a syntax of their own (Optional, Array, Dictionary); false for others. */
+/* Writes types with a syntax of their own (Optional, Array, Dictionary); false for others. */
 static bool swift_put_sugar(struct swift_printer *w, uint16_t decl, uint16_t list,
 			    enum swift_kind kind)
 {
@@ -241,7 +241,7 @@ static void swift_put_sugared(struct swift_printer *w, uint16_t node)
 	}
 }
 
-/* Types written as a word and another type, ... */
+/* Writes types written as a word and another type, ... */
 static void swift_put_over(struct swift_printer *w, uint16_t node)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;
@@ -280,7 +280,7 @@ static void swift_put_over(struct swift_printer *w, uint16_t node)
 	}
 }
 
-/* Types that are neither functions nor bound to arguments. */
+/* Writes types that are neither functions nor bound to arguments. */
 static void swift_put_plain(struct swift_printer *w, uint16_t node)
 {
 	switch ((unsigned)swift_at(w, node)->kind) {
@@ -369,7 +369,7 @@ void swift_put_param(struct swift_printer *w, uint32_t depth, uint32_t index)
 		swift_put_number(w, depth);
 }
 
-/* The requirement that marks this parameter as a pack or a value, or 0. */
+/* Returns the requirement that marks this parameter as a pack or a value, or 0. */
 static uint16_t swift_mark_of(const struct swift_printer *w, uint16_t node, enum swift_kind kind,
 			      uint32_t param)
 {

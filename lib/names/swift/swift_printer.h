@@ -44,7 +44,7 @@ void swift_put_tuple_element(struct swift_printer *w, uint16_t node);
 void swift_put_signature(struct swift_printer *w, uint16_t node);
 void swift_put_requirement(struct swift_printer *w, uint16_t node);
 
-/* True for a type that is written after a name without a space. */
+/* Returns true for a type that is written after a name without a space. */
 bool swift_is_function_type(const struct swift *p, uint16_t node);
 
 /* Specializations, with " of " at their end. */
@@ -81,7 +81,7 @@ ux_inline void swift_put_word(struct swift_printer *w, enum swift_kind kind)
 	swift_put_bytes(w, swift_kinds[kind].text, swift_kinds[kind].size);
 }
 
-/* The text of a leaf. */
+/* Writes the text of a leaf. */
 ux_inline void swift_put_text(struct swift_printer *w, uint16_t node)
 {
 	swift_put_bytes(w, w->tree->text + swift_at(w, node)->at, swift_at(w, node)->n);

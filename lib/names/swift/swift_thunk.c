@@ -123,7 +123,7 @@ static uint16_t swift_outlined_variable(struct swift *p)
 		p, swift_eat(p, 'r') ? SWIFT_OUTLINED_READ_ONLY : SWIFT_OUTLINED_VARIABLE, v);
 }
 
-/* The bridged parts, as letters up to the '_'. */
+/* Reads the bridged parts, as letters up to the '_'. */
 static uint16_t swift_outlined_bridged(struct swift *p)
 {
 	const char *from = p->pos;
@@ -381,7 +381,7 @@ static uint16_t swift_digits(struct swift *p)
 	return p->pos > from ? swift_text(p, SWIFT_SPEC_PAYLOAD, from, (size_t)(p->pos - from)) : 0;
 }
 
-/* A propagated constant; its operands are taken from the stack after all arguments. */
+/* Reads a propagated constant; its operands are taken from the stack after all arguments. */
 static uint16_t swift_constant(struct swift *p, enum swift_kind kind)
 {
 	char c = swift_next(p);
@@ -439,7 +439,7 @@ static uint16_t swift_argument(struct swift *p, enum swift_kind kind)
 	}
 }
 
-/* The text of a constant, which is often a mangled name. */
+/* Reads the text of a constant, which is often a mangled name. */
 static uint16_t swift_payload(struct swift *p, bool string)
 {
 	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
@@ -540,7 +540,7 @@ uint16_t swift_specialization(struct swift *p, char c)
 	}
 }
 
-/* A set of parameters or results: U for one that is not in it, S for one that is. */
+/* Reads a set of parameters or results: U for one that is not in it, S for one that is. */
 static uint16_t swift_autodiff_indices(struct swift *p)
 {
 	const char *from = p->pos;

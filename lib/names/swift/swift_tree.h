@@ -85,7 +85,7 @@ ux_inline char swift_peek(const struct swift *p)
 	return p->pos < p->end ? *p->pos : '\0';
 }
 
-/* The next byte; NUL at the end. */
+/* Returns the next byte; NUL at the end. */
 ux_inline char swift_next(struct swift *p)
 {
 	return p->pos < p->end ? *p->pos++ : '\0';

@@ -130,7 +130,7 @@ static enum swift_kind swift_bound_kind(enum swift_kind kind)
 	}
 }
 
-/* True when a context can have arguments of its own. */
+/* Returns true when a context can have arguments of its own. */
 static bool swift_takes_arguments(enum swift_kind kind)
 {
 	switch ((unsigned)kind) {
@@ -328,7 +328,7 @@ static uint16_t swift_existential(struct swift *p, char c)
 	}
 }
 
-/* The kind of a type that X and a letter make over another type. */
+/* Returns the kind of a type that X and a letter make over another type. */
 static enum swift_kind swift_over_kind(char c)
 {
 	switch (c) {
