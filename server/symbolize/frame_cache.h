@@ -64,8 +64,8 @@ struct ux_cached_frame {
 	uint32_t function; /* number of the demangled text */
 	uint32_t file;
 	uint32_t line;
-	uint32_t up; /* number of the frame that this one is inlined into, always a smaller number;
-			0: none */
+	/* number of the frame that this one is inlined into, always a smaller number; 0: none */
+	uint32_t up;
 };
 
 /*
