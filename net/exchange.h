@@ -124,8 +124,7 @@ void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client);
  */
 void ux_exchange_deinit(struct ux_exchange *x, bool sent);
 
-/* --- strict reading of the head -----------------------------------------------------------------
- */
+/* --- strict reading of the head --------------------------------------------------------------- */
 
 /* The request line and the headers in the form in which the HTTP library found them. */
 struct ux_request_head {

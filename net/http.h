@@ -235,14 +235,14 @@ enum ux_caching {
 	UX_CACHING_NONE, /* no cache may store it; always used for errors */
 	/* bytes of the store that have an ETag: cacheability depends on who may read them */
 	UX_CACHING_CONTENT,
-	UX_CACHING_STATIC,    /* a part of the program: the same for all, but may change */
+	UX_CACHING_STATIC,    /* a part of the program: the same for every client, but may change */
 	UX_CACHING_IMMUTABLE, /* a part of the program whose URL changes with its contents */
 };
 
 /* The answer. Zeroed except for fd = -1, it is an empty 200. */
 struct ux_response {
 	unsigned status; /* 0: 200, or the status of the handler's error code */
-	/* code in an error document; NULL: that of the handler's error code */
+	/* code in an error document; NULL: derived from the handler's error code */
 	const char *word;
 	/* message of the error document in the body; in the arena; NULL: none */
 	const char *message;

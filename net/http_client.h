@@ -31,7 +31,7 @@ struct ux_http_client_options {
 	 */
 	const char *private_advice;
 	uint64_t rate;         /* bytes a second for sending a body; 0: no limit */
-	uint64_t receive_rate; /* the same for answers */
+	uint64_t receive_rate; /* bytes a second for receiving an answer; 0: no limit */
 	const char *proxy;     /* URL of a proxy, with reach ANYWHERE; NULL: the environment's */
 };
 

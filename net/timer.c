@@ -8,7 +8,7 @@
 
 struct ux_timers {
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards the fields below, and those of the timers */
+	pthread_mutex_t lock; /* guards the fields below, and the timers' private fields */
 	pthread_cond_t changed;
 	pthread_cond_t fired;
 	/*

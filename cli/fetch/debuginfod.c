@@ -251,8 +251,7 @@ static enum ux_code debuginfod_record_miss(const char *path, struct ux_error *er
 	return ux_file_new_commit(&f, /* sync= */ false, err);
 }
 
-/* --- requests
- * ---------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static enum ux_code debuginfod_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {

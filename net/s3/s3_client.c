@@ -410,7 +410,7 @@ static enum ux_code s3_send(struct ux_s3 *s3, const struct ux_s3_request *r,
 	return code;
 }
 
-/* --- what a failure means --------------------------------------------------------------------- */
+/* --- codes of failures ------------------------------------------------------------------------ */
 
 enum {
 	NOT_IMPLEMENTED = 501,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AWS Signature Version 4. What is signed is the SHA-256 of a canonical form of the request:
+ * AWS Signature Version 4. It signs the SHA-256 of a canonical form of the request:
  *
  *	METHOD \n PATH \n QUERY \n (name:value \n for each signed header, by name) \n NAMES \n
  *PAYLOAD
  *
  * and the key is derived from the secret by four HMACs, over the day, the region, the service and a
- * constant, so that a derived key that leaks is of use for one day in one region.
+ * constant, so that a leaked derived key is usable only for one day in one region.
  */
 #include "s3_sign.h"
 

@@ -309,7 +309,7 @@ static enum ux_code s3_copy_range(struct ux_s3 *s3, const struct ux_s3_from *fro
 	return ux_s3_answer_read(ux_out_bytes(&answer.body), ret, NULL, NULL, err);
 }
 
-/* Copies an object as one part, or as several if it is over COPY_MAX. */
+/* Copies an object as one part, or as several if it exceeds COPY_MAX. */
 static enum ux_code s3_parts_copy(struct s3_parts *p, const struct ux_s3_from *from,
 				  unsigned *number, struct ux_s3_answer *said, struct ux_error *err)
 {

@@ -23,7 +23,7 @@ enum {
 /* POST /v1/crawl/packages: announces packages of a repository. */
 ux_handler_fn ux_handle_crawl_packages;
 
-/* GET /v1/crawl/repositories: the texts that were announced with them. */
+/* GET /v1/crawl/repositories: repositories with their announced states. */
 ux_handler_fn ux_handle_crawl_repositories;
 
 /* POST /v1/crawl/jobs/take, /v1/crawl/jobs/{id}/renew and /end: requests of workers. */

@@ -231,7 +231,7 @@ static enum ux_code announced_repository(const json_t *doc, const char **ret, st
 	return ux_error_set(err, UX_EINVAL, "\"repository\" is empty; expected its name");
 }
 
-/* Stores a text for the announcer, who reads it again, without interpreting it. */
+/* Stores the announced state without interpreting it: only the announcer reads it again. */
 static enum ux_code announced_complete(struct ux_request *req, const json_t *doc,
 				       const char *repository)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /v1/explain: the candidates of a module, what each has for an address, which one is used, and how
- * to improve the result.
+ * /v1/explain: the candidates of a module, their answers for an address, the one in use, and how to
+ * improve the result.
  */
 #include "text.h"
 #include "json_out.h"

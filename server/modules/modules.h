@@ -14,7 +14,7 @@ ux_handler_fn ux_handle_pin, ux_handle_unpin;
 /* GET /v1/export, /v1/export/{sha256}: the objects of a namespace in the order of their arrival. */
 ux_handler_fn ux_handle_export, ux_handle_export_object;
 
-/* GET /v1/explain/{id}: the candidates, what each has, and how to improve the result. */
+/* GET /v1/explain/{id}: the candidates, their answers, and how to improve the result. */
 ux_handler_fn ux_handle_explain;
 
 #endif

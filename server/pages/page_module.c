@@ -282,8 +282,7 @@ static enum ux_code page_module_put_history(struct ux_request *req, const struct
 	return UX_OK;
 }
 
-/* --- what leads on -------------------------------------------------------------------------------
- */
+/* --- links to other pages --------------------------------------------------------------------- */
 
 static void page_module_put_download(struct ux_out *out, const char *before, const char *id,
 				     const char *behind, const char *what, uint64_t size)

@@ -8,7 +8,7 @@
 
 enum {
 	MISSES = 50,       /* missing IDs read; modules that have arrived since are left out... */
-	MISSES_SHOWN = 10, /* ...of which at most this many are shown */
+	MISSES_SHOWN = 10, /* ...and at most this many of them are shown */
 	TREND_HEIGHT = 36,
 };
 

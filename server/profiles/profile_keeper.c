@@ -145,8 +145,8 @@ static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
 /* --- messages of OpenTelemetry ---------------------------------------------------------------- */
 
 /*
- * Returns a text that a sender chose in the form that is stored: truncated, and without control
- * characters that would hide in it.
+ * Returns a text that a sender chose in its stored form: truncated, with '?' for bytes that are not
+ * printable.
  */
 static const char *keeper_text(const struct ux_profile *p, uint32_t string, const char *otherwise,
 			       struct ux_arena *arena)
@@ -166,7 +166,7 @@ static const char *keeper_text(const struct ux_profile *p, uint32_t string, cons
 	return copy;
 }
 
-/* Keeps the samples of one resource. */
+/* Keeps the samples of one resource, which in `all` are the samples of one thread. */
 static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k,
 					 const struct ux_profile_origin *of,
 					 const struct ux_profile *all,

@@ -73,8 +73,8 @@ static enum ux_code otlp_symbolize_module(struct otlp_work *w, const struct ux_o
 }
 
 /*
- * Names the modules. The work of one request is bounded; the next message profits from what this
- * one has cached.
+ * Names the modules. The work of one request is bounded; the next message profits from the caches
+ * that this one filled.
  */
 static enum ux_code otlp_symbolize_modules(struct otlp_work *w)
 {

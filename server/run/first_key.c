@@ -99,7 +99,7 @@ static enum ux_code first_key_take(struct ux_store *store, const char *path, str
 	if (ux_key_prepare_given(&key, ux_store_key_now(store), token, &row, &why) != UX_OK)
 		return ux_error_set(err, UX_EINVAL, "admin-key %.160s: %s", path, why.text);
 	UX_TRY(first_key_add_given(store, &key, &row, err));
-	printf("unhex: the admin key is that of %s\n", path);
+	printf("unhex: the token of the admin key is in %s\n", path);
 	return UX_OK;
 }
 

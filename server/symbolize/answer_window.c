@@ -29,8 +29,8 @@ static void window_copy(uint8_t *to, const uint8_t *from, size_t n)
 	for (; n - at >= LINE; at += LINE)
 		for (size_t i = 0; i < LINE; i += sizeof(window_lane))
 			window_store(to + at + i, from + at + i);
-	__builtin_ia32_sfence(); /* orders the non-temporal stores before later ones, as other
-				    threads see them */
+	/* orders the non-temporal stores before later ones, as other threads see them */
+	__builtin_ia32_sfence();
 	memcpy(to + at, from + at, n - at);
 }
 #else

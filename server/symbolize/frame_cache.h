@@ -64,8 +64,8 @@ struct ux_cached_frame {
 	uint32_t function; /* number of the demangled text */
 	uint32_t file;
 	uint32_t line;
-	uint32_t up; /* number of the frame that this one is inlined into, always a smaller number;
-			0: none */
+	/* number of the frame that this one is inlined into, always a smaller number; 0: none */
+	uint32_t up;
 };
 
 /*
@@ -203,7 +203,7 @@ struct ux_gsym_place;
 /*
  * Fills a new cache, which no other thread knows, with the frames of all functions of g, the
  * module's best candidate: then their addresses need neither a lookup nor a lock. Lookups still
- * resolve what follows other rules: several functions at one start, damaged records, functions
+ * resolve addresses with other rules: several functions at one start, damaged records, functions
  * without a name. That takes 10 to 20 ns for each byte of the file; it ends early with
  * UX_EUNAVAILABLE when *stop is set, or after ten times as long. UX_ELIMIT: the cache is too small;
  * UX_ENOTFOUND, UX_ECORRUPT: g has nothing to fill it with; UX_ENOMEM. On failure the cache must be
@@ -340,7 +340,10 @@ struct ux_frame_text {
 
 struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_t frame);
 
-/* Prefetches what ux_frame_cache_json() reads for n frames, at most UX_FRAME_CACHE_GROUP. */
+/*
+ * Prefetches the memory that ux_frame_cache_json() reads for n frames, at most
+ * UX_FRAME_CACHE_GROUP.
+ */
 void ux_frame_cache_prefetch_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n);
 
 /*

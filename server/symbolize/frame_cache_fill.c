@@ -31,9 +31,9 @@ struct frame_fill {
 	struct ux_arena_mark work_start;
 	struct ux_order order; /* functions by the offset of their name */
 	struct ux_frame_map_draft draft;
-	struct frame_slot *slots; /* hash table of the frames of the functions with the current
-				     name, by content */
-	size_t slots_cap;         /* slots in use, a power of two */
+	/* hash table of the frames of the functions with the current name, by content */
+	struct frame_slot *slots;
+	size_t slots_cap; /* slots in use, a power of two */
 	size_t slots_room;
 	uint32_t first; /* number of the first frame of these functions */
 	const atomic_bool *stop;

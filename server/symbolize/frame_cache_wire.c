@@ -5,9 +5,9 @@
 #include "table_memory.h"
 
 enum {
-	AHEAD = 12,           /* how many items ahead is prefetched */
-	BASE_MAX = INT32_MAX, /* from this base on a map is cleared, so that its elements do not
-				 overflow */
+	AHEAD = 12, /* how many items ahead is prefetched */
+	/* from this base on a map is cleared, so that its elements do not overflow */
+	BASE_MAX = INT32_MAX,
 	/* most new frames of a group of addresses, and room to write past them */
 	NEW_MAX = UX_FRAME_CACHE_GROUP * (UX_FRAMES_MAX + 1),
 };
@@ -224,9 +224,9 @@ static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_f
 struct new_frames {
 	size_t n;
 	uint32_t frames[NEW_MAX];
-	uint8_t of[NEW_MAX];                  /* index of the frame's address */
-	uint32_t known[UX_FRAME_CACHE_GROUP]; /* for each address: the number in the reply of the
-						 next frame further out; 0: none */
+	uint8_t of[NEW_MAX]; /* index of the frame's address */
+	/* for each address: the number in the reply of the next frame further out; 0: none */
+	uint32_t known[UX_FRAME_CACHE_GROUP];
 	uint16_t depth[UX_FRAME_CACHE_GROUP + 1]; /* for each address: how many new frames it has */
 	uint16_t order[NEW_MAX];                  /* the order in which they are written */
 };

@@ -11,8 +11,8 @@ struct ux_open_candidate {
 	struct ux_blob_hash blob;
 	uint64_t size;
 	enum ux_quality quality;
-	struct ux_blob_view *view; /* only parts are on the disk; NULL: the whole file was there
-				      when it was opened */
+	/* only parts are on the disk; NULL: the whole file was there when it was opened */
+	struct ux_blob_view *view;
 	struct ux_gsym parts;      /* over the view */
 	struct ux_mapping mapping; /* the whole file; not mapped while parts are enough */
 	struct ux_gsym whole;      /* over the mapping; without functions if the file is damaged */

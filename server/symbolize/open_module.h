@@ -86,7 +86,7 @@ enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes n
 /*
  * Fetches what lookups of n addresses, minus `back`, read; the whole files if that is much.
  * ux_resolve() calls it. A caller that calls it earlier learns before the answer has begun that a
- * bucket cannot be reached, and fetches in one go what several lookups need.
+ * bucket cannot be reached, and fetches the parts for several lookups in one go.
  */
 enum ux_code ux_open_module_bring(struct ux_open_module *m, const uint64_t *pcs, size_t n,
 				  uint64_t back, struct ux_error *err) ux_must;

@@ -8,9 +8,8 @@
 #include <pthread.h>
 
 enum {
-	UX_SPARE_MIN =
-		1
-		<< 20, /* bytes of the smallest buffer that is kept; malloc() keeps smaller ones */
+	/* bytes of the smallest buffer that is kept; malloc() keeps smaller ones */
+	UX_SPARE_MIN = 1 << 20,
 	UX_SPARE_BUFFERS = 8,      /* buffers that are kept at most */
 	UX_SPARE_ADDRESSES = 1024, /* answers about fewer addresses are small */
 };

@@ -44,8 +44,7 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 /* Adds the header Upload-Offset: the offset at which the client has to continue. */
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
 
-/* --- the JSON of POST /v1/query ----------------------------------------------------------------
- */
+/* --- the JSON of POST /v1/query --------------------------------------------------------------- */
 
 /* An entry of a query: an ID, or all IDs of a module. */
 struct ux_query {

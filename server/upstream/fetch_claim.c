@@ -29,7 +29,7 @@ bool ux_fetch_claim(struct ux_store *store, struct ux_fetch *fetch)
 	bool mine = true;
 	if (!store->fleet)
 		return true;
-	/* If the database is away, nothing can be stored either, so a query is harmless. */
+	/* If the database is unavailable, nothing can be stored either, so a query is harmless. */
 	if (ix->jobs.claim(ix, &spec, store->node, ux_store_now(store), CLAIM_S, &mine, NULL) !=
 	    UX_OK)
 		mine = true;

@@ -103,7 +103,7 @@ enum ux_code ux_fetch_places_get(const struct ux_fetch *fetch, struct ux_store *
 				     &ret->paths, err);
 }
 
-/* --- what came -------------------------------------------------------------------------------- */
+/* --- the received package --------------------------------------------------------------------- */
 
 struct package_arrival {
 	struct ux_fetcher *f;

@@ -115,7 +115,7 @@ static void system_advise(void)
 		if (strcmp(system_known[i][0], id) == 0)
 			ux_log_line(
 				"info", "upstream",
-				"upstream=none system=%s advice=\"DEBUGINFOD_URLS=%s would name "
+				"upstream=none system=%s advice=\"set DEBUGINFOD_URLS=%s to fetch "
 				"files of the distribution\"",
 				id, system_known[i][1]);
 }

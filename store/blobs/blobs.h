@@ -144,8 +144,10 @@ struct ux_blobs {
 	enum ux_code (*tidy)(struct ux_blobs *b, int64_t grace_s, bool dry_run, uint64_t *ret,
 			     struct ux_error *err);
 
-	/* --- for blobs that clients can get, and parts that they can send, without this server;
-	 * NULL: not supported  */
+	/*
+	 * --- for blobs that clients can get, and parts that they can send, without this server;
+	 * NULL: not supported
+	 */
 
 	/*
 	 * Makes a URL, valid for expires_s seconds, that lets anyone get a blob; head: only its

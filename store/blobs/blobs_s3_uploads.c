@@ -50,8 +50,8 @@ static bool part_is_full_disk(const struct ux_error *why)
 }
 
 /*
- * Fetches the bytes that only the bucket has. If all of them are in segments, joins these to one
- * object instead, because the blob can then be made in the bucket.
+ * Fetches the bytes that only the bucket has. as_whole: if no byte is here, joins the segments to
+ * one object and fetches that, because the blob can then be made in the bucket.
  */
 static enum ux_code part_bring(struct ux_blob_part *part, bool as_whole, struct ux_error *err)
 {

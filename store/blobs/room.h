@@ -48,8 +48,8 @@ enum ux_code ux_room_check(struct ux_room *r, uint64_t bytes, struct ux_error *e
 
 /*
  * Empties the reserve if the disk is nearly full. Called before a write to the index. True: the
- * disk is nearly full, so the index should free what it can. Remains true until the reserve fits
- * again.
+ * disk is nearly full, so the index should free as much as possible. Remains true until the reserve
+ * fits again.
  */
 bool ux_room_release(struct ux_room *r);
 

@@ -361,11 +361,10 @@ static enum ux_code bulk_compare(struct bulk *b, struct ux_error *err)
 		t->rows = t->sum = 0;
 		UX_TRY(bulk_all_rows(b, t, b->to, /* insert= */ false, err));
 		if (t->rows != rows || t->sum != sum)
-			return ux_error_set(err, UX_EIO,
-					    "the table %s arrived with %" PRIu64
-					    " rows%s; expected %" PRIu64,
-					    t->name, t->rows,
-					    t->rows == rows ? " of other contents" : "", rows);
+			return ux_error_set(
+				err, UX_EIO,
+				"table %s: the copy has %" PRIu64 " rows%s; expected %" PRIu64,
+				t->name, t->rows, t->rows == rows ? " that differ" : "", rows);
 	}
 	return UX_OK;
 }

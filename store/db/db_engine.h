@@ -108,10 +108,7 @@ enum ux_code ux_checkpointer_open(struct ux_checkpointer **ret, struct ux_db *wr
 /* Tests whether the log has grown to at least twice those pages. Any thread. */
 bool ux_checkpointer_is_behind(struct ux_checkpointer *c);
 
-/*
- * Ends the thread; the log stays as it is. Call it before the connection is closed. NULL is
- * allowed.
- */
+/* Ends the thread; the log remains. Call it before the connection is closed. NULL is allowed. */
 void ux_checkpointer_close(struct ux_checkpointer *c);
 
 #endif

@@ -171,7 +171,7 @@ static struct postgres_parameter *postgres_parameter(struct ux_stmt *st, const c
 	size_t i = postgres_find_parameter(s, name + 1, strlen(name + 1));
 	if (i == s->n) {
 		st->status = postgres_refuse(ux_postgres_of(st->db),
-					     "a parameter that it does not have");
+					     "the statement has no such parameter");
 		return NULL;
 	}
 	struct postgres_parameter *parameter = &s->parameters[i];

@@ -378,7 +378,7 @@ static void sqlite_bind_bytes(struct ux_stmt *st, const char *name, const void *
 static enum ux_code sqlite_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err)
 {
 	if (st->status == SQLITE_RANGE)
-		return ux_error_set(err, UX_EIO, "a parameter that %s does not have",
+		return ux_error_set(err, UX_EIO, "statement %s has no such parameter",
 				    st->sql->name);
 	if (st->status != SQLITE_OK)
 		return sqlite_fail(st->db, err);

@@ -38,7 +38,7 @@ struct checkpoint {
 	int copied; /* copied pages, including the pages of earlier checkpoints */
 };
 
-/* Copies the pages that no reader of an earlier state needs. Commits continue meanwhile. */
+/* Copies the pages that no reader of an earlier state needs. Commits continue at the same time. */
 static struct checkpoint checkpoint_run(struct ux_checkpointer *c)
 {
 	struct checkpoint ret = {0};

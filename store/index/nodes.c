@@ -184,7 +184,7 @@ static enum ux_code node_list(struct ux_index *ix, ux_time now, struct ux_arena 
 	return ret->nodes ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* --- what other nodes do ---------------------------------------------------------------------- */
+/* --- changes of other nodes ------------------------------------------------------------------- */
 
 /* Opens the connection of the one watching thread. */
 static enum ux_code watch_open(struct ux_db *db, const char *location, struct ux_error *err)
