@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of Alpine's ADB format, the form of packages and indexes of apk-tools 3. A file is
+/*
+ * The values of Alpine's ADB format, the form of packages and indexes of apk-tools 3. A file is
  * "ADB.", a schema of four bytes, and blocks at multiples of eight bytes: one of values (ADB), then
  * signatures of it, then the data of files. A value is four bytes, little-endian: its type in the
  * four high bits, and an immediate number or the offset of its content in the block of values. The
  * compressed forms are "ADBd" and raw deflate, or "ADBc", an algorithm, a level, and the stream.
- * Source: apk-v3(5). */
+ * Source: apk-v3(5).
+ */
 #ifndef UX_ADB_VALUE_H
 #define UX_ADB_VALUE_H
 
@@ -37,8 +39,10 @@ struct ux_adb_block {
 /* Returns whether a file begins like one of this format, compressed or not. */
 bool ux_adb_is(struct ux_bytes head);
 
-/* Sets the compression of the file, by its first UX_ADB_COMPRESSED bytes; *ret_skip is where the
- * stream begins. UX_EUNSUPPORTED: another algorithm. */
+/*
+ * Sets the compression of the file, by its first UX_ADB_COMPRESSED bytes; *ret_skip is where the
+ * stream begins. UX_EUNSUPPORTED: another algorithm.
+ */
 enum ux_code ux_adb_form(struct ux_bytes head, enum ux_unpack_form *ret, size_t *ret_skip,
 			 struct ux_error *err) ux_must;
 
@@ -61,8 +65,10 @@ struct ux_adb_list {
 enum ux_code ux_adb_root(struct ux_bytes values, struct ux_adb_list *ret, struct ux_error *err)
 	ux_must;
 
-/* Read value number i of a list: a list, text or bytes, a number. An absent value is an empty list,
- * no bytes, 0. UX_ECORRUPT: it is of another type, or outside of the block. */
+/*
+ * Read value number i of a list: a list, text or bytes, a number. An absent value is an empty list,
+ * no bytes, 0. UX_ECORRUPT: it is of another type, or outside of the block.
+ */
 enum ux_code ux_adb_list_get(const struct ux_adb_list *l, uint32_t i, struct ux_adb_list *ret,
 			     struct ux_error *err) ux_must;
 enum ux_code ux_adb_bytes_get(const struct ux_adb_list *l, uint32_t i, struct ux_bytes *ret,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An .apk of apk-tools 3 as a stream: the block of values has the names and the SHA-256 of all
+/*
+ * An .apk of apk-tools 3 as a stream: the block of values has the names and the SHA-256 of all
  * files; then come signatures, then a block for each file that is not empty, in the order of the
  * values. The repository's index has the SHA-256 of the values. So everything is checked here as it
- * passes; the package as a whole has no hash. */
+ * passes; the package as a whole has no hash.
+ */
 #include "adb_value.h"
 #include "out.h"
 #include "path_canonical.h"

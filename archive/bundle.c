@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and writes source files in archives, with libarchive. Source of the format: pax(1), "pax
- * Interchange Format". */
+/*
+ * Reads and writes source files in archives, with libarchive. Source of the format: pax(1), "pax
+ * Interchange Format".
+ */
 #include "bundle.h"
 
 #include "debian_source.h"

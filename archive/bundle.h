@@ -97,8 +97,10 @@ struct ux_bundle_writer {
 	bool over;    /* the limit was exceeded */
 };
 
-/* Begins an archive in out, limited to `max` bytes. It is deterministic: owners, times and modes
- * are constant. UX_EUNSUPPORTED: libarchive is not installed, or does not support zstd. */
+/*
+ * Begins an archive in out, limited to `max` bytes. It is deterministic: owners, times and modes
+ * are constant. UX_EUNSUPPORTED: libarchive is not installed, or does not support zstd.
+ */
 enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t max,
 				   struct ux_error *err) ux_must;
 
@@ -118,11 +120,13 @@ enum {
 /* Checks the magic number of an archive. UX_EUNSUPPORTED: the format is not supported. */
 enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
-/* Packs the regular files of a tar or zip archive, which may be compressed by zstd, gzip or xz, or
+/*
+ * Packs the regular files of a tar or zip archive, which may be compressed by zstd, gzip or xz, or
  * of an rpm package. A member's name is an absolute path, with or without the leading slash. `max`
  * bounds the total size of the unpacked files. The archive is untrusted and is read by libarchive,
  * so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is truncated, or a name
- * leads above the root; UX_ELIMIT; UX_ENOTFOUND: it contains no file. */
+ * leads above the root; UX_ELIMIT; UX_ENOTFOUND: it contains no file.
+ */
 enum ux_code ux_bundle_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
 			      uint64_t max, struct ux_source_packer *packer, struct ux_error *err)
 	ux_must;

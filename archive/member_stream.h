@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of a package that can have symbols, while it arrives: without seeking, and with only
- * a piece of the current member in memory. */
+/*
+ * The members of a package that can have symbols, while it arrives: without seeking, and with only
+ * a piece of the current member in memory.
+ */
 #ifndef UX_MEMBER_STREAM_H
 #define UX_MEMBER_STREAM_H
 
@@ -16,8 +18,10 @@ typedef enum ux_code ux_stream_read_fn(void *ctx, void *to, size_t n, size_t *re
 struct ux_stream_source {
 	ux_stream_read_fn *read;
 	void *ctx;
-	/* The SHA-256 of the metadata of an .apk of version 3, or its first 20 bytes, from its
-	 * repository; empty: unknown. Other packages have a hash of their bytes. */
+	/*
+	 * The SHA-256 of the metadata of an .apk of version 3, or its first 20 bytes, from its
+	 * repository; empty: unknown. Other packages have a hash of their bytes.
+	 */
 	struct ux_bytes identity;
 };
 
@@ -45,13 +49,15 @@ enum {
 #define UX_STREAM_MEMBER_MAX (UINT64_C(8) << 30)  /* bytes of one member */
 #define UX_STREAM_TOTAL_MAX  (UINT64_C(64) << 30) /* bytes of all members, wanted or not */
 
-/* Reads a package from the source to its end, including bytes after the end of its archive: .deb
+/*
+ * Reads a package from the source to its end, including bytes after the end of its archive: .deb
  * (tar inside of ar), rpm, .apk, tar and cpio, compressed by gzip, bzip2, xz, lzma, lz4 or zstd.
  * Archives among the files of a package are not read. The package is untrusted and is read by
  * libarchive, so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged
  * or truncated; UX_EINVAL: a name leads above the root; UX_ELIMIT: its content exceeds
  * UX_STREAM_RATIO_MAX or another limit; UX_ECONFLICT: an .apk of version 3 has another hash; codes
- * of the source and the sink. */
+ * of the source and the sink.
+ */
 enum ux_code ux_member_stream_read(const struct ux_archive_calls *calls,
 				   const struct ux_stream_source *source,
 				   const struct ux_stream_sink *sink, struct ux_error *err) ux_must;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An rpm package: its header, only the list of files that the payload needs, and its payload.
+/*
+ * An rpm package: its header, only the list of files that the payload needs, and its payload.
  * Source: RPM package format (rpm.org, docs/manual/format_v4, format_v6), lib/rpmtag.h for the
- * numbers. */
+ * numbers.
+ */
 #ifndef UX_RPM_HEADER_H
 #define UX_RPM_HEADER_H
 
@@ -41,15 +43,19 @@ struct ux_rpm_files {
 	size_t n;
 };
 
-/* Reads the files of the main header. header: with its introduction. A header without files belongs
+/*
+ * Reads the files of the main header. header: with its introduction. A header without files belongs
  * to a package without files. UX_ECORRUPT: an entry or a number is outside of its bounds,
- * UX_ELIMIT, UX_ENOMEM. */
+ * UX_ELIMIT, UX_ENOMEM.
+ */
 enum ux_code ux_rpm_files_read(struct ux_bytes header, struct ux_arena *arena,
 			       struct ux_rpm_files *ret, struct ux_error *err) ux_must;
 
-/* The payload: a cpio archive. Its entries have their own name and size (magic 070701, cpio(5) "New
+/*
+ * The payload: a cpio archive. Its entries have their own name and size (magic 070701, cpio(5) "New
  * ASCII Format"), or the number of a file in the package's header (07070X: for files over 4 GiB,
- * and in all packages that rpm 6 makes). */
+ * and in all packages that rpm 6 makes).
+ */
 
 /* Reads at most n bytes of the decompressed payload. *ret 0: the end. */
 typedef enum ux_code ux_rpm_read_fn(void *ctx, void *to, size_t n, size_t *ret,
@@ -70,9 +76,11 @@ struct ux_rpm_entry {
 	bool regular;
 };
 
-/* Moves to the next entry; skips the unread rest of the current one. *ret_more false: the archive
+/*
+ * Moves to the next entry; skips the unread rest of the current one. *ret_more false: the archive
  * ended. UX_ECORRUPT: it is damaged or truncated, or refers to a file that is not in the header;
- * UX_ELIMIT; codes of read. */
+ * UX_ELIMIT; codes of read.
+ */
 enum ux_code ux_rpm_cpio_next(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret, bool *ret_more,
 			      struct ux_error *err) ux_must;
 

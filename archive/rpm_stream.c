@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An rpm package as a stream: lead, header with signatures, main header, payload. libarchive
+/*
+ * An rpm package as a stream: lead, header with signatures, main header, payload. libarchive
  * decompresses the payload, and its entries are read here, since libarchive knows only one of their
- * forms. */
+ * forms.
+ */
 #include "rpm_header.h"
 #include "out.h"
 #include "stream_reading.h"

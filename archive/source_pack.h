@@ -19,8 +19,10 @@ struct ux_packed_source {
 	uint64_t size;
 };
 
-/* Writes a pack: contents are written immediately, the table is kept in memory until the end.
- * Before use everything is zero except write and ctx. */
+/*
+ * Writes a pack: contents are written immediately, the table is kept in memory until the end.
+ * Before use everything is zero except write and ctx.
+ */
 struct ux_source_packer {
 	enum ux_code (*write)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 	void *ctx;
@@ -33,7 +35,8 @@ struct ux_source_packer {
 enum ux_code ux_source_packer_put(struct ux_source_packer *p, struct ux_bytes content,
 				  struct ux_error *err) ux_must;
 
-/* Ends the current file, whose contents began at off, and sets its path. UX_ELIMIT: too many files.
+/*
+ * Ends the current file, whose contents began at off, and sets its path. UX_ELIMIT: too many files.
  */
 enum ux_code ux_source_packer_name(struct ux_source_packer *p, const char *path, uint64_t off,
 				   struct ux_error *err) ux_must;

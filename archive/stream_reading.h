@@ -59,8 +59,10 @@ bool ux_stream_open_archive(const struct ux_archive_calls *calls, struct archive
 /* Reads a package that ux_rpm_is() accepts. */
 enum ux_code ux_rpm_stream_read(struct ux_stream_reading *s) ux_must;
 
-/* Reads a package that ux_adb_is() accepts. UX_ECONFLICT: its metadata do not match the source's
- * hash, or the data of a file do not match the metadata. */
+/*
+ * Reads a package that ux_adb_is() accepts. UX_ECONFLICT: its metadata do not match the source's
+ * hash, or the data of a file do not match the metadata.
+ */
 enum ux_code ux_apk_stream_read(struct ux_stream_reading *s) ux_must;
 
 #endif

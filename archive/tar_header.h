@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers of tar archives that we write and read as a stream. Source: POSIX.1-2017, pax, "ustar
- * Interchange Format" and "pax Extended Header"; GNU tar's manual, "Basic Tar Format". */
+/*
+ * Headers of tar archives that we write and read as a stream. Source: POSIX.1-2017, pax, "ustar
+ * Interchange Format" and "pax Extended Header"; GNU tar's manual, "Basic Tar Format".
+ */
 #ifndef UX_TAR_HEADER_H
 #define UX_TAR_HEADER_H
 
@@ -42,8 +44,10 @@ enum ux_code ux_tar_header_read(const uint8_t block[UX_TAR_BLOCK], struct ux_tar
 enum ux_code ux_tar_extended_apply(enum ux_tar_type type, struct ux_bytes content,
 				   struct ux_tar_header *to, struct ux_error *err) ux_must;
 
-/* Appends the header of a file of `size` bytes, or with `link`, of another name of a member; before
- * it an extended header if a name is too long. mtime: seconds since 1970. */
+/*
+ * Appends the header of a file of `size` bytes, or with `link`, of another name of a member; before
+ * it an extended header if a name is too long. mtime: seconds since 1970.
+ */
 enum ux_code ux_tar_header_write(const char *path, const char *link, uint64_t size, uint64_t mtime,
 				 struct ux_out *out, struct ux_error *err) ux_must;
 

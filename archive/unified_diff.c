@@ -17,8 +17,10 @@ static struct ux_bytes diff_line_at(struct ux_bytes text, size_t at)
 	return ux_bytes(text.data + at, n);
 }
 
-/* Returns the name in a line that begins with "--- " or "+++ ". A tab ends it; without one, a blank
- * does, since a date may follow. */
+/*
+ * Returns the name in a line that begins with "--- " or "+++ ". A tab ends it; without one, a blank
+ * does, since a date may follow.
+ */
 static struct ux_bytes diff_name(struct ux_bytes line)
 {
 	struct ux_bytes name = ux_bytes(line.data + 4, line.size - 4);
@@ -240,9 +242,11 @@ static bool diff_matches_at(struct diff_applying *a, const struct diff_change *c
 	return true;
 }
 
-/* Finds the lines of a hunk: at its stated place, else at the nearest place after or before it that
+/*
+ * Finds the lines of a hunk: at its stated place, else at the nearest place after or before it that
  * follows the applied hunks. A hunk with less context at one end than at the other must be at that
- * end of the file. False: nowhere, or the search took too long. */
+ * end of the file. False: nowhere, or the search took too long.
+ */
 static bool diff_locate(struct diff_applying *a, const struct diff_change *c, size_t *ret)
 {
 	if (c->old.size > a->lines.size - a->done)

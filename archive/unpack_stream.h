@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decompression in pieces: compressed bytes come from a function, and only the decoder's own window
- * is in memory. */
+/*
+ * Decompression in pieces: compressed bytes come from a function, and only the decoder's own window
+ * is in memory.
+ */
 #ifndef UX_UNPACK_STREAM_H
 #define UX_UNPACK_STREAM_H
 

@@ -216,9 +216,11 @@ static int zip_order_by_member(const void *a, const void *b)
 	return 0;
 }
 
-/* A member ends where the next one begins: data descriptors and padding between them belong to the
+/*
+ * A member ends where the next one begins: data descriptors and padding between them belong to the
  * first of the two. Bytes before the first member (a program that unpacks itself) have offsets of
- * their own. */
+ * their own.
+ */
 static enum ux_code zip_find_ends(struct ux_zip_file *zip, struct ux_error *err)
 {
 	size_t n = zip->members.size;

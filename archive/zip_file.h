@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a ZIP archive, and writes it again with some members replaced and every other byte as it
+/*
+ * Reads a ZIP archive, and writes it again with some members replaced and every other byte as it
  * was: names, order, modes, times, compressed data, extra fields and comments.
  *
  * Format (PKWARE's APPNOTE.TXT 6.3.10; all numbers little-endian): local header, name, extra fields
  * and data of each member; then a central directory with a header for each; then a record of the
  * end. Sizes and offsets that do not fit 32 bits are in an extra field (ID 1), and the directory's
- * in a ZIP64 record of the end. */
+ * in a ZIP64 record of the end.
+ */
 #ifndef UX_ZIP_FILE_H
 #define UX_ZIP_FILE_H
 
@@ -55,14 +57,17 @@ struct ux_zip_file {
 /* Returns whether the file begins like a ZIP archive that is not empty. */
 bool ux_zip_is(struct ux_bytes file);
 
-/* Reads the directory, and checks that no two members overlap and that both headers of each agree.
+/*
+ * Reads the directory, and checks that no two members overlap and that both headers of each agree.
  * The archive must be closed after success. UX_EUNSUPPORTED: encrypted, on several disks, or data
- * before the first member; UX_ECORRUPT; UX_ELIMIT; UX_ENOMEM. Any thread. */
+ * before the first member; UX_ECORRUPT; UX_ELIMIT; UX_ENOMEM. Any thread.
+ */
 enum ux_code ux_zip_open(struct ux_zip_file *zip, struct ux_bytes file, struct ux_error *err)
 	ux_must;
 void ux_zip_close(struct ux_zip_file *zip);
 
-/* Appends the content of a member to `to`, inflated, with its CRC checked. UX_EUNSUPPORTED: a
+/*
+ * Appends the content of a member to `to`, inflated, with its CRC checked. UX_EUNSUPPORTED: a
  * method other than stored and deflated; UX_ELIMIT: over UX_ZIP_MEMBER_MAX; UX_ECORRUPT, UX_ENOMEM.
  */
 enum ux_code ux_zip_read(const struct ux_zip_member *member, struct ux_out *to,
@@ -76,9 +81,11 @@ struct ux_zip_change {
 
 typedef enum ux_code ux_zip_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 
-/* Writes the archive with changes[i] for member i. A changed member keeps its method, stored or
+/*
+ * Writes the archive with changes[i] for member i. A changed member keeps its method, stored or
  * deflated; its names, times, mode and extra fields stay. Codes of the sink, UX_ENOMEM, and
- * UX_ELIMIT: a number does not fit its field. */
+ * UX_ELIMIT: a number does not fit its field.
+ */
 enum ux_code ux_zip_rewrite(const struct ux_zip_file *zip, const struct ux_zip_change *changes,
 			    ux_zip_sink_fn *sink, void *ctx, struct ux_error *err) ux_must;
 

@@ -126,8 +126,10 @@ static enum ux_code zip_put(struct zip_rewrite *r, struct ux_bytes bytes, struct
 	return r->sink(r->ctx, bytes, err);
 }
 
-/* Writes the local header with its new numbers. The data descriptor is left out: the header has its
- * numbers. */
+/*
+ * Writes the local header with its new numbers. The data descriptor is left out: the header has its
+ * numbers.
+ */
 static enum ux_code zip_put_local(struct zip_rewrite *r, const struct ux_zip_member *m,
 				  const struct zip_written *w, struct ux_error *err)
 {

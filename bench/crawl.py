@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packages to symbols: a folder of .deb by `unhex crawl work` into a server, beside elfutils' debuginfod that indexes the
-same folder, and beside their floor, the decompression alone. What it consists of is timed apart too: the decompression by
-ours, and `unhex extract` of each debug file in the packages.
+"""Packages to symbols: a folder of .deb by `unhex crawl work` into a server, beside elfutils' debuginfod that
+indexes the same folder, and beside their floor, the decompression alone. The parts are also timed separately:
+the decompression by ours, and `unhex extract` of each debug file in the packages.
 
-Both have the same threads. debuginfod notes which package has which build ID and converts nothing; ours extracts each file
-and keeps the symbols. "cpu" is processor time of all processes, which other load disturbs less than the time by the clock.
+Both have the same threads. debuginfod notes which package has which build ID and converts nothing; ours
+extracts each file and keeps the symbols. "cpu" is processor time of all processes, which other load disturbs
+less than the time by the clock.
 """
 import argparse
 import json
@@ -45,7 +46,7 @@ def floor(packages):
 
 
 class Memory(threading.Thread):
-    """Samples the memory of a process and all below it: what no file stands behind, and the files without names that
+    """Samples the memory of a process and all its descendants: anonymous memory, and the files without names that
     members wait in."""
 
     def __init__(self, pid):
@@ -98,7 +99,8 @@ def conversion(unhex, packages, work):
 
 
 def ours(unhex, packages, jobs, work):
-    """Processor time, that of the server in it, time, the rows of all packages, and the worker's memory."""
+    """Returns the processor time (including the server's), the time, the rows of all packages, and the worker's
+    memory."""
     before = cpu_of_children()
     server = serve_unhex(unhex, work / "data", work)
     with running(server):

@@ -277,8 +277,10 @@ static bool clone_is_url(const char *where)
 	return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
 }
 
-/* Selects the key of a server. The environment's key is sent only if exactly one of the two places
- * is a server: otherwise it would be unclear which of them it belongs to. */
+/*
+ * Selects the key of a server. The environment's key is sent only if exactly one of the two places
+ * is a server: otherwise it would be unclear which of them it belongs to.
+ */
 static enum ux_code clone_select_token(const char *where, const char *token_file, bool other_is_url,
 				       struct ux_server_selection *ret, const char *cacert,
 				       struct ux_error *err)

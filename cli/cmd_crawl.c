@@ -262,8 +262,10 @@ static bool crawl_select(struct crawl_values *v, struct ux_server_selection *ret
 	return false;
 }
 
-/* Works on packages, or if none is named, on packages that the server leases: from repositories
- * that the pattern matches, NULL for all. */
+/*
+ * Works on packages, or if none is named, on packages that the server leases: from repositories
+ * that the pattern matches, NULL for all.
+ */
 static int crawl_work(const struct ux_server_selection *server, const struct crawl_values *v,
 		      const char *repository, char *const *packages, size_t n)
 {

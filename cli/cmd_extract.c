@@ -176,9 +176,11 @@ static void extract_tune_malloc(void)
 	(void)mallopt(M_TOP_PAD, GROWTH);
 }
 
-/* Makes the kernel refuse anonymous memory over the limit, so that the limit holds for any file.
+/*
+ * Makes the kernel refuse anonymous memory over the limit, so that the limit holds for any file.
  * The stacks of threads are added: the kernel counts their whole size, although they use little of
- * it. A process that already has more memory (with a sanitizer) gets no limit. */
+ * it. A process that already has more memory (with a sanitizer) gets no limit.
+ */
 static void extract_limit_memory(const struct extract_values *v)
 {
 	enum {

@@ -140,9 +140,11 @@ static bool flame_has_pages(void *ctx, const struct ux_id *id)
 	return id->size > 0;
 }
 
-/* Writes the URL of the pages about frames on the server that names were requested from. Writes
+/*
+ * Writes the URL of the pages about frames on the server that names were requested from. Writes
  * nothing if no server was used, or if its URL has a token, which must not be in a file that others
- * may get. */
+ * may get.
+ */
 static enum ux_code flame_put_url(const struct flame_job *job, struct ux_out *out,
 				  struct ux_error *err)
 {

@@ -361,9 +361,11 @@ static void symbolizer_answer_data(struct symbolizer *r, struct ux_symbolizer_mo
 	ux_symbolizer_print_data(&r->options.print, q, symbol, known ? &declared : NULL);
 }
 
-/* Changes the frames to LLVM's output. LLVM takes the name of the outermost function from the
+/*
+ * Changes the frames to LLVM's output. LLVM takes the name of the outermost function from the
  * symbol table, which selects one of several aliases, and it names variables, for which there are
- * no frames. Returns the number of frames. */
+ * no frames. Returns the number of frames.
+ */
 static size_t symbolizer_apply_symbol(struct symbolizer *r, const struct ux_listed_symbol *symbol,
 				      uint64_t pc, struct ux_frame *frames, size_t n,
 				      struct ux_out *name)

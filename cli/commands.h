@@ -35,7 +35,8 @@ extern const size_t ux_command_count;
 struct ux_crawl_work_options;
 struct ux_server_selection;
 
-/* Works on packages, by their paths or URLs; if n is 0, on packages that the server leases. Prints
+/*
+ * Works on packages, by their paths or URLs; if n is 0, on packages that the server leases. Prints
  * a line for each and returns the exit status. The options name the selected server and the limits.
  */
 int ux_crawl_work_run(const struct ux_server_selection *server,

@@ -116,13 +116,17 @@ bool ux_server_is_named(const struct ux_server_values *values);
 /* Whether an error of a request means that the server refused it, or cannot be reached. */
 bool ux_server_is_refusal(const struct ux_error *err);
 
-/* Appends advice after an error of a request to the selected server: where its key or its URL is
- * from, and what to do. Appends nothing for other errors. */
+/*
+ * Appends advice after an error of a request to the selected server: where its key or its URL is
+ * from, and what to do. Appends nothing for other errors.
+ */
 void ux_server_put_advice(const struct ux_server_selection *server, const struct ux_error *err,
 			  struct ux_out *out);
 
-/* Prints an error of a request to the selected server as ux_print_error() does, with the advice
- * above. Returns the exit status: UX_EXIT_SERVER for ux_server_is_refusal(), else the error's. */
+/*
+ * Prints an error of a request to the selected server as ux_print_error() does, with the advice
+ * above. Returns the exit status: UX_EXIT_SERVER for ux_server_is_refusal(), else the error's.
+ */
 int ux_server_print_error(const struct ux_server_selection *server, const char *subject,
 			  const struct ux_error *err);
 

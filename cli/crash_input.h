@@ -22,17 +22,21 @@ struct ux_crash_input {
 
 #define UX_CRASH_INPUT_INIT ((struct ux_crash_input){.dash = UX_DASH_FILE_INIT})
 
-/* Opens a file, or standard input for "-", and finds out whether it is a crash report. If it is
+/*
+ * Opens a file, or standard input for "-", and finds out whether it is a crash report. If it is
  * not, `head` has the bytes read from standard input, which ux_profile_input_read() takes. The
  * input must be closed in any case. UX_EINVAL: standard input is a terminal; codes of
- * ux_file_map(). */
+ * ux_file_map().
+ */
 enum ux_code ux_crash_input_open(struct ux_crash_input *in, const char *name, bool *ret_is_report,
 				 struct ux_error *err) ux_must;
 void ux_crash_input_close(struct ux_crash_input *in);
 
-/* Reads the report to its end and passes it on with names. Memory does not depend on its size:
+/*
+ * Reads the report to its end and passes it on with names. Memory does not depend on its size:
  * parts have 16 MiB at most, and modules of one part are known in all later ones. A longer line is
- * passed on unchanged. */
+ * passed on unchanged.
+ */
 enum ux_code ux_crash_input_symbolize(struct ux_crash_input *in, struct ux_crash_symbolizer *s,
 				      struct ux_stream *out, struct ux_error *err) ux_must;
 
@@ -43,13 +47,17 @@ struct ux_crash_output {
 	struct ux_option_each modules; /* of struct ux_crash_sources */
 };
 
-/* Writes the report with names, whole or not at all if it is a file, and then prints
- * ux_crash_input_report() to stderr. Returns the exit status; after a failure it was printed. */
+/*
+ * Writes the report with names, whole or not at all if it is a file, and then prints
+ * ux_crash_input_report() to stderr. Returns the exit status; after a failure it was printed.
+ */
 int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 		       const struct ux_crash_output *output, struct ux_profile_options *options);
 
-/* Prints to stderr how many frames have names, and advice for the others. Returns the exit status:
- * UX_EXIT_SOME if there are frames and none has a name. */
+/*
+ * Prints to stderr how many frames have names, and advice for the others. Returns the exit status:
+ * UX_EXIT_SOME if there are frames and none has a name.
+ */
 int ux_crash_input_report(const struct ux_crash_symbolizer *s, bool verbose, struct ux_error *err);
 
 #endif

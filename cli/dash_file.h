@@ -26,10 +26,12 @@ static inline bool ux_dash_is(const char *name)
 	return strcmp(name, "-") == 0;
 }
 
-/* Gives a path for reading `name`: name itself, or for "-" the path of a temporary file (in TMPDIR
+/*
+ * Gives a path for reading `name`: name itself, or for "-" the path of a temporary file (in TMPDIR
  * or /tmp) with `head`, which was read before, followed by the rest of standard input. A standard
  * input that is a file is not copied, unless there is a head. UX_EINVAL: it is a terminal.
- * *ret_path is valid until ux_dash_file_close(). */
+ * *ret_path is valid until ux_dash_file_close().
+ */
 enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, struct ux_bytes head,
 			       const char **ret_path, struct ux_error *err) ux_must;
 

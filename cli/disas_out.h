@@ -21,17 +21,21 @@ enum {
 
 struct ux_source_lines;
 
-/* maps: "FROM=TO" each; the first one whose FROM is a folder of a path replaces it by TO. They must
- * outlive the result. NULL: out of memory. */
+/*
+ * maps: "FROM=TO" each; the first one whose FROM is a folder of a path replaces it by TO. They must
+ * outlive the result. NULL: out of memory.
+ */
 struct ux_source_lines *ux_source_lines_create(const struct ux_option_each *maps);
 void ux_source_lines_destroy(struct ux_source_lines *s);
 
 /* Returns whether a text is FROM=TO, both not empty. */
 bool ux_source_map_is_valid(const char *map);
 
-/* Sets the text of a line, from 1 on, of the file that debug information calls dir/base, without
+/*
+ * Sets the text of a line, from 1 on, of the file that debug information calls dir/base, without
  * its line end; valid until the lines are destroyed. False: the file is not here, is not a regular
- * file, or has no such line. */
+ * file, or has no such line.
+ */
 bool ux_source_lines_get(struct ux_source_lines *s, const char *dir, const char *base,
 			 uint32_t line, struct ux_bytes *ret) ux_must;
 
@@ -71,8 +75,10 @@ struct ux_disas_target {
 	uint64_t offset;  /* offset of pc in it */
 };
 
-/* Writes the instruction from pc to end, whose n frames are d->frames. In text, the inlined calls
- * that begin with it and its source line come first, if they have changed. */
+/*
+ * Writes the instruction from pc to end, whose n frames are d->frames. In text, the inlined calls
+ * that begin with it and its source line come first, if they have changed.
+ */
 void ux_disas_out_instruction(struct ux_disas_out *d, uint64_t pc, uint64_t end,
 			      struct ux_bytes text, const struct ux_disas_target *target, size_t n);
 

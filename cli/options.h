@@ -89,8 +89,10 @@ const char *ux_option_help(const struct ux_option *o, char *text);
 /* Prints an error about the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);
 
-/* The same as ux_usage_error(), for a command whose first operand is one of `verbs`, which spaces
- * separate: names the nearest one, or all of them. word NULL: there is no operand. */
+/*
+ * The same as ux_usage_error(), for a command whose first operand is one of `verbs`, which spaces
+ * separate: names the nearest one, or all of them. word NULL: there is no operand.
+ */
 int ux_usage_verb(const struct ux_command *cmd, const char *word, const char *verbs);
 
 /* Prints the help of a command, as for --help. */

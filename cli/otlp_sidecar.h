@@ -28,9 +28,11 @@ struct ux_otlp_values {
 	 "maximum disk space of waiting profiles [1G]"}
 /* clang-format on */
 
-/* Takes profiles until SIGTERM or SIGINT. Prints "unhex: taking profiles on http://HOST:PORT" to
+/*
+ * Takes profiles until SIGTERM or SIGINT. Prints "unhex: taking profiles on http://HOST:PORT" to
  * stdout when it is ready. Returns the exit status. A build without a server reports that it has
- * none. */
+ * none.
+ */
 int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_values *values,
 			struct ux_profile_options *options);
 

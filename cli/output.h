@@ -24,8 +24,10 @@ int ux_print_error(const char *subject, const struct ux_error *err);
 /* The same, followed by the note unless that is NULL or empty. */
 int ux_print_error_note(const char *subject, const struct ux_error *err, const char *note);
 
-/* Appends {"file":PATH,"error":TEXT} and a newline: with --json each file has an object, even if it
- * failed. */
+/*
+ * Appends {"file":PATH,"error":TEXT} and a newline: with --json each file has an object, even if it
+ * failed.
+ */
 void ux_json_failure(struct ux_out *out, const char *path, const struct ux_error *err);
 
 /* Prints "unhex: ..." to stderr. */

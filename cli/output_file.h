@@ -15,8 +15,10 @@ struct ux_output_file {
 
 #define UX_OUTPUT_FILE_INIT ((struct ux_output_file){.file = UX_FILE_NEW_INIT})
 
-/* Opens an output that begins in `path`; NULL or "-": standard output. Call it before the work
- * begins: it reports an unwritable folder, or a full disk. UX_EIO and others. */
+/*
+ * Opens an output that begins in `path`; NULL or "-": standard output. Call it before the work
+ * begins: it reports an unwritable folder, or a full disk. UX_EIO and others.
+ */
 enum ux_code ux_output_file_open(struct ux_output_file *o, const char *path, struct ux_error *err)
 	ux_must;
 

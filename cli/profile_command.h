@@ -26,8 +26,10 @@ struct ux_profile_command_values {
 	const char *hint;     /* appended to the error about several profiles; "": nothing */
 };
 
-/* Determines the profile. False: the command line is invalid, an error was printed, and *ret_status
- * is the exit status. */
+/*
+ * Determines the profile. False: the command line is invalid, an error was printed, and *ret_status
+ * is the exit status.
+ */
 bool ux_profile_command_begin(struct ux_profile_command *c, const struct ux_command *cmd,
 			      const struct ux_profile_command_values *v, const struct ux_args *args,
 			      int *ret_status) ux_must;

@@ -39,9 +39,11 @@ void ux_profile_input_close(struct ux_profile_input *in)
 	ux_runtime_list_deinit(&in->runtime);
 }
 
-/* Makes malloc() give large blocks back to the system when they are freed. By default it keeps
+/*
+ * Makes malloc() give large blocks back to the system when they are freed. By default it keeps
  * blocks of up to 32 MiB once one was freed, and the holes between the remaining blocks were a
- * tenth of the memory of a million locations. */
+ * tenth of the memory of a million locations.
+ */
 static void profile_input_tune_malloc(void)
 {
 	enum {

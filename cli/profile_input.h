@@ -75,9 +75,11 @@ struct ux_profile_input {
 
 #define UX_PROFILE_INPUT_INIT ((struct ux_profile_input){.dash = UX_DASH_FILE_INIT})
 
-/* Reads a profile from a file, or from standard input if `name` is "-". UX_EUNSUPPORTED: unknown
+/*
+ * Reads a profile from a file, or from standard input if `name` is "-". UX_EUNSUPPORTED: unknown
  * format; the message lists the known ones. Copies of stacks in a recording are unwound with the
- * files that the options select. The input must be closed in any case. */
+ * files that the options select. The input must be closed in any case.
+ */
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
 				   const struct ux_profile_options *v, struct ux_error *err)
 	ux_must;
@@ -90,8 +92,10 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
 					struct ux_error *err) ux_must;
 
-/* Prints to stderr the share of the samples that have a name, and the modules that lack names.
- * Returns the exit status: UX_EXIT_SOME if nothing was named in a profile that has addresses. */
+/*
+ * Prints to stderr the share of the samples that have a name, and the modules that lack names.
+ * Returns the exit status: UX_EXIT_SOME if nothing was named in a profile that has addresses.
+ */
 int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err);
 
 /* Prints an error about `subject`, or about the option, variable or file that selects the server.

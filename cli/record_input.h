@@ -31,8 +31,10 @@ struct ux_record_values {
 	 " their size [8192]), fp (frame pointers) or none [dwarf; with --all fp]", "fp dwarf none"}
 /* clang-format on */
 
-/* Reports that a recording without samples did not replace `output`. Returns the exit status: the
- * command's if it failed, else UX_EXIT_SOME. */
+/*
+ * Reports that a recording without samples did not replace `output`. Returns the exit status: the
+ * command's if it failed, else UX_EXIT_SOME.
+ */
 int ux_record_empty(const struct ux_record_result *r, const char *output);
 
 /* Copies a recording whose output failed to a named file in TMPDIR or /tmp, and prints its name. */
@@ -42,9 +44,11 @@ void ux_record_keep(int fd);
  * processes. */
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args);
 
-/* Converts values and operands to options, which refer to both. If the process sees other files
+/*
+ * Converts values and operands to options, which refer to both. If the process sees other files
  * than we do, as in a container, its files are added to the ones that `profile` selects. False:
- * they are invalid, an error was printed, and *ret_status is the exit status. */
+ * they are invalid, an error was printed, and *ret_status is the exit status.
+ */
 bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_record_values *v,
 			     const struct ux_args *args, struct ux_profile_options *profile,
 			     struct ux_record_options *ret, int *ret_status) ux_must;

@@ -46,34 +46,43 @@ struct ux_remote_address {
 	struct ux_bytes name;
 };
 
-/* Sends a request for n addresses (at most UX_REMOTE_BATCH) in the compact form, or in JSON if one
+/*
+ * Sends a request for n addresses (at most UX_REMOTE_BATCH) in the compact form, or in JSON if one
  * of them has a name. UX_ENOTFOUND: the server has no symbols for the module. UX_EDENIED: it
  * requires a key, or did not accept the one that was sent. UX_EUNAVAILABLE: it cannot be reached,
- * or it is still fetching the symbols. UX_EUNSUPPORTED: the answer is not an unhex server's. */
+ * or it is still fetching the symbols. UX_EUNSUPPORTED: the answer is not an unhex server's.
+ */
 enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address *addresses,
 			    size_t n, struct ux_error *err) ux_must;
 
-/* Appends the server's symbols of the run-time code of a process, sorted. Codes as of
- * ux_explain_remote(). */
+/*
+ * Appends the server's symbols of the run-time code of a process, sorted. Codes as of
+ * ux_explain_remote().
+ */
 enum ux_code ux_remote_find_runtime(const struct ux_server_selection *server, const char *host,
 				    uint32_t pid, struct ux_runtime_list *ret, struct ux_error *err)
 	ux_must;
 
-/* Finds the modules that have a file with that path, or with that name if it has no slash: writes
- * the first ID of each, at most `max`. Codes as of ux_explain_remote(). */
+/*
+ * Finds the modules that have a file with that path, or with that name if it has no slash: writes
+ * the first ID of each, at most `max`. Codes as of ux_explain_remote().
+ */
 enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const char *file,
 				 struct ux_id *ids, size_t max, size_t *ret_n, struct ux_error *err)
 	ux_must;
 
-/* Requests the lowest virtual address of the module's image from the server's GSYM:
+/*
+ * Requests the lowest virtual address of the module's image from the server's GSYM:
  * ux_gsym_image_base(). Codes of that function, of ux_http_client_call() and of ux_server_answer().
  */
 enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
 				  uint64_t *ret, struct ux_error *err) ux_must;
 
-/* Requests the segments of a module's executable code, which are at the end of the server's GSYM.
+/*
+ * Requests the segments of a module's executable code, which are at the end of the server's GSYM.
  * Codes as above. UX_ENOTFOUND also if the GSYM has no segments: an older unhex, or another writer,
- * made it. */
+ * made it.
+ */
 enum ux_code ux_remote_segments(const struct ux_server_selection *server, const char *id,
 				struct ux_gsym_segments *ret, struct ux_error *err) ux_must;
 
@@ -81,8 +90,10 @@ enum {
 	UX_REMOTE_HEAD = 64 << 10, /* bytes; more than the headers of any linker's programs */
 };
 
-/* Appends the first UX_REMOTE_HEAD bytes of a module's executable, by the debuginfod route. Codes
- * as above; UX_ENOTFOUND also for an ID that is not a build ID. */
+/*
+ * Appends the first UX_REMOTE_HEAD bytes of a module's executable, by the debuginfod route. Codes
+ * as above; UX_ENOTFOUND also for an ID that is not a build ID.
+ */
 enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
 				       const struct ux_id *id, struct ux_out *ret,
 				       struct ux_error *err) ux_must;
@@ -98,10 +109,12 @@ size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *fr
 /* Returns the quality of the symbols that answered the last request. */
 enum ux_quality ux_remote_quality(const struct ux_remote *r);
 
-/* Sends GET /v1/explain and appends the server's explanation of the ID, or of each pc if there are
+/*
+ * Sends GET /v1/explain and appends the server's explanation of the ID, or of each pc if there are
  * any, as text or as one JSON object per line. The name may be an abbreviated ID. *ret_found is set
  * if the module, or every pc, was found. Codes of ux_http_client_call(), ux_server_answer() and
- * ux_remote_id_resolve(). */
+ * ux_remote_id_resolve().
+ */
 enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *name,
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,
 			       bool *ret_found, struct ux_error *err) ux_must;

@@ -18,12 +18,14 @@ bool ux_remote_id_is(const char *text);
  * that it is neither a file nor an ID. */
 bool ux_remote_id_is_short(const char *text, struct ux_error *err);
 
-/* Writes the ID that `text` names to ret (UX_ID_TEXT bytes): a whole ID unchanged, without a
+/*
+ * Writes the ID that `text` names to ret (UX_ID_TEXT bytes): a whole ID unchanged, without a
  * request; an abbreviated one completed, if only one module of the server matches. A well-formed ID
  * that the server does not have stays unchanged: a server may fetch it. UX_ECONFLICT: several
  * modules match; they were printed to stderr. UX_ENOTFOUND: none matches. UX_EINVAL, UX_ELIMIT: the
  * text is not the beginning of an ID. Other codes as of ux_http_client_call() and
- * ux_server_answer(). */
+ * ux_server_answer().
+ */
 enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *text, char *ret,
 				  struct ux_error *err) ux_must;
 

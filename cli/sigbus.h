@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles SIGBUS, which is raised when a file shrinks while it is mapped: the command prints a
+/*
+ * Handles SIGBUS, which is raised when a file shrinks while it is mapped: the command prints a
  * message and exits with status 1 instead of dumping core. SIGINT, SIGTERM and SIGHUP still end it.
- * All of them first remove its unfinished files. */
+ * All of them first remove its unfinished files.
+ */
 #ifndef UX_SIGBUS_H
 #define UX_SIGBUS_H
 

@@ -22,10 +22,12 @@ struct ux_service {
 enum ux_code ux_service_find(struct ux_service *ret, bool *ret_found, struct ux_error *err) ux_must;
 void ux_service_deinit(struct ux_service *s);
 
-/* Makes root continue as the owner of a store's folder, with root's access to files, so that the
+/*
+ * Makes root continue as the owner of a store's folder, with root's access to files, so that the
  * server can open every file that is created from now on. Nothing changes for other users, and if
  * the folder is root's or does not exist. UX_EDENIED: the system does not allow it. Call it before
- * threads are created. */
+ * threads are created.
+ */
 enum ux_code ux_service_become_owner(const char *dir, struct ux_error *err) ux_must;
 
 /* --- the store that a command works on -------------------------------------------------------- */
@@ -65,15 +67,19 @@ struct ux_folder {
 	struct ux_settings *settings; /* from the configuration file, or the defaults */
 };
 
-/* Selects the folder as `unhex serve` does: from --data, the configuration file, or the default.
+/*
+ * Selects the folder as `unhex serve` does: from --data, the configuration file, or the default.
  * For root, the service's configuration and folder precede the default, and a message reports that.
- * The folder need not exist. UX_EINVAL: the configuration has a mistake. */
+ * The folder need not exist. UX_EINVAL: the configuration has a mistake.
+ */
 enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_folder *ret,
 			      struct ux_error *err) ux_must;
 void ux_folder_deinit(struct ux_folder *f);
 
-/* Makes root continue as the owner of the folder, or as the service's user if the folder is new.
- * Codes of ux_service_become_owner(). */
+/*
+ * Makes root continue as the owner of the folder, or as the service's user if the folder is new.
+ * Codes of ux_service_become_owner().
+ */
 enum ux_code ux_folder_become_owner(const struct ux_folder *f, struct ux_error *err) ux_must;
 
 /* Returns the place of the selected store, valid as long as f. */

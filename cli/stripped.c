@@ -73,9 +73,11 @@ static bool debian_find_line(struct ux_out *out, struct ux_bytes line)
 	return false;
 }
 
-/* Appends the name of the package with the debug file of `path`, from the owner of that path in
+/*
+ * Appends the name of the package with the debug file of `path`, from the owner of that path in
  * dpkg's lists of files: "dpkg-dbgsym", "libc6-dbg". Appends nothing and returns false if no
- * package owns it. */
+ * package owns it.
+ */
 static bool debian_debug_package(struct ux_out *out, const char *path)
 {
 	static const char *const folders[] = {"/usr/", "/lib", "/bin/", "/sbin/", "/opt/"};

@@ -14,9 +14,11 @@ bool ux_stripped_is(struct ux_bytes file);
  * (UX_ID_TEXT bytes). */
 bool ux_stripped_id(struct ux_bytes file, char *ret);
 
-/* Appends the ways to get names for the stripped file at `path`: "install dpkg-dbgsym, or push its
+/*
+ * Appends the ways to get names for the stripped file at `path`: "install dpkg-dbgsym, or push its
  * debug file (unhex push FILE)". `server`: one was queried, and lacked it; else options for a
- * folder or a server are suggested. */
+ * folder or a server are suggested.
+ */
 void ux_stripped_help(struct ux_out *out, const char *path, bool server);
 
 /* Advice that a report has printed before, and does not repeat. */
@@ -25,8 +27,10 @@ struct ux_stripped_told {
 	bool archive; /* the archive with debug packages */
 };
 
-/* Appends the advice, after "is stripped; ", if the file at `path` is stripped. Else appends
- * nothing and returns false. Updates *told. */
+/*
+ * Appends the advice, after "is stripped; ", if the file at `path` is stripped. Else appends
+ * nothing and returns false. Updates *told.
+ */
 bool ux_stripped_advice(struct ux_out *out, const char *path, bool server,
 			struct ux_stripped_told *told);
 

@@ -12,9 +12,11 @@ struct ux_suggestion {
 	unsigned distance;    /* distance of best */
 };
 
-/* Offers a known word, which must outlive s. It becomes the best if it is nearer than earlier ones:
+/*
+ * Offers a known word, which must outlive s. It becomes the best if it is nearer than earlier ones:
  * the distance counts inserted, missing, other and swapped letters (optimal string alignment), and
- * at most a third of the letters may differ. Words of more than 32 letters are never near. */
+ * at most a third of the letters may differ. Words of more than 32 letters are never near.
+ */
 void ux_suggestion_offer(struct ux_suggestion *s, const char *known);
 
 #endif

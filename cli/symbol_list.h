@@ -37,17 +37,21 @@ struct ux_symbol_list {
 	size_t n_first; /* symbols of the first part: all of a linked file, the code of another */
 };
 
-/* Reads the functions and variables of .symtab, or of .dynsym if there is no .symtab;
+/*
+ * Reads the functions and variables of .symtab, or of .dynsym if there is no .symtab;
  * llvm-symbolizer takes its names from the same tables. The list of a file that is not ELF is
- * empty. A compressed file is decompressed. Returns the codes of ux_file_map(). */
+ * empty. A compressed file is decompressed. Returns the codes of ux_file_map().
+ */
 enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
 	ux_must;
 void ux_symbol_list_close(struct ux_symbol_list *l);
 
-/* Returns the last symbol that starts at or before pc if it contains pc or has no size, else NULL.
+/*
+ * Returns the last symbol that starts at or before pc if it contains pc or has no size, else NULL.
  * If several symbols are at one address, it is the largest, and of equally large ones the last in
  * the table. In a relocatable file, whose sections all begin at 0, pc is taken as in lookups and
- * names code; a variable is returned only where there is no code. */
+ * names code; a variable is returned only where there is no code.
+ */
 const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc);
 
 /* The same for a request for data: in a relocatable file variables come first. */

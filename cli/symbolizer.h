@@ -113,10 +113,12 @@ struct ux_symbolizer_modules {
 	const char *arch; /* slice of universal files if the name gives none; NULL: the default */
 };
 
-/* Finds or opens a module. `name` is a file, which may have a suffix `:architecture` as LLVM
+/*
+ * Finds or opens a module. `name` is a file, which may have a suffix `:architecture` as LLVM
  * accepts it for universal files; or with is_build_id a build ID in hexadecimal, whose file is
  * searched in the debug directories. *ret_new is set if the module was not open before. Returns
- * NULL if out of memory. */
+ * NULL if out of memory.
+ */
 struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modules *m,
 						       struct ux_bytes name, bool is_build_id,
 						       bool *ret_new);

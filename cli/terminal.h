@@ -28,9 +28,11 @@ struct ux_colors {
 
 struct ux_colors ux_colors_of(int fd);
 
-/* A line on stderr that is overwritten: "push: 3 of 12 files, 1.2 of 40.0 MiB, 3.1 MiB/s, 12 s
+/*
+ * A line on stderr that is overwritten: "push: 3 of 12 files, 1.2 of 40.0 MiB, 3.1 MiB/s, 12 s
  * left". It appears after half a second of work, changes ten times a second at most, and is erased
- * at the end. Nothing is written if stderr is not a terminal. Zeroed = off. One thread. */
+ * at the end. Nothing is written if stderr is not a terminal. Zeroed = off. One thread.
+ */
 struct ux_progress {
 	bool on;
 	bool shown;

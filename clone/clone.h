@@ -29,9 +29,11 @@ struct ux_clone_filter {
 
 /* One side of a copy. */
 struct ux_clone_place {
-	/* "http://HOST", "https://HOST": a server; "bucket+http://HOST/PATH": a folder of a static
+	/*
+	 * "http://HOST", "https://HOST": a server; "bucket+http://HOST/PATH": a folder of a static
 	 * web server, to copy from; "s3://BUCKET/PREFIX": a bucket; "FILE.tar" or "-": an archive;
-	 * anything else: a folder */
+	 * anything else: a folder
+	 */
 	const char *where;
 	const char *token; /* key of a server; "" for none */
 };
@@ -83,11 +85,13 @@ struct ux_clone_summary {
 	uint64_t bytes; /* copied, each content counted once */
 };
 
-/* Copies the objects that the target lacks. Every object is checked against its hash before the
+/*
+ * Copies the objects that the target lacks. Every object is checked against its hash before the
  * target gets it, and the target's manifest is written last. If a run was killed, the next one
  * continues it. UX_OK even if some objects failed. UX_ECORRUPT: the manifest or its signature is
  * not valid; UX_EDENIED, UX_EUNAVAILABLE: a server; UX_ECONFLICT: another copy to the same folder
- * is running; UX_EINVAL: the two places cannot be combined; UX_EIO. */
+ * is running; UX_EINVAL: the two places cannot be combined; UX_EIO.
+ */
 enum ux_code ux_clone_run(const struct ux_clone_options *o, struct ux_clone_summary *ret,
 			  struct ux_error *err) ux_must;
 

@@ -49,21 +49,27 @@ struct ux_clone_plan {
 	bool dry_run;                    /* nothing may be changed */
 };
 
-/* A place. Functions that are NULL are not supported: a source has list() and get(), a target the
- * others too. Worker numbers are below UX_CLONE_JOBS_MAX, and one thread at a time uses each. */
+/*
+ * A place. Functions that are NULL are not supported: a source has list() and get(), a target the
+ * others too. Worker numbers are below UX_CLONE_JOBS_MAX, and one thread at a time uses each.
+ */
 struct ux_clone_endpoint {
 	/* a single worker reads, or writes, the objects in the order of their paths */
 	bool in_order;
 	/* the target keeps a manifest, which includes the objects that it had before */
 	bool keeps;
 
-	/* Lists all objects. since: a place of an earlier list of a server, "": all. UX_ENOTFOUND:
-	 * the place is still empty (a target). */
+	/*
+	 * Lists all objects. since: a place of an earlier list of a server, "": all. UX_ENOTFOUND:
+	 * the place is still empty (a target).
+	 */
 	enum ux_code (*list)(struct ux_clone_endpoint *e, const char *since,
 			     struct ux_clone_list *ret, struct ux_error *err);
-	/* Appends the bytes of an object from `have` on to the end of fd, at most to its size; or,
+	/*
+	 * Appends the bytes of an object from `have` on to the end of fd, at most to its size; or,
 	 * if the source cannot start there, empties the file and writes all of them. UX_ENOTFOUND:
-	 * it is gone. UX_EUNAVAILABLE: try again. */
+	 * it is gone. UX_EUNAVAILABLE: try again.
+	 */
 	enum ux_code (*get)(struct ux_clone_endpoint *e, unsigned worker, const struct ux_entry *o,
 			    int fd, uint64_t have, struct ux_error *err);
 
@@ -81,9 +87,11 @@ struct ux_clone_endpoint {
 	enum ux_code (*put)(struct ux_clone_endpoint *e, unsigned worker,
 			    struct ux_clone_part *parts, size_t n, ux_clone_report_fn *report,
 			    void *ctx, struct ux_error *err);
-	/* Ends the copy when everything is there. Gets the bytes of the manifest and of its
+	/*
+	 * Ends the copy when everything is there. Gets the bytes of the manifest and of its
 	 * signature (empty: none). left: objects of an earlier manifest that are not in this one
-	 * may be removed. */
+	 * may be removed.
+	 */
 	enum ux_code (*finish)(struct ux_clone_endpoint *e, struct ux_bytes manifest,
 			       struct ux_bytes signature, struct ux_error *err);
 	/* Sets where the list of a source continues, from a folder's notes. "": nothing is noted.
@@ -120,8 +128,10 @@ enum ux_code ux_clone_copy(int from, uint64_t off, uint64_t size, int to, struct
 enum ux_code ux_clone_hash(int fd, uint64_t size, uint8_t hash[UX_MANIFEST_HASH],
 			   struct ux_error *err) ux_must;
 
-/* Sends GET for a path and appends the answer to fd, from `have` on (see get()). Repeats a call
- * that breaks off as long as it makes progress. */
+/*
+ * Sends GET for a path and appends the answer to fd, from `have` on (see get()). Repeats a call
+ * that breaks off as long as it makes progress.
+ */
 struct ux_http_client;
 enum ux_code ux_clone_download(struct ux_http_client *client, const char *path,
 			       const struct ux_entry *o, int fd, uint64_t have,

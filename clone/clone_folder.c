@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder as the source or the target of a copy. Objects appear under their paths in one step,
+/*
+ * A folder as the source or the target of a copy. Objects appear under their paths in one step,
  * complete and checked against their hashes; the manifest is replaced when all of them are there.
- * docs/clone.md describes the contents of the folder. */
+ * docs/clone.md describes the contents of the folder.
+ */
 #include "clone_endpoint.h"
 
 #include "file.h"
@@ -229,8 +231,10 @@ static enum ux_code folder_take_lock(struct clone_folder *f, struct ux_error *er
 	return UX_OK;
 }
 
-/* Links objects that get another path, because a better one takes theirs, before anything is
- * replaced: so a killed copy loses none of them. */
+/*
+ * Links objects that get another path, because a better one takes theirs, before anything is
+ * replaced: so a killed copy loses none of them.
+ */
 static enum ux_code folder_keep_moved(struct clone_folder *f, struct ux_error *err)
 {
 	const struct ux_entries *all = &f->plan->all->objects;
@@ -340,8 +344,10 @@ static void folder_remove_left(const struct clone_folder *f)
 			(void)unlinkat(f->dir, had->data[i].path, 0);
 }
 
-/* All objects are on the disk before the manifest names them. The signature of the earlier manifest
- * is removed first: between the two steps there is no signature, rather than a wrong one. */
+/*
+ * All objects are on the disk before the manifest names them. The signature of the earlier manifest
+ * is removed first: between the two steps there is no signature, rather than a wrong one.
+ */
 static enum ux_code clone_folder_finish(struct ux_clone_endpoint *e, struct ux_bytes manifest,
 					struct ux_bytes signature, struct ux_error *err)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bucket as the source or the target of a copy: the same paths and the same manifest as in a
+/*
+ * A bucket as the source or the target of a copy: the same paths and the same manifest as in a
  * folder. An object of a bucket appears as a whole, and the manifest is written when all its
  * objects are there. A bucket has no lock: two copies to one place at the same time are the user's
- * mistake; `--check` and another copy repair it. */
+ * mistake; `--check` and another copy repair it.
+ */
 #include "clone_endpoint.h"
 
 #include "s3_client.h"
@@ -192,9 +194,11 @@ static enum ux_code clone_s3_write_text(struct clone_s3 *c, const char *name, st
 	return bytes.size > 0 ? ux_s3_put(c->s3, name, &body, err) : ux_s3_delete(c->s3, name, err);
 }
 
-/* The signature of the earlier manifest is removed first: between the two steps there is no
+/*
+ * The signature of the earlier manifest is removed first: between the two steps there is no
  * signature, rather than a wrong one. Objects whose path the manifest no longer has are removed
- * last. */
+ * last.
+ */
 static enum ux_code clone_s3_finish(struct ux_clone_endpoint *e, struct ux_bytes manifest,
 				    struct ux_bytes signature, struct ux_error *err)
 {

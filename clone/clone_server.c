@@ -200,8 +200,10 @@ static bool clone_server_beats(const struct ux_entry *there, const struct ux_ent
 	       ux_entry_cmp(there, o) > 0;
 }
 
-/* Sets whether the server need not get an object: it accepts no poorer candidate than it has. An
- * object of another namespace at the source becomes one of the key's namespace. */
+/*
+ * Sets whether the server need not get an object: it accepts no poorer candidate than it has. An
+ * object of another namespace at the source becomes one of the key's namespace.
+ */
 static enum ux_code clone_server_has(struct ux_clone_endpoint *e, const struct ux_entry *o,
 				     enum ux_clone_outcome *ret, struct ux_error *err)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tar archive as the source or the target of a copy: the manifest, its signature, then the
+/*
+ * A tar archive as the source or the target of a copy: the manifest, its signature, then the
  * objects in the manifest's order. A file is written beside its name and renamed when it is
- * complete; a run continues the file of an interrupted one. */
+ * complete; a run continues the file of an interrupted one.
+ */
 #include "clone_endpoint.h"
 
 #include "file.h"
@@ -478,8 +480,10 @@ static enum ux_code clone_tar_has(struct ux_clone_endpoint *e, const struct ux_e
 	return UX_OK;
 }
 
-/* Counts the objects that an interrupted run wrote, if it was for the same manifest, and sets
- * *ret_end to the end of the last complete one. */
+/*
+ * Counts the objects that an interrupted run wrote, if it was for the same manifest, and sets
+ * *ret_end to the end of the last complete one.
+ */
 static enum ux_code tar_count_written(struct clone_tar *t, uint64_t *ret_end, struct ux_error *err)
 {
 	struct tar_reader r = {.fd = t->out, .seeks = true};

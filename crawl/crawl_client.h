@@ -30,9 +30,11 @@ enum ux_code ux_crawl_client_open(struct ux_crawl_client *c,
 				  struct ux_error *err) ux_must;
 void ux_crawl_client_close(struct ux_crawl_client *c);
 
-/* Sends a request; repeats it while the server is away or busy. body: JSON, may be NULL; stays the
+/*
+ * Sends a request; repeats it while the server is away or busy. body: JSON, may be NULL; stays the
  * caller's. *ret: the document of the answer, NULL for an empty one; ret may be NULL. Codes of
- * ux_server_answer(), UX_EUNAVAILABLE. */
+ * ux_server_answer(), UX_EUNAVAILABLE.
+ */
 enum ux_code ux_crawl_client_call(struct ux_crawl_client *c, enum ux_method method,
 				  const char *path, const json_t *body, json_t **ret,
 				  struct ux_error *err) ux_must;

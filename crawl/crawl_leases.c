@@ -260,8 +260,10 @@ static uint64_t lease_count_freed(struct ux_crawl_leases *j)
 	return n;
 }
 
-/* Waits until a package may be due, or a thread of this worker has ended or received one: it may
- * have been the last. before: the count before the request. */
+/*
+ * Waits until a package may be due, or a thread of this worker has ended or received one: it may
+ * have been the last. before: the count before the request.
+ */
 static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds, uint64_t before)
 {
 	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MAX_S), UINT64_C(1));

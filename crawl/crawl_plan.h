@@ -79,7 +79,8 @@ struct ux_distribution {
 	const char *suite;  /* the suite of a distribution without suites; NULL: the user has to
 			       name one */
 	const char *keys[4];
-	/* Path from the mirror to the index, or to a list of mirrors: %s suite, %c component, %a
+	/*
+	 * Path from the mirror to the index, or to a list of mirrors: %s suite, %c component, %a
 	 * architecture. The first entry that matches component and suite applies; NULL matches any.
 	 */
 	struct {
@@ -101,14 +102,18 @@ enum ux_code ux_distribution_path(const struct ux_distribution *d, const char *s
 				  const char *component, const char *arch, struct ux_arena *arena,
 				  const char **ret, struct ux_error *err) ux_must;
 
-/* Sets the repositories of the choice, without reading them. UX_EINVAL: an unknown distribution, or
- * no suite was named. */
+/*
+ * Sets the repositories of the choice, without reading them. UX_EINVAL: an unknown distribution, or
+ * no suite was named.
+ */
 enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
 				  struct ux_error *err) ux_must;
 
-/* Reads the repositories and keeps the wanted packages. A repository that cannot be read has its
+/*
+ * Reads the repositories and keeps the wanted packages. A repository that cannot be read has its
  * `err` set; the others are still read. known: for each repository the state that an earlier
- * reading left, or NULL. UX_ENOMEM; UX_ELIMIT: the plan is too large. */
+ * reading left, or NULL. UX_ENOMEM; UX_ELIMIT: the plan is too large.
+ */
 enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
 				struct ux_polite *client, const struct ux_repository_state *known,
 				struct ux_error *err) ux_must;

@@ -19,8 +19,10 @@ struct ux_extraction_memory;
 struct ux_extraction_memory *ux_extraction_memory_new(uint64_t total);
 void ux_extraction_memory_free(struct ux_extraction_memory *m); /* NULL is allowed */
 
-/* Waits for memory to extract a file of this size; returns the bytes it gets, at most the total. An
- * extraction that gets the total runs alone. Any thread; a thread may hold only one part. */
+/*
+ * Waits for memory to extract a file of this size; returns the bytes it gets, at most the total. An
+ * extraction that gets the total runs alone. Any thread; a thread may hold only one part.
+ */
 uint64_t ux_extraction_memory_take(struct ux_extraction_memory *m, uint64_t file_bytes);
 void ux_extraction_memory_give(struct ux_extraction_memory *m, uint64_t part);
 
@@ -46,10 +48,12 @@ struct ux_package_symbols {
 	struct ux_crawl_result result;
 };
 
-/* Reads the package and extracts the symbols that the server needs. They may be sent if the result
+/*
+ * Reads the package and extracts the symbols that the server needs. They may be sent if the result
  * is UX_CRAWL_DONE: then all of the package's bytes were received and match its repository's
  * SHA-256. work has its options, an open client and a fork server; its modules are dropped. The
- * package must outlive *ret. Any thread, one at a time for one work. */
+ * package must outlive *ret. Any thread, one at a time for one work.
+ */
 void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package *package,
 			     struct ux_polite *mirrors, struct ux_extraction_memory *memory,
 			     struct ux_package_symbols *ret);
@@ -57,8 +61,10 @@ void ux_package_symbols_deinit(struct ux_package_symbols *s);
 
 /* --- the stripped files of debug files without build IDs -------------------------------------- */
 
-/* Alpine's debug files have no build IDs. A debug file's path tells which stripped file it belongs
- * to, and the CRC in .gnu_debuglink proves it. A zeroed struct is empty. */
+/*
+ * Alpine's debug files have no build IDs. A debug file's path tells which stripped file it belongs
+ * to, and the CRC in .gnu_debuglink proves it. A zeroed struct is empty.
+ */
 struct ux_stripped_files {
 	struct ux_package_stream *streams[UX_PACKAGE_FILES_MAX]; /* their members stay */
 	size_t n_streams;
@@ -67,16 +73,20 @@ struct ux_stripped_files {
 	enum ux_package_cause cause; /* why one of the packages could not be read */
 };
 
-/* Reads the further files of a package. Codes of ux_package_stream_next() and ux_push_part_read(),
- * except that unreadable members are skipped. */
+/*
+ * Reads the further files of a package. Codes of ux_package_stream_next() and ux_push_part_read(),
+ * except that unreadable members are skipped.
+ */
 enum ux_code ux_stripped_files_read(struct ux_stripped_files *s, struct ux_push_work *work,
 				    const struct ux_package *package, struct ux_polite *mirrors,
 				    struct ux_error *err) ux_must;
 void ux_stripped_files_deinit(struct ux_stripped_files *s);
 
-/* Makes the module of a debug file. It gets the identity of its stripped file, whose module is
+/*
+ * Makes the module of a debug file. It gets the identity of its stripped file, whose module is
  * taken. path: "/usr/lib/debug/usr/bin/x.debug". UX_ENOTFOUND: no stripped file has that path, or
- * it was taken; UX_ECONFLICT: it names a debug file with another CRC; UX_EIO, UX_ENOMEM. */
+ * it was taken; UX_ECONFLICT: it names a debug file with another CRC; UX_EIO, UX_ENOMEM.
+ */
 enum ux_code ux_stripped_files_join(struct ux_stripped_files *s, const char *path,
 				    struct ux_push_module *debug, struct ux_error *err) ux_must;
 
@@ -96,21 +106,27 @@ void ux_crawl_lease_free(struct ux_crawl_lease *job);
 
 struct ux_crawl_leases;
 
-/* Opens the connections, and starts the thread that renews leases, at most `slots` at a time. The
- * options must outlive it. */
+/*
+ * Opens the connections, and starts the thread that renews leases, at most `slots` at a time. The
+ * options must outlive it.
+ */
 enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
 				  const struct ux_crawl_work_options *options, unsigned slots,
 				  struct ux_error *err) ux_must;
 void ux_crawl_leases_close(struct ux_crawl_leases *j);
 
-/* Takes a package. *ret_more false: nothing is left on the server. If packages are left but none is
+/*
+ * Takes a package. *ret_more false: nothing is left on the server. If packages are left but none is
  * due, waits a moment and returns with ret->doc NULL. UX_EUNSUPPORTED: the answer is not an unhex
- * server's. Any thread, like the functions below. */
+ * server's. Any thread, like the functions below.
+ */
 enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, struct ux_crawl_lease *ret,
 				  bool *ret_more, struct ux_error *err) ux_must;
 
-/* Tells the server that all bytes of the package were received, so that its mirror has room for
- * another one. If the message is lost, the mirror has room when the job ends. */
+/*
+ * Tells the server that all bytes of the package were received, so that its mirror has room for
+ * another one. If the message is lost, the mirror has room when the job ends.
+ */
 void ux_crawl_leases_received(struct ux_crawl_leases *j, const struct ux_crawl_lease *job);
 
 /* Ends the job. A lease that was lost is not an error: another worker has the package then. */
@@ -142,9 +158,11 @@ void ux_package_delivery_free(struct ux_package_delivery *d);
  */
 struct ux_package_uploads;
 
-/* Starts `threads` threads. At most `packages` packages wait or are being sent. ended: called by
+/*
+ * Starts `threads` threads. At most `packages` packages wait or are being sent. ended: called by
  * any thread, also in ux_package_uploads_put(), for each package when it has nothing left to send;
- * it takes the delivery, whose result is complete. push must outlive it. */
+ * it takes the delivery, whose result is complete. push must outlive it.
+ */
 enum ux_code ux_package_uploads_open(struct ux_package_uploads **ret,
 				     const struct ux_push_options *push, unsigned threads,
 				     unsigned packages,

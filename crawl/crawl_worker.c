@@ -8,8 +8,10 @@
 
 enum {
 	TIMEOUT_MS = 1800000,
-	/* Connections that send symbols, for each package that is read: the server waits for its
-	 * disk at the end of each upload, but only once for uploads that end together. */
+	/*
+	 * Connections that send symbols, for each package that is read: the server waits for its
+	 * disk at the end of each upload, but only once for uploads that end together.
+	 */
 	SENDERS = 4,
 	SENDERS_MAX = 32,
 	/* A package whose extraction takes long is received slowly, and may break off late. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker: takes packages, from a list or from the server that keeps a crawl's packages, and sends
- * their symbols. Any number of workers may work for one server. */
+/*
+ * A worker: takes packages, from a list or from the server that keeps a crawl's packages, and sends
+ * their symbols. Any number of workers may work for one server.
+ */
 #ifndef UX_CRAWL_WORKER_H
 #define UX_CRAWL_WORKER_H
 
@@ -46,8 +48,10 @@ struct ux_crawl_result {
 };
 
 enum {
-	/* Version of the extraction: the parts of a package that a worker reads and the symbols it
-	 * makes. When it rises, quarantined packages are tried again. */
+	/*
+	 * Version of the extraction: the parts of a package that a worker reads and the symbols it
+	 * makes. When it rises, quarantined packages are tried again.
+	 */
 	UX_CRAWL_EXTRACTOR = 1,
 	UX_CRAWL_JOBS_MAX = 64,
 };

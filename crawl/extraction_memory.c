@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of all extractions of a worker. Each gets a part, by the size of its input, and waits
+/*
+ * The memory of all extractions of a worker. Each gets a part, by the size of its input, and waits
  * until that part is free; extractions begin in the order of their requests, so that small ones do
- * not delay a large one for ever. */
+ * not delay a large one for ever.
+ */
 #include "crawl_work.h"
 
 #include <pthread.h>

@@ -42,8 +42,10 @@ struct ux_package_stream_options {
 
 struct ux_package_stream;
 
-/* Starts to read. A separate thread passes the bytes on. Codes of ux_sandbox_stream_start(),
- * UX_EINVAL: the URL cannot be used. */
+/*
+ * Starts to read. A separate thread passes the bytes on. Codes of ux_sandbox_stream_start(),
+ * UX_EINVAL: the URL cannot be used.
+ */
 enum ux_code ux_package_stream_open(struct ux_package_stream **ret,
 				    const struct ux_package_stream_options *options,
 				    struct ux_error *err) ux_must;
@@ -51,12 +53,14 @@ enum ux_code ux_package_stream_open(struct ux_package_stream **ret,
 /* Returns whether a member, or the end, is there without waiting. */
 bool ux_package_stream_ready(const struct ux_package_stream *s);
 
-/* Waits for the next member. *ret_more false: the package ended, and its size and SHA-256 match its
+/*
+ * Waits for the next member. *ret_more false: the package ended, and its size and SHA-256 match its
  * repository's metadata. Make nothing of it visible before: only then the bytes are known to be the
  * distribution's.
  *
  * After a failure of the archive the rest is still received, so that a package damaged in transfer
- * has the cause UX_CAUSE_HASH, and any other UX_CAUSE_DAMAGED. */
+ * has the cause UX_CAUSE_HASH, and any other UX_CAUSE_DAMAGED.
+ */
 enum ux_code ux_package_stream_next(struct ux_package_stream *s, struct ux_stream_member *ret,
 				    bool *ret_more, struct ux_error *err) ux_must;
 

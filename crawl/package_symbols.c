@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a package. Each member is identified when it arrives, the server is queried for a
+/*
+ * The modules of a package. Each member is identified when it arrives, the server is queried for a
  * batch of them, and the symbols it needs are extracted immediately, so that the member's space is
  * freed. The symbols, which are small, wait in files without names until the whole package is
- * verified. */
+ * verified.
+ */
 #include "crawl_work.h"
 
 #include "clock.h"
@@ -209,9 +211,11 @@ static enum ux_code package_add_supplementary(struct package_run *r, struct ux_p
 	return package_extract_waiting(r, &key, err);
 }
 
-/* Returns whether it is an object file that no program maps. Among these only kernel modules have
+/*
+ * Returns whether it is an object file that no program maps. Among these only kernel modules have
  * an identity. GRUB's debug packages have 250 others; each would cost a child process to find that
- * out. */
+ * out.
+ */
 static bool package_is_unlinked(const struct ux_stream_member *member)
 {
 	uint8_t head[EI_NIDENT + sizeof(Elf64_Half)];
@@ -224,8 +228,10 @@ static bool package_is_unlinked(const struct ux_stream_member *member)
 	return head[EI_NIDENT + big] == ET_REL && head[EI_NIDENT + !big] == 0;
 }
 
-/* Gives a debug file without a build ID the identity of its stripped file. *ret false: it has none,
- * so nobody could ever request its symbols. */
+/*
+ * Gives a debug file without a build ID the identity of its stripped file. *ret false: it has none,
+ * so nobody could ever request its symbols.
+ */
 static enum ux_code package_find_identity(struct package_run *r, const char *name,
 					  struct ux_push_module *m, bool *ret, struct ux_error *err)
 {

@@ -72,8 +72,10 @@ static bool upload_ids_meet(const struct ux_id_set *a, const struct ux_id_set *b
 	return false;
 }
 
-/* Returns whether a module with one of these IDs is being sent. Then the next one waits, so that
- * the server always has the first of a module's two files when the second comes. */
+/*
+ * Returns whether a module with one of these IDs is being sent. Then the next one waits, so that
+ * the server always has the first of a module's two files when the second comes.
+ */
 static bool upload_meets_another(const struct ux_package_uploads *u, const struct ux_id_set *ids)
 {
 	for (unsigned i = 0; i < u->n_threads; i++) {

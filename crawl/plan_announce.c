@@ -24,8 +24,10 @@ static bool announce_is_whole(const struct ux_crawl_choice *choice)
 	return choice->names.n == 0 && choice->since == 0 && choice->size_max == 0;
 }
 
-/* Returns whether a crawl with this state announced everything that is chosen now. Packages
- * announced as work are also known by their build IDs, but not the other way round. */
+/*
+ * Returns whether a crawl with this state announced everything that is chosen now. Packages
+ * announced as work are also known by their build IDs, but not the other way round.
+ */
 static bool announce_covers(const json_t *state, const struct ux_crawl_choice *choice)
 {
 	const json_t *roles = json_object_get(state, "roles");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manifest of a folder of symbols: its objects with their paths and contents. docs/clone.md
- * describes the format. */
+/*
+ * The manifest of a folder of symbols: its objects with their paths and contents. docs/clone.md
+ * describes the format.
+ */
 #ifndef UX_MANIFEST_H
 #define UX_MANIFEST_H
 
@@ -93,23 +95,29 @@ bool ux_entry_kind_parse(struct ux_bytes text, enum ux_entry_kind *ret) ux_must;
 /* Returns the name of a bit: "code", "debug", "sections". */
 const char *ux_entry_holds_name(unsigned bit);
 
-/* Reads a whole manifest into an empty one. Checks that every path fits its module and kind and
+/*
+ * Reads a whole manifest into an empty one. Checks that every path fits its module and kind and
  * stays in the folder, that no path occurs twice, and that the first line's numbers of objects and
  * bytes match the other lines. UX_ECORRUPT, with the offset; UX_ELIMIT; UX_EUNSUPPORTED: of a newer
- * unhex. */
+ * unhex.
+ */
 enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, struct ux_error *err)
 	ux_must;
 
-/* Appends the text of a manifest whose objects are sorted. The same objects always give the same
- * bytes. */
+/*
+ * Appends the text of a manifest whose objects are sorted. The same objects always give the same
+ * bytes.
+ */
 enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 			       struct ux_error *err) ux_must;
 
 /* Appends one object as a line, also one without a path. */
 void ux_entry_write(const struct ux_entry *o, struct ux_out *out);
 
-/* Reads the members of one object, as ux_entry_write() writes them; other members are ignored. The
- * path may be absent. Texts are copied to the arena. Also reads a server's answers. */
+/*
+ * Reads the members of one object, as ux_entry_write() writes them; other members are ignored. The
+ * path may be absent. Texts are copied to the arena. Also reads a server's answers.
+ */
 enum ux_code ux_entry_read(struct ux_bytes line, uint64_t off, struct ux_arena *arena,
 			   struct ux_entry *ret, struct ux_error *err) ux_must;
 
@@ -117,10 +125,12 @@ enum ux_code ux_entry_read(struct ux_bytes line, uint64_t off, struct ux_arena *
 enum ux_code ux_manifest_add(struct ux_manifest *m, const struct ux_entry *o, struct ux_error *err)
 	ux_must;
 
-/* Gives every object its path and sorts by path. If several objects have the same module, kind and
+/*
+ * Gives every object its path and sorts by path. If several objects have the same module, kind and
  * content, only the last is kept. The best GSYM of a module is "gsym", the best file with code
  * "executable", the best with debug information "debuginfo"; others have the beginning of their
- * hash after the name. An ELF file that is the best of both kinds is listed twice. */
+ * hash after the name. An ELF file that is the best of both kinds is listed twice.
+ */
 enum ux_code ux_manifest_name(struct ux_manifest *m, struct ux_error *err) ux_must;
 
 /*

@@ -27,19 +27,25 @@ struct ux_minisign_secret {
 	uint8_t key[UX_MINISIGN_SECRET];
 };
 
-/* Reads a public key: the text of its file, or its one line of base64. UX_ECORRUPT. All functions
- * here: UX_EUNSUPPORTED if unhex was built without libsodium. */
+/*
+ * Reads a public key: the text of its file, or its one line of base64. UX_ECORRUPT. All functions
+ * here: UX_EUNSUPPORTED if unhex was built without libsodium.
+ */
 enum ux_code ux_minisign_public_read(struct ux_bytes text, struct ux_minisign_public *ret,
 				     struct ux_error *err) ux_must;
 
-/* Reads the file of a secret key. password: for a key that has one; NULL: unknown. UX_EDENIED: it
- * is missing or wrong; UX_ECORRUPT; UX_ENOMEM: the key was made to need more memory. */
+/*
+ * Reads the file of a secret key. password: for a key that has one; NULL: unknown. UX_EDENIED: it
+ * is missing or wrong; UX_ECORRUPT; UX_ENOMEM: the key was made to need more memory.
+ */
 enum ux_code ux_minisign_secret_read(struct ux_bytes text, const char *password,
 				     struct ux_minisign_secret *ret, struct ux_error *err) ux_must;
 
-/* Verifies the text of a signature's file over a message, and its trusted comment. Accepts both
+/*
+ * Verifies the text of a signature's file over a message, and its trusted comment. Accepts both
  * forms: over a hash of the message ("ED", which minisign writes) and over the message itself
- * ("Ed"). UX_ECORRUPT: it is not valid, or by another key. */
+ * ("Ed"). UX_ECORRUPT: it is not valid, or by another key.
+ */
 enum ux_code ux_minisign_verify(const struct ux_minisign_public *key, struct ux_bytes message,
 				struct ux_bytes signature, struct ux_error *err) ux_must;
 

@@ -27,11 +27,13 @@ struct ux_forward_options {
 enum ux_code ux_forward_check(const struct ux_forward_options *options, struct ux_error *err)
 	ux_must;
 
-/* Opens the queue and starts to send its messages, the messages of one sender in order. A message
+/*
+ * Opens the queue and starts to send its messages, the messages of one sender in order. A message
  * is sent again until the receiver accepts it (2xx) or refuses it for its content. Answers 429,
  * 502, 503 and 504, and no answer, are retried after Retry-After, or after 1 s, then up to 30 s.
  * After 401, 403 and 404 it waits for 30 s: the receiver would accept no message. The options are
- * copied. Codes of ux_forward_check() and ux_disk_queue_open(). */
+ * copied. Codes of ux_forward_check() and ux_disk_queue_open().
+ */
 enum ux_code ux_forwarder_open(struct ux_forwarder **ret, const struct ux_forward_options *options,
 			       struct ux_error *err) ux_must;
 
@@ -42,8 +44,10 @@ void ux_forwarder_close(struct ux_forwarder *f);
  */
 bool ux_forwarder_has_room(struct ux_forwarder *f);
 
-/* Compresses a message and adds it to the queue, after earlier messages of the same sender. It is
- * durable when this returns. Codes of ux_disk_queue_add(). Any thread. */
+/*
+ * Compresses a message and adds it to the queue, after earlier messages of the same sender. It is
+ * durable when this returns. Codes of ux_disk_queue_add(). Any thread.
+ */
 enum ux_code ux_forwarder_add(struct ux_forwarder *f, uint64_t sender, struct ux_bytes message,
 			      struct ux_error *err) ux_must;
 

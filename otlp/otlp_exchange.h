@@ -20,10 +20,12 @@ struct ux_otlp_body {
 	struct ux_out_quota *quota;
 };
 
-/* Finds the message in the body, which is application/x-protobuf or application/json, and may be
+/*
+ * Finds the message in the body, which is application/x-protobuf or application/json, and may be
  * compressed by gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding. UX_ELIMIT:
  * over req->body_max bytes after decompression. UX_ECORRUPT: damaged compressed data or JSON. The
- * decompressed and the converted bytes count for req->answer. It must be released in any case. */
+ * decompressed and the converted bytes count for req->answer. It must be released in any case.
+ */
 enum ux_code ux_otlp_body_read(struct ux_request *req, struct ux_response *res,
 			       struct ux_otlp_body *ret) ux_must;
 void ux_otlp_body_deinit(struct ux_otlp_body *b);
@@ -31,8 +33,10 @@ void ux_otlp_body_deinit(struct ux_otlp_body *b);
 /* Returns the content type of the answer: the same as of the request's body. */
 const char *ux_otlp_type(const struct ux_request *req);
 
-/* Answers a message that was accepted with an ExportProfilesServiceResponse. warning: NULL, or a
- * text for the sender although no profile was refused. */
+/*
+ * Answers a message that was accepted with an ExportProfilesServiceResponse. warning: NULL, or a
+ * text for the sender although no profile was refused.
+ */
 enum ux_code ux_otlp_accept(struct ux_request *req, struct ux_response *res, const char *warning)
 	ux_must;
 

@@ -36,9 +36,11 @@ struct ux_call_placer {
 
 void ux_call_placer_deinit(struct ux_call_placer *c);
 
-/* Adds the places of p's locations in modules that have pages. The strings get the texts of IDs.
+/*
+ * Adds the places of p's locations in modules that have pages. The strings get the texts of IDs.
  * Weights are zero for each stack; the caller adds the weights of its samples, then calls
- * ux_call_placer_sum(). UX_ENOMEM, UX_ELIMIT. */
+ * ux_call_placer_sum(). UX_ENOMEM, UX_ELIMIT.
+ */
 enum ux_code ux_call_placer_add(struct ux_call_placer *c, const struct ux_profile *p,
 				ux_has_pages_fn *has_pages, void *ctx, struct ux_strings *strings,
 				struct ux_error *err) ux_must;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds a tree of calls. It grows sample by sample, each node after its caller; then totals are
+/*
+ * Builds a tree of calls. It grows sample by sample, each node after its caller; then totals are
  * summed up from the last node to the first, nodes that are too small are dropped, and the others
- * are written in preorder. */
+ * are written in preorder.
+ */
 #include "call_tree.h"
 
 #include "order.h"
@@ -286,8 +288,10 @@ static int call_compare_weights(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Sets the least weight of a node that stays. A caller weighs at least as much as each of its
- * callees, so it stays with them. */
+/*
+ * Sets the least weight of a node that stays. A caller weighs at least as much as each of its
+ * callees, so it stays with them.
+ */
 static enum ux_code call_least_weight(const struct call_maker *m,
 				      const struct ux_call_options *options, double *ret,
 				      struct ux_error *err)
@@ -311,8 +315,10 @@ static enum ux_code call_least_weight(const struct call_maker *m,
 	return UX_OK;
 }
 
-/* The nodes that stay, ordered by caller, then among the children of one caller. A node that stands
- * for small ones has the number UINT32_MAX. */
+/*
+ * The nodes that stay, ordered by caller, then among the children of one caller. A node that stands
+ * for small ones has the number UINT32_MAX.
+ */
 struct call_kept {
 	uint32_t node; /* UINT32_MAX: stands for the small callees of `caller` */
 	uint32_t caller;

@@ -37,9 +37,11 @@ UX_VEC(ux_call_nodes, struct ux_call_node);
 struct ux_call_options {
 	enum ux_demangle_mode demangle;
 	bool threads; /* the root's children are the threads, "name (pid/tid)" */
-	/* Most nodes of the tree, not counting UX_CALL_SMALLER. If there are more, the smallest are
+	/*
+	 * Most nodes of the tree, not counting UX_CALL_SMALLER. If there are more, the smallest are
 	 * dropped, and a node of UX_CALL_SMALLER replaces the dropped callees of one caller with
-	 * their sum. 0: no limit. */
+	 * their sum. 0: no limit.
+	 */
 	size_t max;
 	/* Most nodes while the tree grows; more are UX_ELIMIT. 0: UX_CALL_NODES_MAX. */
 	size_t grown_max;
@@ -47,14 +49,18 @@ struct ux_call_options {
 	size_t names_max;
 	/* Nodes with less than this share of the profile are dropped in the same way. */
 	double min;
-	/* Nodes in modules that have pages get the place of their location with the largest values.
-	 * NULL: no node gets one. */
+	/*
+	 * Nodes in modules that have pages get the place of their location with the largest values.
+	 * NULL: no node gets one.
+	 */
 	ux_has_pages_fn *has_pages;
 	void *has_pages_ctx;
 };
 
-/* Zeroed = empty. The children of a node are ordered by total, the largest first, then by name.
- * Each node has n_columns values: the first profile's, then the second's. */
+/*
+ * Zeroed = empty. The children of a node are ordered by total, the largest first, then by name.
+ * Each node has n_columns values: the first profile's, then the second's.
+ */
 struct ux_call_tree {
 	struct ux_functions functions;
 	struct ux_call_nodes nodes;
@@ -77,8 +83,10 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 			       const struct ux_call_options *options, struct ux_error *err) ux_must;
 void ux_call_tree_deinit(struct ux_call_tree *t);
 
-/* Sets the index of the value with that name; an empty name selects the last value, as in pprof.
- * UX_ENOTFOUND: there is no such value; the message lists the names. */
+/*
+ * Sets the index of the value with that name; an empty name selects the last value, as in pprof.
+ * UX_ENOTFOUND: there is no such value; the message lists the names.
+ */
 enum ux_code ux_call_tree_type(const struct ux_call_tree *t, struct ux_bytes name, size_t *ret,
 			       struct ux_error *err) ux_must;
 

@@ -59,17 +59,21 @@ struct ux_firefox {
  */
 bool ux_firefox_is(struct ux_bytes json);
 
-/* Reads a file into an empty profile. A frame whose function is named by an address gets no name;
+/*
+ * Reads a file into an empty profile. A frame whose function is named by an address gets no name;
  * all others keep theirs. Addresses of callers already lie inside the call. UX_ECORRUPT: with the
- * offset in the JSON. UX_ELIMIT, UX_ENOMEM. It has to be closed in any case. */
+ * offset in the JSON. UX_ELIMIT, UX_ENOMEM. It has to be closed in any case.
+ */
 enum ux_code ux_firefox_read(struct ux_firefox *f, struct ux_bytes json, struct ux_profile *p,
 			     struct ux_error *err) ux_must;
 
-/* Appends the JSON with the names that its frames have got since: functions, strings and native
+/*
+ * Appends the JSON with the names that its frames have got since: functions, strings and native
  * symbols (if p->keep_starts was set and the tables have a place for them) follow at the end of
  * their tables, and inlined calls at the end of the frames. A stack with inlined calls takes more
  * rows, so stacks are renumbered wherever they are used. Everything else is copied byte for byte.
- * UX_ENOMEM. */
+ * UX_ENOMEM.
+ */
 enum ux_code ux_firefox_rewrite(const struct ux_firefox *f, const struct ux_profile *p,
 				struct ux_out *out, struct ux_error *err) ux_must;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the processed format of the Firefox Profiler. Source: docs-developer/CHANGELOG-formats.md
+/*
+ * Writes the processed format of the Firefox Profiler. Source: docs-developer/CHANGELOG-formats.md
  * and src/types/profile.js of github.com/firefox-devtools/profiler. Version 49 is the last one with
- * tables in each thread, and samply 0.13 writes it; the Profiler upgrades it. */
+ * tables in each thread, and samply 0.13 writes it; the Profiler upgrades it.
+ */
 #include "debug_id.h"
 #include "json_out.h"
 #include "profile_viewers.h"
@@ -403,8 +405,10 @@ static int64_t firefox_weight_at(const struct firefox *w, size_t at)
 	return ux_profile_sample_values(w->p, sample)[w->options->type];
 }
 
-/* Writes the samples order[first] to order[last - 1]. Without times, a sample begins where the
- * previous one ended if its value is a time; otherwise samples are a millisecond apart. */
+/*
+ * Writes the samples order[first] to order[last - 1]. Without times, a sample begins where the
+ * previous one ended if its value is a time; otherwise samples are a millisecond apart.
+ */
 static enum ux_code firefox_put_samples(struct firefox *w, size_t first, size_t last,
 					struct ux_error *err)
 {

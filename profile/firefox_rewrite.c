@@ -309,8 +309,10 @@ static void firefox_put(struct firefox_writer *w, struct ux_bytes value)
 typedef void firefox_row_fn(struct firefox_writer *w, const struct firefox_names *names,
 			    struct ux_json_text column, size_t row);
 
-/* Replaces the table at the cursor, of n_old rows, by one of n rows. Columns that do not have n_old
- * rows stay unchanged. */
+/*
+ * Replaces the table at the cursor, of n_old rows, by one of n rows. Columns that do not have n_old
+ * rows stay unchanged.
+ */
 static enum ux_code firefox_write_table(struct firefox_writer *w, const struct firefox_names *names,
 					size_t n_old, size_t n, firefox_row_fn *put,
 					struct ux_error *err)
@@ -595,8 +597,10 @@ static const struct ux_strings *firefox_strings_at(struct firefox_writer *w, con
 		       : NULL;
 }
 
-/* Writes an object with tables, or one whose samples refer to the shared tables. `own`: its tables;
- * `stacks`: the tables of its samples; each may be NULL. */
+/*
+ * Writes an object with tables, or one whose samples refer to the shared tables. `own`: its tables;
+ * `stacks`: the tables of its samples; each may be NULL.
+ */
 static enum ux_code firefox_write_object(struct firefox_writer *w, const struct firefox_names *own,
 					 const struct firefox_names *stacks, struct ux_error *err)
 {

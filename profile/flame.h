@@ -19,8 +19,10 @@ struct ux_flame_options {
 	size_t type;           /* the value that widths show at first */
 	/* Target and text of the link above the page's title. Empty: no link. */
 	struct ux_bytes back_url, back_text;
-	/* The page about a frame: a path or an http URL, to which "?id=ID&addr=0x..." is added.
-	 * Empty: no such page, and nodes have no links. Pages only. */
+	/*
+	 * The page about a frame: a path or an http URL, to which "?id=ID&addr=0x..." is added.
+	 * Empty: no such page, and nodes have no links. Pages only.
+	 */
 	struct ux_bytes frame_url;
 };
 

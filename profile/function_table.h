@@ -63,8 +63,10 @@ struct ux_function_table {
 	struct ux_out name;
 };
 
-/* Starts after the entries that the message already has. The strings of the profile must be
- * complete. UX_ENOMEM. The table must be released in either case. */
+/*
+ * Starts after the entries that the message already has. The strings of the profile must be
+ * complete. UX_ENOMEM. The table must be released in either case.
+ */
 enum ux_code ux_function_table_init(struct ux_function_table *t, const struct ux_profile *p,
 				    const struct ux_function_fields *fields, uint64_t n_strings,
 				    uint64_t first_function, struct ux_error *err) ux_must;
@@ -76,9 +78,11 @@ uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text
 /* Returns the message's number of a string of the profile; appends the string if it is new. */
 uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
 
-/* Appends the functions of all frames from number `first` on, in their order, and keeps their lines
+/*
+ * Appends the functions of all frames from number `first` on, in their order, and keeps their lines
  * as field `number`. This saves time if most of them are needed: neighbours often have the same
- * function. UX_ENOMEM, UX_ELIMIT: the lines have over 4 GiB. */
+ * function. UX_ENOMEM, UX_ELIMIT: the lines have over 4 GiB.
+ */
 enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first, uint32_t number,
 				       struct ux_error *err) ux_must;
 

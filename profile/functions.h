@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of one or several profiles, by the names that people read: the boxes of a flame
- * graph and the rows of a table. */
+/*
+ * The functions of one or several profiles, by the names that people read: the boxes of a flame
+ * graph and the rows of a table.
+ */
 #ifndef UX_FUNCTIONS_H
 #define UX_FUNCTIONS_H
 

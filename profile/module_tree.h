@@ -7,10 +7,12 @@
 #include "bytes.h"
 #include "error.h"
 
-/* Finds the file of a module below a root ("" is this machine's), for a kernel's release: by
+/*
+ * Finds the file of a module below a root ("" is this machine's), for a kernel's release: by
  * modules.dep, or else among the files there, in the order of their names. `name` is as in
  * /proc/modules, where '_' replaces '-'. The caller frees *ret. UX_ENOTFOUND: there is no such
- * file, or the release or the name is malformed. UX_ENOMEM. Source: modules.dep(5). */
+ * file, or the release or the name is malformed. UX_ENOMEM. Source: modules.dep(5).
+ */
 enum ux_code ux_module_tree_find(struct ux_bytes root, struct ux_bytes release, const char *name,
 				 char **ret, struct ux_error *err) ux_must;
 

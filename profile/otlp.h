@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of OpenTelemetry (OTLP), as messages: ExportProfilesServiceRequest, or ProfilesData,
+/*
+ * Profiles of OpenTelemetry (OTLP), as messages: ExportProfilesServiceRequest, or ProfilesData,
  * which has the same form. Source: opentelemetry-proto, profiles/v1development, version 1.10; the
- * messages of the dictionary have been the same since 1.8. */
+ * messages of the dictionary have been the same since 1.8.
+ */
 #ifndef UX_OTLP_H
 #define UX_OTLP_H
 
@@ -51,16 +53,20 @@ enum {
  */
 bool ux_otlp_is(struct ux_bytes bytes);
 
-/* Reads a message into an empty profile. The producer has already moved addresses of callers back
+/*
+ * Reads a message into an empty profile. The producer has already moved addresses of callers back
  * into the call, so no location is a return address. A location that has lines keeps them. The
  * address of a mapping that begins below UX_OTLP_PROCESS_START is a virtual address of the file.
- * UX_ECORRUPT: with the offset in the message. UX_ELIMIT, UX_ENOMEM. */
+ * UX_ECORRUPT: with the offset in the message. UX_ELIMIT, UX_ENOMEM.
+ */
 enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
 			  struct ux_profile *p, struct ux_error *err) ux_must;
 
-/* The same as ux_otlp_read() with UX_OTLP_ALL, but keeps samples of different resources apart: the
+/*
+ * The same as ux_otlp_read() with UX_OTLP_ALL, but keeps samples of different resources apart: the
  * thread of a sample is the number of its resource in *ret, plus one. ret is empty, and must be
- * released in either case. */
+ * released in either case.
+ */
 enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
 				    struct ux_otlp_resources *ret, struct ux_error *err) ux_must;
 
@@ -72,8 +78,10 @@ enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, st
 enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p,
 			     struct ux_out *out, struct ux_error *err) ux_must;
 
-/* Starts the table of functions and strings that a writer appends to the message. UX_ENOMEM. The
- * table must be released in either case. */
+/*
+ * Starts the table of functions and strings that a writer appends to the message. UX_ENOMEM. The
+ * table must be released in either case.
+ */
 enum ux_code ux_otlp_function_table(struct ux_function_table *t, const struct ux_otlp *f,
 				    const struct ux_profile *p, struct ux_error *err) ux_must;
 

@@ -115,9 +115,11 @@ enum {
 	SMALL_ROOM = 64, /* bytes from the start of a small location that may be read */
 };
 
-/* Reads a small location; most of a message are such. Its fields, in the order of their numbers as
+/*
+ * Reads a small location; most of a message are such. Its fields, in the order of their numbers as
  * encoders write them, with tags and sizes of one byte, are read without checking for the end of
- * the message: p has room for SMALL_ROOM bytes. False: as below. */
+ * the message: p has room for SMALL_ROOM bytes. False: as below.
+ */
 ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct otlp_scanned *ret)
 {
 	const uint8_t *end = p + size;
@@ -143,10 +145,12 @@ ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct ot
 	return p == end; /* a size of two bytes is over SMALL, so another branch was taken */
 }
 
-/* Reads another location with fields as encoders write them, in the order of their numbers and with
+/*
+ * Reads another location with fields as encoders write them, in the order of their numbers and with
  * tags of one byte, with the cursor of the table, so that it may read past the location. False:
  * there is another kind of field, or a field does not end where the location does; ret is invalid
- * then. */
+ * then.
+ */
 ux_inline bool otlp_scan_plain_location(struct ux_cur *c, uint64_t size, struct otlp_scanned *ret)
 {
 	if (ux_unlikely(size > ux_cur_left(c)))
@@ -193,8 +197,10 @@ static bool otlp_begin_run(struct ux_otlp_names *n, size_t next, uint64_t mappin
 	       ux_otlp_runs_append(&n->runs, fresh);
 }
 
-/* Writes a location to its reserved place. Stores each field directly: a struct copy would read the
- * fields together right after they were stored one by one, and stall. */
+/*
+ * Writes a location to its reserved place. Stores each field directly: a struct copy would read the
+ * fields together right after they were stored one by one, and stall.
+ */
 ux_inline void otlp_put_location(const struct ux_otlp_names *n, size_t place, const uint8_t *field,
 				 struct ux_bytes content, uint64_t address)
 {
@@ -245,10 +251,12 @@ enum {
 	SHAPE_MAX = SHAPE_WORDS * sizeof(uint64_t),
 };
 
-/* Locations with the same mapping and type of frame differ only in their addresses. A field has the
+/*
+ * Locations with the same mapping and type of frame differ only in their addresses. A field has the
  * shape of the previous one if all bytes are equal except for the lower seven bits of its address
  * bytes: then its parts have the same offsets as in the previous field, and its end is known before
- * its bytes have arrived. */
+ * its bytes have arrived.
+ */
 struct otlp_shape {
 	uint64_t mask[SHAPE_WORDS], bytes[SHAPE_WORDS]; /* of the field, in the order of memory */
 	uint32_t size;    /* bytes of the field; 0: there is no shape */
@@ -289,9 +297,11 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 		shape->bytes[i] &= shape->mask[i];
 }
 
-/* Reads the small locations that come next if all bytes that are read for one lie within the table.
+/*
+ * Reads the small locations that come next if all bytes that are read for one lie within the table.
  * Returns the position after them; NULL: out of memory. A location is written before it is known
- * whether it needs a name, so that no branch has to be predicted. */
+ * whether it needs a name, so that no branch has to be predicted.
+ */
 static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
 						const uint8_t *end)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of an OTLP message, without a profile in memory: the dictionary is read
+/*
+ * Names for the locations of an OTLP message, without a profile in memory: the dictionary is read
  * once, the caller looks addresses up module by module, and the message is written with their
- * lines. Samples are never read. Source: see otlp.h. */
+ * lines. Samples are never read. Source: see otlp.h.
+ */
 #ifndef UX_OTLP_NAMES_H
 #define UX_OTLP_NAMES_H
 
@@ -70,7 +72,8 @@ struct ux_otlp_names {
 	struct ux_otlp_strings strings;
 };
 
-/* Reads the dictionary: sets the modules and their addresses. A location is skipped if it has
+/*
+ * Reads the dictionary: sets the modules and their addresses. A location is skipped if it has
  * lines, if it has no mapping, or if its mapping begins at UX_OTLP_PROCESS_START or above, where it
  * is an address of a process. UX_ECORRUPT: with the offset in the message. UX_ELIMIT: too large, or
  * too many modules. UX_ENOMEM, and the code of the quota. The state must be released in any case.
@@ -92,8 +95,10 @@ enum {
 	UX_OTLP_FUNCTION_MAX = 2 + 3 * (1 + 5), /* bytes: a tag, a size and three numbers */
 };
 
-/* The same for many. begin: reserves room for n functions; NULL after a failure, which is latched.
- * put: writes one and returns the position after it. end: takes the position after the last one. */
+/*
+ * The same for many. begin: reserves room for n functions; NULL after a failure, which is latched.
+ * put: writes one and returns the position after it. end: takes the position after the last one.
+ */
 uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions);
 
 /* Writes a field with the number of a string; leaves it out for the empty string, without a branch.
@@ -133,10 +138,12 @@ enum {
  */
 void ux_otlp_names_reserve(struct ux_otlp_names *n, size_t n_addresses);
 
-/* Gives the location of an address (its index in n->addresses) lines, at most once for each
+/*
+ * Gives the location of an address (its index in n->addresses) lines, at most once for each
  * address. begin: reserves room for n lines; NULL after a failure, which is latched. Then write
  * line after line, the innermost function first. end: takes the position after the last line; the
- * start if there are no lines. */
+ * start if there are no lines.
+ */
 ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 {
 	const size_t max = n_lines * UX_OTLP_LINE_MAX + UX_OTLP_LINES_BEHIND;
@@ -146,8 +153,10 @@ ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 	return p;
 }
 
-/* The common start of all lines of a function, made once: the field with the function's number, the
- * tag of the next field, and the size of both in bytes. */
+/*
+ * The common start of all lines of a function, made once: the field with the function's number, the
+ * tag of the next field, and the size of both in bytes.
+ */
 struct ux_otlp_line_head {
 	uint8_t bytes[7];
 	uint8_t size;

@@ -132,8 +132,10 @@ static void otlp_copy_borrowed(struct otlp_copy *c)
 	}
 }
 
-/* Writes a dictionary with its locations. last: no dictionary follows; the new functions and
- * strings come here, after all others, since the parts of one message are joined. */
+/*
+ * Writes a dictionary with its locations. last: no dictionary follows; the new functions and
+ * strings come here, after all others, since the parts of one message are joined.
+ */
 static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_field *f, bool last)
 {
 	const struct ux_otlp_names *n = c->names;

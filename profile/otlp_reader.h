@@ -60,8 +60,10 @@ enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t
 enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err) ux_must;
 
-/* Reads a ResourceProfiles after its dictionary: the types of its values, or its samples. All types
- * must be known before the first sample. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT. */
+/*
+ * Reads a ResourceProfiles after its dictionary: the types of its values, or its samples. All types
+ * must be known before the first sample. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT.
+ */
 enum ux_code ux_otlp_reader_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
 				     struct ux_error *err) ux_must;
 

@@ -32,9 +32,11 @@ struct ux_otlp_borrowed {
 UX_VEC(ux_otlp_borrowed_list, struct ux_otlp_borrowed);
 UX_VEC(ux_otlp_string_hashes, uint32_t);
 
-/* Only the fields hold the bytes of strings. A hash table of numbers takes an eighth of the memory
+/*
+ * Only the fields hold the bytes of strings. A hash table of numbers takes an eighth of the memory
  * of one with its keys, and this table is built for each message. Zeroed = empty except for
- * fields.quota. Of one thread. */
+ * fields.quota. Of one thread.
+ */
 struct ux_otlp_strings {
 	struct ux_out fields;              /* a latched failure stands for the whole structure */
 	struct ux_otlp_string_list list;   /* added strings */
@@ -56,11 +58,13 @@ uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text);
  * it. */
 uint32_t ux_otlp_strings_put(struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
 
-/* Appends fields of strings that are in the caller's memory and that the message lacks, without
+/*
+ * Appends fields of strings that are in the caller's memory and that the message lacks, without
  * copying them: they must stay until ux_otlp_strings_settle(), or until the message is written, and
  * UX_OTLP_BORROWED_BEHIND bytes after them must be readable. begin: reserves room for n strings and
  * returns the number of the first; 0 after a failure, which is latched. borrow: adds one, with the
- * lower half of the hash of its bytes. find: returns the number of a settled string; 0: unknown. */
+ * lower half of the hash of its bytes. find: returns the number of a settled string; 0: unknown.
+ */
 enum {
 	UX_OTLP_BORROWED_BEHIND = 192
 };

@@ -479,9 +479,11 @@ static enum ux_code perf_read_features(struct perf_data *d, const struct perf_he
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* The bits of the features are an array of longs. A recording of the other byte order may have
+/*
+ * The bits of the features are an array of longs. A recording of the other byte order may have
  * longs of 4 bytes: then the first one is where the second one is expected. Every file has the bit
- * of the host's name, which tells. */
+ * of the host's name, which tells.
+ */
 static void perf_fix_features(struct perf_header *h)
 {
 	if ((h->features[0] >> UX_PERF_FEATURE_HOSTNAME & 1) != 0)
@@ -537,8 +539,10 @@ static bool perf_data_peek(const struct perf_data *d, uint64_t off, uint64_t siz
 	return ret->size == size;
 }
 
-/* Reads a feature before the records, where that is possible: the host and its wall clock tell
- * which of a server's snapshots of run-time code belong to the samples. */
+/*
+ * Reads a feature before the records, where that is possible: the host and its wall clock tell
+ * which of a server's snapshots of run-time code belong to the samples.
+ */
 static void perf_peek_feature(struct perf_data *d, const struct perf_header *h, unsigned feature)
 {
 	struct ux_out bytes __attribute__((cleanup(ux_out_deinit))) = {0};

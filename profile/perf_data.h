@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data, which Linux's perf writes: into a file, or through a pipe, where records replace the
- * sections of the file's header. docs/formats/perf-data.md lists the parts that are read. */
+/*
+ * perf.data, which Linux's perf writes: into a file, or through a pipe, where records replace the
+ * sections of the file's header. docs/formats/perf-data.md lists the parts that are read.
+ */
 #ifndef UX_PERF_DATA_H
 #define UX_PERF_DATA_H
 
@@ -54,7 +56,8 @@ struct ux_perf_summary {
 /* Returns whether a file that begins with `head` is perf.data. 8 bytes are enough. */
 bool ux_perf_data_is(struct ux_bytes head);
 
-/* Reads a recording into an empty profile; p->keep_times may be set. Complete records are kept: a
+/*
+ * Reads a recording into an empty profile; p->keep_times may be set. Complete records are kept: a
  * file that ends too early, or that is damaged after its header, gives UX_OK and the damage in
  * *ret. Besides the profile it needs at most UX_PERF_WAITING_MAX bytes for records that wait for
  * earlier ones, and the mappings of the processes that were alive.
@@ -67,7 +70,8 @@ bool ux_perf_data_is(struct ux_bytes head);
  * UX_PROFILE_JIT with its path and process; its locations are named after the code that was at
  * their address at the time of the sample.
  *
- * UX_ECORRUPT, UX_EUNSUPPORTED: it has no valid header. UX_EIO, UX_ENOMEM, UX_ELIMIT. */
+ * UX_ECORRUPT, UX_EUNSUPPORTED: it has no valid header. UX_EIO, UX_ENOMEM, UX_ELIMIT.
+ */
 enum ux_code ux_perf_data_read(struct ux_perf_source source, struct ux_profile *p,
 			       struct ux_perf_summary *ret, struct ux_error *err) ux_must;
 

@@ -75,8 +75,10 @@ enum {
 	UX_PERF_ARM64_PC = 32,
 };
 
-/* Returns the number of the program counter in a mask of registers that perf requests on x86-64 or
- * arm64. -1: another mask. */
+/*
+ * Returns the number of the program counter in a mask of registers that perf requests on x86-64 or
+ * arm64. -1: another mask.
+ */
 int ux_perf_ip_register(uint64_t mask);
 
 /* Reads an attr; fields that the file's version lacks are zeroed. UX_ECORRUPT. */

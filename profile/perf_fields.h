@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the perf.data format. Sources: the kernel's include/uapi/linux/perf_event.h for the
- * kernel's records, tools/perf/Documentation/perf.data-file-format.txt for perf's own. */
+/*
+ * Numbers of the perf.data format. Sources: the kernel's include/uapi/linux/perf_event.h for the
+ * kernel's records, tools/perf/Documentation/perf.data-file-format.txt for perf's own.
+ */
 #ifndef UX_PERF_FIELDS_H
 #define UX_PERF_FIELDS_H
 

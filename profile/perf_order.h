@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts records into the order of their times. Each processor writes its own buffer, so records of
+/*
+ * Puts records into the order of their times. Each processor writes its own buffer, so records of
  * several processors alternate in the file. perf marks its rounds over all buffers: a record after
- * the end of a round is later than every record before the end of the previous round. */
+ * the end of a round is later than every record before the end of the previous round.
+ */
 #ifndef UX_PERF_ORDER_H
 #define UX_PERF_ORDER_H
 

@@ -9,8 +9,10 @@
 
 struct ux_perf_process {
 	struct ux_perf_space *space; /* NULL: nothing is mapped */
-	/* Mappings before the last exec. An instruction of the old program made the exec system
-	 * call: until the new program runs, that instruction is the leaf of user mode. */
+	/*
+	 * Mappings before the last exec. An instruction of the old program made the exec system
+	 * call: until the new program runs, that instruction is the leaf of user mode.
+	 */
 	struct ux_perf_space *before;
 	uint32_t threads;   /* threads that are known and have not ended */
 	uint32_t dump;      /* module of the profile: the jitdump that it writes; 0: unknown */

@@ -29,8 +29,10 @@ UX_VEC(ux_perf_links, struct ux_perf_link);
 
 UX_VEC(ux_perf_words, uint64_t);
 
-/* The latest callchains by thread: the thread's next one usually has the same outer callers, which
- * are not looked up again. */
+/*
+ * The latest callchains by thread: the thread's next one usually has the same outer callers, which
+ * are not looked up again.
+ */
 struct ux_perf_recent {
 	uint64_t space;  /* version of the process's space */
 	uint64_t before; /* version of the space before the last exec */
@@ -88,8 +90,10 @@ void ux_perf_reader_deinit_samples(struct ux_perf_reader *r);
 
 /* --- perf_unwind.c ---------------------------------------------------------------------------- */
 
-/* Unwinds the copy of a stack. *ret_n is 0 if the sample has none, if it is of an unknown machine,
- * or if nothing is unwound; the frames are valid until the next call. UX_ENOMEM. */
+/*
+ * Unwinds the copy of a stack. *ret_n is 0 if the sample has none, if it is of an unknown machine,
+ * or if nothing is unwound; the frames are valid until the next call. UX_ENOMEM.
+ */
 enum ux_code ux_perf_reader_unwind(struct ux_perf_reader *r, const struct ux_perf_event *event,
 				   const struct ux_perf_sample *sample,
 				   const struct ux_perf_process *process,

@@ -197,9 +197,11 @@ struct perf_chain_state {
 	bool ended;
 };
 
-/* Reads entries of a callchain. The first address of each mode is where it was interrupted, the
+/*
+ * Reads entries of a callchain. The first address of each mode is where it was interrupted, the
  * others are return addresses. A return address of 0 in user mode ends the chain of frames and is
- * not added. `until_user`: leaves out the user's part. */
+ * not added. `until_user`: leaves out the user's part.
+ */
 static void perf_links_of_chain(struct ux_perf_reader *r, struct ux_bytes chain,
 				struct perf_chain_state *state, bool until_user)
 {
@@ -232,8 +234,10 @@ static void perf_links_of_chain(struct ux_perf_reader *r, struct ux_bytes chain,
 	state->leaf = leaf;
 }
 
-/* The same for a whole callchain. Links at its end that equal the links of `recent` (NULL: none)
- * are copied, with their results; returns how many. *ret_whole: everything was read. */
+/*
+ * The same for a whole callchain. Links at its end that equal the links of `recent` (NULL: none)
+ * are copied, with their results; returns how many. *ret_whole: everything was read.
+ */
 static size_t perf_links_of_chain_after(struct ux_perf_reader *r, struct ux_bytes chain,
 					uint8_t mode, const struct ux_perf_recent *recent,
 					bool *ret_whole)
@@ -305,8 +309,10 @@ static enum ux_code perf_links_empty(struct ux_perf_reader *r, const struct ux_p
 		       : ux_error_nomem(err);
 }
 
-/* Sets r->links, the leaf first. The last *ret_known of them equal the links of `recent`; NULL: its
- * address space has changed. *ret_plain: they are exactly the callchain's. */
+/*
+ * Sets r->links, the leaf first. The last *ret_known of them equal the links of `recent`; NULL: its
+ * address space has changed. *ret_plain: they are exactly the callchain's.
+ */
 static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_perf_event *event,
 				      const struct ux_perf_sample *sample,
 				      const struct ux_perf_process *process, uint8_t mode,

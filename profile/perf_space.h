@@ -36,8 +36,10 @@ struct ux_perf_space {
 /* Releases *space, which may be NULL, and sets it to NULL. */
 void ux_perf_space_release(struct ux_perf_spaces *all, struct ux_perf_space **space);
 
-/* Adds a mapping to *space, which is created if NULL and copied if shared. Earlier mappings in its
- * range are cut. UX_ENOMEM. UX_ELIMIT, with err unchanged: there are too many. */
+/*
+ * Adds a mapping to *space, which is created if NULL and copied if shared. Earlier mappings in its
+ * range are cut. UX_ENOMEM. UX_ELIMIT, with err unchanged: there are too many.
+ */
 enum ux_code ux_perf_space_map(struct ux_perf_spaces *all, struct ux_perf_space **space,
 			       struct ux_perf_mapping mapping, struct ux_error *err) ux_must;
 

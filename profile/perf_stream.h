@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of bytes as records, which stay in memory as long as they are used. The bytes come from
- * the file, or from the decompressor. */
+/*
+ * A stream of bytes as records, which stay in memory as long as they are used. The bytes come from
+ * the file, or from the decompressor.
+ */
 #ifndef UX_PERF_STREAM_H
 #define UX_PERF_STREAM_H
 
@@ -38,10 +40,12 @@ struct ux_perf_stream {
 
 void ux_perf_stream_deinit(struct ux_perf_stream *s);
 
-/* Returns the next record. It is valid until the next call; a caller that adds itself to the users
+/*
+ * Returns the next record. It is valid until the next call; a caller that adds itself to the users
  * of s->block keeps it longer. UX_ENOTFOUND, with err unchanged: no record is complete;
  * ux_perf_stream_left() bytes of the next one are there. UX_ECORRUPT: its size is impossible.
- * UX_EIO, UX_ENOMEM. */
+ * UX_EIO, UX_ENOMEM.
+ */
 enum ux_code ux_perf_stream_next(struct ux_perf_stream *s, struct ux_perf_record *ret,
 				 struct ux_error *err) ux_must;
 size_t ux_perf_stream_left(const struct ux_perf_stream *s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of pprof: profile.proto, whose field numbers are in pprof_fields.h. Source:
- * github.com/google/pprof, proto/profile.proto. */
+/*
+ * Profiles of pprof: profile.proto, whose field numbers are in pprof_fields.h. Source:
+ * github.com/google/pprof, proto/profile.proto.
+ */
 #ifndef UX_PPROF_H
 #define UX_PPROF_H
 
@@ -23,16 +25,20 @@ struct ux_pprof {
  */
 bool ux_pprof_is(struct ux_bytes bytes);
 
-/* Reads a Profile message into an empty profile. Locations without lines get addresses; locations
+/*
+ * Reads a Profile message into an empty profile. Locations without lines get addresses; locations
  * with lines keep their names. In a pprof profile the addresses of callers already lie inside the
  * call, so no location is a return address. UX_ECORRUPT: with the offset in the message. UX_ELIMIT,
- * UX_ENOMEM. */
+ * UX_ENOMEM.
+ */
 enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_profile *p,
 			   struct ux_error *err) ux_must;
 
-/* Writes the message with the names that its locations have got since it was read. Everything else
+/*
+ * Writes the message with the names that its locations have got since it was read. Everything else
  * is copied byte for byte, in its order; new strings and functions follow at the end. The linkage
- * name of a new function is its system_name. */
+ * name of a new function is its system_name.
+ */
 enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
 			      struct ux_stream *s, struct ux_error *err) ux_must;
 

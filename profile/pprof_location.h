@@ -28,9 +28,11 @@ ux_inline bool ux_pprof_small_field(const uint8_t **p, unsigned number, uint64_t
 	return n > 0;
 }
 
-/* Reads a location that has only the fields above and no lines, as encoders write it: fields in the
+/*
+ * Reads a location that has only the fields above and no lines, as encoders write it: fields in the
  * order of their numbers, with tags of one byte. False: it is another kind of location, or the
- * message ends too soon after it for wide reads; ret is invalid then. */
+ * message ends too soon after it for wide reads; ret is invalid then.
+ */
 ux_inline bool ux_pprof_small_read(const struct ux_cur *c, const uint8_t *message_end,
 				   struct ux_pprof_small *ret)
 {

@@ -471,8 +471,10 @@ static enum ux_code pprof_read_part(struct pprof_reader *r, uint32_t number, str
 	return ux_cur_status(&c, err);
 }
 
-/* Fields come in any order and refer to each other by ID, so a field that others refer to is read
- * first. Only the first pass walks the whole message. */
+/*
+ * Fields come in any order and refer to each other by ID, so a field that others refer to is read
+ * first. Only the first pass walks the whole message.
+ */
 enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_profile *p,
 			   struct ux_error *err)
 {

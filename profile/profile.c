@@ -118,8 +118,10 @@ enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err)
 	return made ? UX_OK : ux_error_nomem(err);
 }
 
-/* Cost of an element besides its own size: the free half of a table that has just grown, and its
- * entry in a map, which is half empty. */
+/*
+ * Cost of an element besides its own size: the free half of a table that has just grown, and its
+ * entry in a map, which is half empty.
+ */
 enum {
 	SLACK = 2,
 	MAP_ENTRY = 2 * (8 + 16 + 8)

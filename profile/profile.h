@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile in memory, independent of the format that it was read from: samples, their stacks, the
- * locations in these, and the modules of the locations. */
+/*
+ * A profile in memory, independent of the format that it was read from: samples, their stacks, the
+ * locations in these, and the modules of the locations.
+ */
 #ifndef UX_PROFILE_H
 #define UX_PROFILE_H
 
@@ -140,8 +142,10 @@ UX_VEC(ux_profile_starts, uint64_t);
 /* Returned by ux_profile_start(): the start of the function is unknown. */
 #define UX_PROFILE_NO_START UINT64_MAX
 
-/* Numbers of stacks by content: open addressing over stacks[], which holds the keys. There are
- * millions of stacks, and a struct ux_profile_numbers would take six times as much memory. */
+/*
+ * Numbers of stacks by content: open addressing over stacks[], which holds the keys. There are
+ * millions of stacks, and a struct ux_profile_numbers would take six times as much memory.
+ */
 struct ux_profile_stack_index {
 	uint32_t *slots; /* malloc'ed: number of a stack; 0: empty */
 	size_t cap;      /* a power of two, at least a quarter of it empty; or 0 */
@@ -176,9 +180,11 @@ UX_MAP(ux_profile_places, struct ux_profile_place, uint32_t, ux_profile_place_ha
        ux_profile_place_eq);
 UX_MAP(ux_profile_numbers, uint64_t, uint32_t, ux_hash_u64, ux_profile_number_eq);
 
-/* A profile. Zeroed is empty once ux_profile_init() was called. One thread at a time. Element 0 of
+/*
+ * A profile. Zeroed is empty once ux_profile_init() was called. One thread at a time. Element 0 of
  * modules, locations, stacks and threads stands for "unknown" or "empty". Everyone may read the
- * fields; only the functions below change them. */
+ * fields; only the functions below change them.
+ */
 struct ux_profile {
 	struct ux_strings strings;
 	struct ux_profile_modules modules;
@@ -199,9 +205,11 @@ struct ux_profile {
 	uint32_t release; /* string: of the recorded kernel, as uname -r prints it; 0: unknown */
 	bool keep_starts; /* ux_profile_symbolize() keeps the starts of functions */
 	bool keep_times;  /* each sample stays separate; set before the first one is added */
-	/* Limit of the memory of all tables, including a reader's, set before the first element is
+	/*
+	 * Limit of the memory of all tables, including a reader's, set before the first element is
 	 * added; 0: each table has its own limit (UX_PROFILE_BYTES_MAX). `charged` is their size,
-	 * counted as elements are added. */
+	 * counted as elements are added.
+	 */
 	uint64_t max;
 	uint64_t charged;
 	struct ux_profile_places places; /* location of a place */
@@ -226,8 +234,10 @@ static inline struct ux_bytes ux_profile_text(const struct ux_profile *p, uint32
 	return p->strings.list.data[number];
 }
 
-/* Returns whether a text is the name of a function. Without a name, other programs write an address
- * ("0x7f12", "[0x7f12]"), "[unknown]" or "??". */
+/*
+ * Returns whether a text is the name of a function. Without a name, other programs write an address
+ * ("0x7f12", "[0x7f12]"), "[unknown]" or "??".
+ */
 bool ux_profile_is_name(struct ux_bytes text);
 
 /* Return whether a frame, or the innermost frame of a location, has a name: the definition of
@@ -265,8 +275,10 @@ static inline void ux_profile_name_as(struct ux_profile *p, uint32_t location, u
 enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t location,
 			     uint32_t *ret, struct ux_error *err) ux_must;
 
-/* Adds a sample with p->n_types values. Unless times are kept, its values are added to the sample
- * with the same stack and thread. UX_ENOMEM. */
+/*
+ * Adds a sample with p->n_types values. Unless times are kept, its values are added to the sample
+ * with the same stack and thread. UX_ENOMEM.
+ */
 enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32_t stack,
 				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
 	ux_must;
@@ -274,9 +286,11 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 /* Releases the tables that find earlier stacks and samples: none may be added afterwards. */
 void ux_profile_settle(struct ux_profile *p);
 
-/* Sets the index of the value with that name among n, or else with that number, counted from 1; an
+/*
+ * Sets the index of the value with that name among n, or else with that number, counted from 1; an
  * empty name selects the last one, as in pprof. UX_ENOTFOUND: no such value; the message lists the
- * names. */
+ * names.
+ */
 enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n,
 				   const struct ux_strings *strings, struct ux_bytes name,
 				   size_t *ret, struct ux_error *err) ux_must;
@@ -287,8 +301,10 @@ static inline enum ux_code ux_profile_type_find(const struct ux_profile *p, stru
 	return ux_profile_types_find(p->types, p->n_types, &p->strings, name, ret, err);
 }
 
-/* Sets a malloc'ed array of the numbers of all samples, ordered by thread, then by time, then as
- * they were added. UX_ENOMEM. */
+/*
+ * Sets a malloc'ed array of the numbers of all samples, ordered by thread, then by time, then as
+ * they were added. UX_ENOMEM.
+ */
 enum ux_code ux_profile_order(const struct ux_profile *p, uint32_t **ret, struct ux_error *err)
 	ux_must;
 

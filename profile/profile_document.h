@@ -34,9 +34,11 @@ struct ux_profile_document {
 /* Returns the format of a whole profile, without compression. */
 enum ux_profile_format ux_profile_format_of(struct ux_bytes bytes) ux_must;
 
-/* Reads a profile, without compression, into an empty one. The bytes have to live as long as the
+/*
+ * Reads a profile, without compression, into an empty one. The bytes have to live as long as the
  * document. UX_EUNSUPPORTED: unknown format; the message lists the known ones. UX_ECORRUPT,
- * UX_ELIMIT, UX_ENOMEM. The document must be closed in any case. */
+ * UX_ELIMIT, UX_ENOMEM. The document must be closed in any case.
+ */
 enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_bytes bytes,
 				      struct ux_profile *p, struct ux_error *err) ux_must;
 

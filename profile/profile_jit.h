@@ -55,21 +55,27 @@ struct ux_profile_jit {
 
 void ux_profile_jit_deinit(struct ux_profile_jit *j);
 
-/* Opens the jitdump of a module, which ux_jitdump_open() finds by its path and process. Sets the
+/*
+ * Opens the jitdump of a module, which ux_jitdump_open() finds by its path and process. Sets the
  * module's source, or the reason why it has none. *ret is NULL if there is no jitdump, and valid
- * until another one is opened. UX_ENOMEM, UX_ELIMIT of the profile. */
+ * until another one is opened. UX_ENOMEM, UX_ELIMIT of the profile.
+ */
 enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
 				 const struct ux_jitdump **ret, struct ux_error *err) ux_must;
 
-/* Sets a number that changes with the code of the process at a time, by its jitdump or the server's
- * symbols. UX_ENOMEM, UX_ELIMIT. */
+/*
+ * Sets a number that changes with the code of the process at a time, by its jitdump or the server's
+ * symbols. UX_ENOMEM, UX_ELIMIT.
+ */
 enum ux_code ux_profile_jit_version(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
 				    uint64_t time, uint32_t *ret, struct ux_error *err) ux_must;
 
-/* Sets the location of an address at a time of CLOCK_MONOTONIC. Time 0: the time is of another
+/*
+ * Sets the location of an address at a time of CLOCK_MONOTONIC. Time 0: the time is of another
  * clock; the last code there is taken, and counted in `untimed`. The location has a name; or,
  * without a jitdump, it is in a module of its own for each time span of the server's symbols. *ret
- * is 0 if there is no code. Errors as above. */
+ * is 0 if there is no code. Errors as above.
+ */
 enum ux_code ux_profile_jit_locate(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
 				   struct ux_profile_place place, uint64_t time, uint32_t *ret,
 				   struct ux_error *err) ux_must;

@@ -66,8 +66,10 @@ static enum ux_code merge_string(struct merge_numbers *n, uint32_t string, uint3
 	return UX_OK;
 }
 
-/* Finds the element with the bytes in n->key. *ret_fresh: it is new, and the caller has to set *ret
- * to its number. */
+/*
+ * Finds the element with the bytes in n->key. *ret_fresh: it is new, and the caller has to set *ret
+ * to its number.
+ */
 static enum ux_code merge_find(struct merge_numbers *n, struct ux_profile_numbers *numbers,
 			       uint32_t **ret, bool *ret_fresh, struct ux_error *err)
 {

@@ -20,11 +20,13 @@ void ux_profile_merger_deinit(struct ux_profile_merger *m);
 
 #define UX_MERGE_ALL UINT32_MAX /* samples of all threads; too large for an enumerator */
 
-/* Adds the samples of a profile: one thread's, or with UX_MERGE_ALL all. The first profile decides
+/*
+ * Adds the samples of a profile: one thread's, or with UX_MERGE_ALL all. The first profile decides
  * the values; values of the same type are added up, and further types are added while there are
  * fewer than UX_PROFILE_VALUES_MAX. Threads and times of samples are not kept. The start is the
  * earliest one, and the duration reaches to the latest end. UX_ENOMEM, UX_ELIMIT: the profile is
- * then half added, and can only be released. */
+ * then half added, and can only be released.
+ */
 enum ux_code ux_profile_merge(struct ux_profile_merger *m, const struct ux_profile *from,
 			      uint32_t thread, struct ux_error *err) ux_must;
 

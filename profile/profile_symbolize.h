@@ -11,30 +11,40 @@
 #include "unhex/frame.h"
 #include "unhex/process.h"
 
-/* Looks up addresses (pcs) of a module on a server and calls `fn` for each that has frames. The
+/*
+ * Looks up addresses (pcs) of a module on a server and calls `fn` for each that has frames. The
  * addresses already lie inside the calls. UX_ENOTFOUND: the server does not have the module. Other
- * codes: it could not be queried. */
+ * codes: it could not be queried.
+ */
 typedef enum ux_code ux_profile_server_fn(void *ctx, const struct ux_id *id, const uint64_t *pcs,
 					  size_t n, ux_frames_fn *fn, void *fn_ctx,
 					  struct ux_error *err);
 
-/* Sets the lowest virtual address of a module's image, from which relative addresses count.
- * UX_ENOTFOUND: the server does not have the module. Other codes: it could not be queried. */
+/*
+ * Sets the lowest virtual address of a module's image, from which relative addresses count.
+ * UX_ENOTFOUND: the server does not have the module. Other codes: it could not be queried.
+ */
 typedef enum ux_code ux_profile_base_fn(void *ctx, const struct ux_id *id, uint64_t *ret,
 					struct ux_error *err);
 
-/* Appends the first bytes of a module's executable, which contain the table of its segments.
- * UX_ENOTFOUND: the server does not have the executable. Other codes: it could not be queried. */
+/*
+ * Appends the first bytes of a module's executable, which contain the table of its segments.
+ * UX_ENOTFOUND: the server does not have the executable. Other codes: it could not be queried.
+ */
 typedef enum ux_code ux_profile_head_fn(void *ctx, const struct ux_id *id, struct ux_out *ret,
 					struct ux_error *err);
 
-/* Sets the segments of a module's executable code, which are in its symbols. UX_ENOTFOUND: the
- * server does not have them. Other codes: it could not be queried. */
+/*
+ * Sets the segments of a module's executable code, which are in its symbols. UX_ENOTFOUND: the
+ * server does not have them. Other codes: it could not be queried.
+ */
 typedef enum ux_code ux_profile_segments_fn(void *ctx, const struct ux_id *id,
 					    struct ux_gsym_segments *ret, struct ux_error *err);
 
-/* Appends the server's symbols of a process's run-time code, sorted as by ux_runtime_list_sort().
- * There may be none. Codes: it could not be queried. */
+/*
+ * Appends the server's symbols of a process's run-time code, sorted as by ux_runtime_list_sort().
+ * There may be none. Codes: it could not be queried.
+ */
 typedef enum ux_code ux_profile_runtime_fn(void *ctx, const char *host, uint32_t pid,
 					   struct ux_runtime_list *ret, struct ux_error *err);
 
@@ -61,9 +71,11 @@ struct ux_profile_sources {
 	void *progress_ctx;
 };
 
-/* Gives frames to the locations that have none. Locations whose address is a position in a file get
+/*
+ * Gives frames to the locations that have none. Locations whose address is a position in a file get
  * its pc if the file is here, or its segments are on the server. Other locations stay without
- * frames, and the module gets the reason. UX_ENOMEM, UX_ELIMIT. */
+ * frames, and the module gets the reason. UX_ENOMEM, UX_ELIMIT.
+ */
 enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_sources *sources,
 				  struct ux_error *err) ux_must;
 

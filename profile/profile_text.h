@@ -10,9 +10,11 @@
 void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_frame *frame,
 			   enum ux_demangle_mode mode, struct ux_out *out);
 
-/* Appends the place of a location without frames, without brackets: "libx.so+0x1234", where the
+/*
+ * Appends the place of a location without frames, without brackets: "libx.so+0x1234", where the
  * number is a virtual address of the file, or "libx.so@0x1234" for a position in a file that is not
- * here; "kernel+0x..." and "jit+0x..." for addresses; "unknown" without a module. */
+ * here; "kernel+0x..." and "jit+0x..." for addresses; "unknown" without a module.
+ */
 void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_location *location,
 			    struct ux_out *out);
 
@@ -26,9 +28,11 @@ void ux_profile_amount(struct ux_bytes unit, int64_t value, char text[UX_PROFILE
 /* Returns the last part of a path; a path that ends in '/' is kept. */
 struct ux_bytes ux_profile_base_name(struct ux_bytes path);
 
-/* Takes the next line off a text: *ret_whole is the line as it is in the text, *ret is without its
+/*
+ * Takes the next line off a text: *ret_whole is the line as it is in the text, *ret is without its
  * line break. False at the end. If a line is too long for ux_profile_line_check(), its rest stays
- * in the text. */
+ * in the text.
+ */
 bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct ux_bytes *ret);
 
 enum {

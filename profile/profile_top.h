@@ -38,8 +38,10 @@ struct ux_top_options {
 	size_t names_max; /* bytes of the names of functions; 0: UX_PROFILE_BYTES_MAX */
 };
 
-/* Makes a table. It must be released in either case. UX_ENOMEM; UX_ELIMIT: also if the names are
- * over their limit. */
+/*
+ * Makes a table. It must be released in either case. UX_ENOMEM; UX_ELIMIT: also if the names are
+ * over their limit.
+ */
 enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p,
 			 const struct ux_top_options *options, struct ux_error *err) ux_must;
 void ux_top_deinit(struct ux_top *t);

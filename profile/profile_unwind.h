@@ -27,14 +27,18 @@ struct ux_profile_unwind {
 
 void ux_profile_unwind_deinit(struct ux_profile_unwind *u);
 
-/* Returns the tables of a module: of the file with its build ID, or if it has none, of the file at
+/*
+ * Returns the tables of a module: of the file with its build ID, or if it has none, of the file at
  * its path; for the vDSO, of this process's, if it has the module's build ID or the module has
- * none. NULL: there are none, or out of memory. */
+ * none. NULL: there are none, or out of memory.
+ */
 struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
 						  const struct ux_profile *p, uint32_t module);
 
-/* Returns how many modules were unwound with wrong files: perf may write its IDs after the samples,
- * so that they can be compared only at the end. */
+/*
+ * Returns how many modules were unwound with wrong files: perf may write its IDs after the samples,
+ * so that they can be compared only at the end.
+ */
 uint64_t ux_profile_unwind_mistaken(const struct ux_profile_unwind *u, const struct ux_profile *p);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of protobuf messages: reads them in place, so that unknown ones can be copied byte for
- * byte, and writes them. Source: Protocol Buffers, "Encoding". */
+/*
+ * Fields of protobuf messages: reads them in place, so that unknown ones can be copied byte for
+ * byte, and writes them. Source: Protocol Buffers, "Encoding".
+ */
 #ifndef UX_PROTOBUF_H
 #define UX_PROTOBUF_H
 
@@ -23,8 +25,10 @@ struct ux_protobuf_field {
 	struct ux_bytes whole; /* the field with its tag, to be copied */
 };
 
-/* Most fields of large messages are small messages: a tag of one byte, and fewer than 128 bytes.
- * They are read without looking at each of these bytes. */
+/*
+ * Most fields of large messages are small messages: a tag of one byte, and fewer than 128 bytes.
+ * They are read without looking at each of these bytes.
+ */
 ux_inline bool ux_protobuf_next_small(struct ux_cur *c, struct ux_protobuf_field *ret)
 {
 	const uint8_t *p = c->pos;
@@ -94,9 +98,11 @@ static inline bool ux_protobuf_is_message(struct ux_cur *c, const struct ux_prot
 	return false;
 }
 
-/* Iterates over the integers of a repeated field, packed or not: while (ux_protobuf_integer(c, f,
+/*
+ * Iterates over the integers of a repeated field, packed or not: while (ux_protobuf_integer(c, f,
  * &v)). It consumes the field. c is the cursor of its message and fails when the packed integers
- * are damaged. */
+ * are damaged.
+ */
 static inline bool ux_protobuf_integer(struct ux_cur *c, struct ux_protobuf_field *f, uint64_t *ret)
 {
 	if (f->wire != UX_PROTOBUF_BYTES) {

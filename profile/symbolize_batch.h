@@ -88,8 +88,10 @@ enum ux_code ux_symbolize_vdso(struct ux_symbolize_batch *b, uint32_t module,
 size_t ux_symbolize_offsets(struct ux_symbolize_batch *b, uint32_t module,
 			    const struct ux_file_symbols *s);
 
-/* Extracts only the symbols of the batch's addresses. gsym_cache: all symbols are in the cache if
- * earlier commands have extracted parts of the file often enough. */
+/*
+ * Extracts only the symbols of the batch's addresses. gsym_cache: all symbols are in the cache if
+ * earlier commands have extracted parts of the file often enough.
+ */
 enum ux_code ux_symbolize_extract(struct ux_symbolize_batch *b, const char *path,
 				  const struct ux_profile_sources *sources, bool gsym_cache,
 				  struct ux_file_symbols **ret, struct ux_error *err) ux_must;

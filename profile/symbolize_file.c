@@ -37,8 +37,10 @@ size_t ux_symbolize_offsets(struct ux_symbolize_batch *b, uint32_t module,
 	return lost;
 }
 
-/* Sorts the pcs. Otherwise each use would sort them, and the locations that the answers belong to
- * could not be prefetched. Pcs that are too far apart are left unsorted. */
+/*
+ * Sorts the pcs. Otherwise each use would sort them, and the locations that the answers belong to
+ * could not be prefetched. Pcs that are too far apart are left unsorted.
+ */
 static enum ux_code symbolize_sort(struct ux_symbolize_batch *b)
 {
 	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
@@ -69,9 +71,11 @@ static enum ux_code symbolize_sort(struct ux_symbolize_batch *b)
 	return UX_OK;
 }
 
-/* Extracts only the symbols of the batch's addresses, which is faster than all and takes less
+/*
+ * Extracts only the symbols of the batch's addresses, which is faster than all and takes less
  * memory: a recording has few addresses of a file. gsym_cache: all symbols are in the cache if
- * earlier commands have extracted parts of the file often enough. */
+ * earlier commands have extracted parts of the file often enough.
+ */
 enum ux_code ux_symbolize_extract(struct ux_symbolize_batch *b, const char *path,
 				  const struct ux_profile_sources *sources, bool gsym_cache,
 				  struct ux_file_symbols **ret, struct ux_error *err)

@@ -86,8 +86,10 @@ static enum ux_code symbolize_kernel_copy(struct ux_symbolize_batch *b, uint32_t
 	return ux_profile_string(b->profile, ux_bytes_cstr(copy.path), &m->source, b->err);
 }
 
-/* Converts addresses in .text of a kernel module, which begins with it, to pcs of its file. Only
- * the recorded kernel knew where the other sections were loaded. */
+/*
+ * Converts addresses in .text of a kernel module, which begins with it, to pcs of its file. Only
+ * the recorded kernel knew where the other sections were loaded.
+ */
 static void symbolize_module_text(struct ux_symbolize_batch *b, uint64_t start,
 				  const struct ux_file_symbols *s)
 {
@@ -124,10 +126,12 @@ static enum ux_code symbolize_module_file(struct ux_symbolize_batch *b, uint32_t
 	return ux_symbolize_with(b, module, s, path);
 }
 
-/* Names addresses of the kernel or of a module of it: by the running one if it is the recorded one,
+/*
+ * Names addresses of the kernel or of a module of it: by the running one if it is the recorded one,
  * else by perf's copy of the kernel's symbols, or the module's file. If only functions are wanted,
  * the copy is as good, and much faster: the kernel takes longer to print its symbols than a
- * recording of 100,000 samples takes to be read. */
+ * recording of 100,000 samples takes to be read.
+ */
 enum ux_code ux_symbolize_kernel(struct ux_symbolize_batch *b, uint32_t module,
 				 const struct ux_profile_sources *sources)
 {

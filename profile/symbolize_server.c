@@ -30,8 +30,10 @@ static void symbolize_segments(struct ux_symbolize_batch *b,
 	}
 }
 
-/* Converts positions in a file that is not here to pcs: by the segments in the server's symbols,
- * else by the executable's segments, if the server has the executable. */
+/*
+ * Converts positions in a file that is not here to pcs: by the segments in the server's symbols,
+ * else by the executable's segments, if the server has the executable.
+ */
 static enum ux_code symbolize_server_positions(struct ux_symbolize_batch *b, uint32_t module,
 					       const struct ux_profile_sources *sources)
 {
@@ -107,9 +109,11 @@ static enum ux_code symbolize_server_base(struct ux_symbolize_batch *b, uint32_t
 	return UX_OK;
 }
 
-/* Converts addresses in the kernel, or in a module of it, to addresses of its file, which the
+/*
+ * Converts addresses in the kernel, or in a module of it, to addresses of its file, which the
  * server knows: the kernel moves as a whole, and a module's GSYM counts from its .text, where it
- * begins. */
+ * begins.
+ */
 static void symbolize_kernel_addresses(struct ux_symbolize_batch *b, uint32_t module)
 {
 	const struct ux_profile_module *m = &b->profile->modules.data[module];

@@ -22,8 +22,10 @@ enum ux_code ux_cpus_parse_list(struct ux_bytes list, struct ux_cpus *ret, struc
 enum ux_code ux_cpus_parse_stat(struct ux_bytes stat, struct ux_cpus *ret, struct ux_error *err)
 	ux_must;
 
-/* Lists the online processors in ascending order: from sysfs, or from /proc/stat where sysfs is not
- * mounted, as in a bare chroot. Zeroed *ret. UX_EIO: neither lists them; UX_ENOMEM. */
+/*
+ * Lists the online processors in ascending order: from sysfs, or from /proc/stat where sysfs is not
+ * mounted, as in a bare chroot. Zeroed *ret. UX_EIO: neither lists them; UX_ENOMEM.
+ */
 enum ux_code ux_cpus_read(struct ux_cpus *ret, struct ux_error *err) ux_must;
 
 #endif

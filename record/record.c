@@ -219,9 +219,11 @@ static enum ux_code recording_drain(struct recording *r, bool tracking_only, str
 	return ux_record_file_flush(&r->file, err);
 }
 
-/* Adds the running processes. The kernel already tracks processes and mappings, so that nothing is
+/*
+ * Adds the running processes. The kernel already tracks processes and mappings, so that nothing is
  * missed in between. Samples count only afterwards: a process that ended before it was read has no
- * mappings, and its part of the profile would have no names. */
+ * mappings, and its part of the profile would have no names.
+ */
 static enum ux_code recording_add_host(struct recording *r, struct ux_error *err)
 {
 	const struct ux_record_options *o = r->options;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records where programs spend their time: the kernel samples them at a frequency, and its records
- * are written as a perf.data file. */
+/*
+ * Records where programs spend their time: the kernel samples them at a frequency, and its records
+ * are written as a perf.data file.
+ */
 #ifndef UX_RECORD_H
 #define UX_RECORD_H
 
@@ -51,7 +53,8 @@ struct ux_record_result {
 	bool stopped;           /* the command was ended by SIGTERM, because the recording ended */
 };
 
-/* Records into fd, an empty file that can be written at any position. It blocks until the recording
+/*
+ * Records into fd, an empty file that can be written at any position. It blocks until the recording
  * has ended: after the duration, when the command or process ends, or by SIGINT, SIGTERM or SIGHUP,
  * which it takes while it records. A signal from another process is passed on to the command, and
  * with a command only the second signal ends the recording. A command that still runs then gets
@@ -59,7 +62,8 @@ struct ux_record_result {
  *
  * UX_EDENIED: the message names the setting that would allow it. UX_ENOTFOUND: no such process or
  * command. UX_EUNSUPPORTED: the kernel has no such events. UX_EINVAL, UX_ELIMIT, UX_EIO, UX_ENOMEM.
- * Source: perf_event_open(2). */
+ * Source: perf_event_open(2).
+ */
 enum ux_code ux_record(const struct ux_record_options *options, int fd,
 		       struct ux_record_result *ret, struct ux_error *err) ux_must;
 

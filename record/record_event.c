@@ -199,8 +199,10 @@ static bool record_is_absent(int why)
 	return why == ENOENT || why == EOPNOTSUPP || why == ENODEV || why == EBUSY;
 }
 
-/* Changes the attributes after a refusal, for older or stricter kernels. False: nothing is left to
- * try. */
+/*
+ * Changes the attributes after a refusal, for older or stricter kernels. False: nothing is left to
+ * try.
+ */
 static bool record_attr_reduce(struct perf_event_attr *a, int why, struct ux_record_result *result)
 {
 	if (a->type == PERF_TYPE_HARDWARE && record_is_absent(why)) {

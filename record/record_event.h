@@ -32,7 +32,8 @@ enum ux_code ux_record_events_init(struct ux_record_events *e,
 				   struct ux_record_result *result, struct ux_error *err) ux_must;
 void ux_record_events_deinit(struct ux_record_events *e);
 
-/* Opens the events of a thread (-1: of all processes) on all processors, as far as the kernel
+/*
+ * Opens the events of a thread (-1: of all processes) on all processors, as far as the kernel
  * permits: a timer if there is no counter, only user mode if the kernel's own code must not be
  * sampled; *result tells which. The first thread decides that for all. UX_ENOTFOUND: it has ended.
  */

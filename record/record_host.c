@@ -294,7 +294,8 @@ enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct 
 	return record_add_maps(h, &p, &maps, err);
 }
 
-/* Opens the file of a mapping through one process; -1: it is gone. Since the record was written,
+/*
+ * Opens the file of a mapping through one process; -1: it is gone. Since the record was written,
  * another file may have been mapped at the same addresses, or may have got the same path and inode.
  */
 static int record_open_through(pid_t pid, const struct ux_proc_map *map, uint64_t generation)

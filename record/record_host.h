@@ -58,8 +58,10 @@ enum ux_code ux_record_host_programs(struct ux_record_host *h, struct ux_error *
 enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct ux_error *err)
 	ux_must;
 
-/* Adds the ID of the file in a record MMAP2 of the kernel, if it has no GNU build ID and a process
- * still has it, or it is at its path on this machine. Other records are ignored. UX_ENOMEM. */
+/*
+ * Adds the ID of the file in a record MMAP2 of the kernel, if it has no GNU build ID and a process
+ * still has it, or it is at its path on this machine. Other records are ignored. UX_ENOMEM.
+ */
 enum ux_code ux_record_host_mapped(struct ux_record_host *h, struct ux_bytes record,
 				   struct ux_error *err) ux_must;
 

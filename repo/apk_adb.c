@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alpine's index of apk-tools 3: a file of the ADB format, whose root has an array of the metadata
- * of packages. Source: apk-v3(5), and the field numbers in apk-tools' schemas. */
+/*
+ * Alpine's index of apk-tools 3: a file of the ADB format, whose root has an array of the metadata
+ * of packages. Source: apk-v3(5), and the field numbers in apk-tools' schemas.
+ */
 #include "adb_value.h"
 #include "index_formats.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the bytes of an .apk of version 2 against a signed index. The file has two or three gzip
+/*
+ * Checks the bytes of an .apk of version 2 against a signed index. The file has two or three gzip
  * members: perhaps a signature, which the index replaces; then a tar with .PKGINFO, whose SHA-1 is
  * in the index; then the data, whose SHA-256 is the datahash of .PKGINFO. Of a part that is not
  * signed, only the gzip and tar frames around the signature are read. An index of apk-tools 3 has
  * the SHA-256 instead of the SHA-1, also for packages of version 3: these have their hashes inside
  * the compressed content, so the confined child that unpacks them checks them (member_stream.h),
  * and nothing is checked here. Source: abuild-sign(1), apk-package(5), apk-v3(5), apk-spec of the
- * Alpine wiki. */
+ * Alpine wiki.
+ */
 #ifndef UX_APK_CHECK_H
 #define UX_APK_CHECK_H
 
@@ -36,8 +38,10 @@ void ux_apk_check_init(struct ux_apk_check *c, const struct ux_apk_identity *ide
 /* Takes the next bytes of the file. ux_apk_check_end() reports any fault. */
 void ux_apk_check_put(struct ux_apk_check *c, struct ux_bytes bytes);
 
-/* Ends the file. UX_ECORRUPT: it is not an .apk, or another one than the index names; the message
- * tells which part differs. UX_ENOMEM. */
+/*
+ * Ends the file. UX_ECORRUPT: it is not an .apk, or another one than the index names; the message
+ * tells which part differs. UX_ENOMEM.
+ */
 enum ux_code ux_apk_check_end(struct ux_apk_check *c, struct ux_error *err) ux_must;
 void ux_apk_check_deinit(struct ux_apk_check *c);
 

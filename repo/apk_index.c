@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alpine's indexes: finds the packages with code, and the stripped packages that a debug package
+/*
+ * Alpine's indexes: finds the packages with code, and the stripped packages that a debug package
  * belongs to. The text APKINDEX has lines "X:value", a package ends at an empty line. C checksum
  * ("Q1" and the SHA-1 of the control segment in base64), P name, V version, A architecture, S size,
- * I installed size, o source package, t time of the build, D dependencies. */
+ * I installed size, o source package, t time of the build, D dependencies.
+ */
 #include "index_formats.h"
 #include "arena.h"
 #include "debian_files.h"
@@ -16,8 +18,10 @@ enum {
 	TOGETHER_MAX = 1024, /* packages of the same source and version that are examined */
 };
 
-/* Returns whether a package has code: programs need the C library by its file name; a kernel needs
- * nothing, and is recognized by its source. */
+/*
+ * Returns whether a package has code: programs need the C library by its file name; a kernel needs
+ * nothing, and is recognized by its source.
+ */
 static bool apk_has_code(const struct ux_apk_record *r)
 {
 	return r->needs_libc ||
@@ -116,9 +120,11 @@ static size_t apk_find_built(const struct apk_builts *built, const struct apk_bu
 	return lo;
 }
 
-/* The debug files of a -dbg package have no build IDs: they belong to the stripped files of the
+/*
+ * The debug files of a -dbg package have no build IDs: they belong to the stripped files of the
  * packages that were built together with it, preferably the package of the same name without the
- * ending. */
+ * ending.
+ */
 static enum ux_code apk_files(const struct ux_apk_record *r, const struct apk_builts *built,
 			      const struct ux_index_target *to, struct ux_arena *arena,
 			      struct ux_package *p, struct ux_error *err)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alpine's repositories. APKINDEX.tar.gz is two gzip members: a tar with the signature of the
+/*
+ * Alpine's repositories. APKINDEX.tar.gz is two gzip members: a tar with the signature of the
  * second member's bytes by an RSA key, and a tar with APKINDEX. The signature's name ends with the
  * name of the key's file in the folder of keys (/etc/apk/keys). Alpine signs the SHA-1 of an index;
  * to forge an index with the same SHA-1, an attacker would have to have made the original too. The
- * index of apk-tools 3 is a file of the ADB format (apk_adb.c). */
+ * index of apk-tools 3 is a file of the ADB format (apk_adb.c).
+ */
 #include "adb_value.h"
 #include "file.h"
 #include "index_formats.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arch's repositories: COMPONENT.db is a tar, packed by gzip or zstd, with a file NAME-VERSION/desc
+/*
+ * Arch's repositories: COMPONENT.db is a tar, packed by gzip or zstd, with a file NAME-VERSION/desc
  * for each package. In it a line %FIELD% is followed by lines of values, up to an empty line. The
  * database is usually unsigned; then it must come over https. It has the SHA-256 of each package.
  */

@@ -49,16 +49,20 @@ struct ux_deb822_known {
 	struct ux_bytes *value;
 };
 
-/* Reads the rest of the stanza. Sets the values of known fields, the last value if several have the
- * same name; other fields are skipped. UX_ECORRUPT as ux_deb822_status(). */
+/*
+ * Reads the rest of the stanza. Sets the values of known fields, the last value if several have the
+ * same name; other fields are skipped. UX_ECORRUPT as ux_deb822_status().
+ */
 enum ux_code ux_deb822_read(struct ux_deb822 *d, const struct ux_deb822_known *known, size_t n,
 			    struct ux_error *err) ux_must;
 
 /* Takes the next word from the front of a value, up to white space. False: none is left. */
 bool ux_deb822_word(struct ux_bytes *value, struct ux_bytes *ret) ux_must;
 
-/* Parses a date of Release files, "Sat, 11 Jul 2026 09:48:12 UTC", to seconds since 1970. False:
- * malformed. Source: RFC 5322 3.3; only UTC is accepted (also as GMT, Z, +0000). */
+/*
+ * Parses a date of Release files, "Sat, 11 Jul 2026 09:48:12 UTC", to seconds since 1970. False:
+ * malformed. Source: RFC 5322 3.3; only UTC is accepted (also as GMT, Z, +0000).
+ */
 bool ux_deb822_date(struct ux_bytes value, int64_t *ret) ux_must;
 
 /* --- the Release file of a suite: its dates, and the hashes of its indexes -------------------- */
@@ -87,9 +91,11 @@ enum {
 	UX_DEBIAN_FORMS = 4 /* the first bound of ux_debian_release_find() */
 };
 
-/* Finds the index of the given path without its ending, in the best form there is: .xz, .zst, .gz
+/*
+ * Finds the index of the given path without its ending, in the best form there is: .xz, .zst, .gz
  * or plain, 3 to 0. The result is below *form, which is then set to it, for another call if the
- * mirror lacks that form. UX_ENOTFOUND. UX_ECORRUPT: a line of hashes is malformed. */
+ * mirror lacks that form. UX_ENOTFOUND. UX_ECORRUPT: a line of hashes is malformed.
+ */
 enum ux_code ux_debian_release_find(const struct ux_debian_release *r, const char *path, int *form,
 				    struct ux_debian_index *ret, struct ux_error *err) ux_must;
 
@@ -111,7 +117,8 @@ struct ux_apt_source {
 
 UX_VEC(ux_apt_source_vec, struct ux_apt_source);
 
-/* Reads /etc/apt/sources.list and the *.list and *.sources of sources.list.d, in the order of their
+/*
+ * Reads /etc/apt/sources.list and the *.list and *.sources of sources.list.d, in the order of their
  * names. root: "" or a folder to prepend to these paths. Missing files are not a failure; lines
  * that apt would not understand are skipped. UX_ENOMEM, UX_ELIMIT, UX_EIO. Source: sources.list(5).
  */

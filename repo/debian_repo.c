@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Repositories of Debian's form: InRelease, or Release with Release.gpg, is signed and has the hash
+/*
+ * Repositories of Debian's form: InRelease, or Release with Release.gpg, is signed and has the hash
  * of each index; an index (Packages) has the hash of each package. An index is fetched by its hash
  * if the mirror supports that, since the file of that name may already be the next version. Source:
- * DebianRepository/Format in Debian's wiki; deb-control(5). */
+ * DebianRepository/Format in Debian's wiki; deb-control(5).
+ */
 #include "arena.h"
 #include "clock.h"
 #include "debian_files.h"
@@ -187,7 +189,8 @@ static bool debian_is_debug(const struct debian_stanza *s)
 	       ux_bytes_has_suffix(s->package, UX_STR("-dbgsym"));
 }
 
-/* Returns whether a package has programs or libraries, which no field tells. A package for one
+/*
+ * Returns whether a package has programs or libraries, which no field tells. A package for one
  * architecture that needs the C library has some; kernels and statically linked packages need none.
  */
 static bool debian_has_code(const struct debian_stanza *s)

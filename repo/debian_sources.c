@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debian's index of source packages, Sources: the files of a package, with their SHA-256. The .dsc
+/*
+ * Debian's index of source packages, Sources: the files of a package, with their SHA-256. The .dsc
  * names the package; the other files are needed to read it. Source: DebianRepository/Format in
- * Debian's wiki, "Sources Indices"; dsc(5). */
+ * Debian's wiki, "Sources Indices"; dsc(5).
+ */
 #include "arena.h"
 #include "debian_files.h"
 #include "index_formats.h"

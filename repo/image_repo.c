@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Container images as repositories: their layers are the packages, each identified by its digest,
+/*
+ * Container images as repositories: their layers are the packages, each identified by its digest,
  * so that a layer shared by many images is one package. An image is a folder of the OCI's layout, a
  * tar of one, the output of "docker save", or a reference to a registry. Sources: OCI Image Format
  * Specification 1.1 (image layout, index, manifest); Docker Image Specification 1.2 (combined image
- * JSON). */
+ * JSON).
+ */
 #include "arena.h"
 #include "file.h"
 #include "index_formats.h"
@@ -246,9 +248,11 @@ static void image_digest(struct ux_bytes bytes, char ret[DIGEST_TEXT])
 	ux_hex_encode(ux_bytes(hash, sizeof(hash)), ret + DIGEST_PREFIX);
 }
 
-/* Passes a layer of "docker save" on: a tar by name, whose digest is in the configuration of the
+/*
+ * Passes a layer of "docker save" on: a tar by name, whose digest is in the configuration of the
  * image. A second layer of the same content may be a link to the first one, which was taken
- * already. */
+ * already.
+ */
 static enum ux_code image_saved_layer(struct image_reader *im, const char *name, const char *diff,
 				      bool again)
 {

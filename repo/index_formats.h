@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The texts of indexes, after they were fetched and unpacked: Alpine's APKINDEX, Arch's databases,
- * the XML of rpm's repositories. The readers get slices, never a file. */
+/*
+ * The texts of indexes, after they were fetched and unpacked: Alpine's APKINDEX, Arch's databases,
+ * the XML of rpm's repositories. The readers get slices, never a file.
+ */
 #ifndef UX_INDEX_FORMATS_H
 #define UX_INDEX_FORMATS_H
 
@@ -25,20 +27,26 @@ struct ux_tar_file {
 	struct ux_bytes content;
 };
 
-/* Reads the next regular file; others are skipped. False at the end, and after a failure, which the
- * cursor has. Source: POSIX.1-2017, pax, "ustar Interchange Format". */
+/*
+ * Reads the next regular file; others are skipped. False at the end, and after a failure, which the
+ * cursor has. Source: POSIX.1-2017, pax, "ustar Interchange Format".
+ */
 bool ux_tar_next(struct ux_cur *c, struct ux_tar_file *ret) ux_must;
 
-/* Finds the content of a regular file, whose name may begin with "./". UX_ENOTFOUND. UX_ECORRUPT:
- * the tar is damaged or truncated. UX_ELIMIT: it has very many files. */
+/*
+ * Finds the content of a regular file, whose name may begin with "./". UX_ENOTFOUND. UX_ECORRUPT:
+ * the tar is damaged or truncated. UX_ELIMIT: it has very many files.
+ */
 enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes *ret,
 			 struct ux_error *err) ux_must;
 
 /* --- Debian ----------------------------------------------------------------------------------- */
 
-/* Reads the text Sources: source packages, with the key and URL of their .dsc, and their archives
+/*
+ * Reads the text Sources: source packages, with the key and URL of their .dsc, and their archives
  * as further files. A package with over UX_PACKAGE_FILES_MAX archives is skipped. UX_ECORRUPT:
- * offset and reason. */
+ * offset and reason.
+ */
 enum ux_code ux_debian_sources_read(struct ux_bytes text, struct ux_index_target *to,
 				    struct ux_error *err) ux_must;
 
@@ -113,13 +121,17 @@ struct ux_apk_records {
 enum ux_code ux_apk_records_read(const struct ux_apk_records *records, struct ux_index_target *to,
 				 struct ux_error *err) ux_must;
 
-/* Verifies that s is the signature of the bytes, by the key of its name. UX_EDENIED: it is not, or
- * the key is not in the keyrings. */
+/*
+ * Verifies that s is the signature of the bytes, by the key of its name. UX_EDENIED: it is not, or
+ * the key is not in the keyrings.
+ */
 enum ux_code ux_apk_key_verify(const struct ux_keyrings *keys, const struct ux_apk_signature *s,
 			       struct ux_bytes data, struct ux_error *err) ux_must;
 
-/* Verifies that one of the signatures of an index of apk-tools 3 is by one of the keys. A signature
- * there names its key by a hash and not by a file, so that all are tried. UX_EDENIED. */
+/*
+ * Verifies that one of the signatures of an index of apk-tools 3 is by one of the keys. A signature
+ * there names its key by a hash and not by a file, so that all are tried. UX_EDENIED.
+ */
 enum ux_code ux_apk_adb_verify(const struct ux_keyrings *keys, const struct ux_apk_adb *adb,
 			       struct ux_error *err) ux_must;
 
@@ -143,8 +155,10 @@ struct ux_rpm_primary {
 enum ux_code ux_rpm_repomd_read(struct ux_bytes xml, struct ux_rpm_primary *ret,
 				struct ux_error *err) ux_must;
 
-/* Reads primary.xml from a function, in pieces. UX_ECORRUPT: with the offset where the XML is
- * malformed, or a package lacks a field; codes of the function. */
+/*
+ * Reads primary.xml from a function, in pieces. UX_ECORRUPT: with the offset where the XML is
+ * malformed, or a package lacks a field; codes of the function.
+ */
 enum ux_code ux_rpm_primary_read(ux_xml_read_fn *read, void *from, struct ux_index_target *to,
 				 struct ux_error *err) ux_must;
 

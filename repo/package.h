@@ -33,9 +33,11 @@ enum ux_package_role {
 	UX_PACKAGE_ROLE_COUNT
 };
 
-/* The hash of an .apk in an index: the SHA-1 of the control segment of version 2; or in an index of
+/*
+ * The hash of an .apk in an index: the SHA-1 of the control segment of version 2; or in an index of
  * apk-tools 3 the SHA-256, perhaps only its first 20 bytes, of the control segment of version 2 or
- * of the metadata of version 3. */
+ * of the metadata of version 3.
+ */
 struct ux_apk_identity {
 	uint8_t hash[UX_PACKAGE_APK_BYTES];
 	unsigned size; /* 0: none */
@@ -64,9 +66,11 @@ struct ux_package {
 	/* version of the source package if it differs from the package's; else "" */
 	const char *source_version;
 	const char *url; /* http:// or https://, or the path of a file */
-	/* Further files that are needed to read it: the packages with the stripped files of debug
+	/*
+	 * Further files that are needed to read it: the packages with the stripped files of debug
 	 * files that do not name these by build ID (Alpine), the archives of a source package
-	 * (Debian) */
+	 * (Debian)
+	 */
 	const struct ux_package_file *files;
 	size_t n_files;
 	uint64_t size;      /* bytes of the file; 0: unknown */
@@ -105,8 +109,10 @@ enum {
 /* Writes the key of an .apk. */
 void ux_package_apk_key(const struct ux_apk_identity *id, char key[UX_PACKAGE_APK_KEY]);
 
-/* Receives one package. The struct and its texts are only valid during the call. Any code other
- * than UX_OK ends the reading with that code. */
+/*
+ * Receives one package. The struct and its texts are only valid during the call. Any code other
+ * than UX_OK ends the reading with that code.
+ */
 typedef enum ux_code ux_package_fn(void *ctx, const struct ux_package *package,
 				   struct ux_error *err);
 

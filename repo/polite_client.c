@@ -240,8 +240,10 @@ static enum ux_code polite_begin(struct polite_transfer *t, const struct ux_http
 	return t->request->begin ? t->request->begin(t->request->ctx, err) : UX_OK;
 }
 
-/* Begins a body: the whole file, or the rest of one that broke off. If the server sends another
- * part than was requested, resuming is not possible. */
+/*
+ * Begins a body: the whole file, or the rest of one that broke off. If the server sends another
+ * part than was requested, resuming is not possible.
+ */
 static enum ux_code polite_on_begins(void *ctx, const struct ux_http_answer *answer,
 				     struct ux_error *err)
 {

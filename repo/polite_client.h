@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetches files from other people's mirrors without being a burden: a few connections to each host,
- * a pause between requests, conditional requests, and waiting while a host is busy. */
+/*
+ * Fetches files from other people's mirrors without being a burden: a few connections to each host,
+ * a pause between requests, conditional requests, and waiting while a host is busy.
+ */
 #ifndef UX_POLITE_CLIENT_H
 #define UX_POLITE_CLIENT_H
 
@@ -59,12 +61,14 @@ struct ux_polite_answer {
 	uint64_t bytes;
 };
 
-/* Fetches a file. Waits for a free connection and for the pause, and tries again after failures of
+/*
+ * Fetches a file. Waits for a free connection and for the pause, and tries again after failures of
  * the connection and after 429, 502, 503 and 504, for which Retry-After is observed. A file that
  * broke off is resumed if its server identified the version (a strong ETag, or else Last-Modified),
  * and begins anew otherwise (RFC 9110, 13.1.5 and 14.2). UX_ENOTFOUND for 404 and 410, UX_EDENIED
  * for 401 and 403, UX_EUNAVAILABLE, UX_ELIMIT: over `max`; else codes of the caller's functions.
- * Any thread. */
+ * Any thread.
+ */
 enum ux_code ux_polite_get(struct ux_polite *p, const struct ux_polite_request *request,
 			   struct ux_polite_answer *ret, struct ux_error *err) ux_must;
 
@@ -81,8 +85,10 @@ struct ux_fetched {
 	struct ux_polite_answer answer;
 };
 
-/* Fetches a file into one without a name, and maps it. UX_ECORRUPT: it is shorter ("truncated") or
- * longer than expected, or has another SHA-256 ("wrong hash"). Other codes as above. */
+/*
+ * Fetches a file into one without a name, and maps it. UX_ECORRUPT: it is shorter ("truncated") or
+ * longer than expected, or has another SHA-256 ("wrong hash"). Other codes as above.
+ */
 enum ux_code ux_polite_fetch(struct ux_polite *p, const char *url, const struct ux_expected *what,
 			     const struct ux_validators *known, struct ux_fetched *ret,
 			     struct ux_error *err) ux_must;

@@ -30,7 +30,8 @@ struct ux_repository {
 	bool allow_unsigned; /* accept a root without a signature also over http */
 };
 
-/* The state kept from a reading, so that the next one only checks whether anything has changed. The
+/*
+ * The state kept from a reading, so that the next one only checks whether anything has changed. The
  * root is the file from which everything else is verified: InRelease, APKINDEX.tar.gz, repomd.xml.
  */
 struct ux_repository_state {
@@ -74,10 +75,12 @@ ux_repository_reader ux_arch_read;
 ux_repository_reader ux_rpm_read;
 ux_repository_reader ux_image_read;
 
-/* For readers: fetches a root whose signature may be a separate file, named like the root plus an
+/*
+ * For readers: fetches a root whose signature may be a separate file, named like the root plus an
  * ending. Sets ret->unchanged and ret->state, and ret->cause on a failure. With keys the signature
  * must be good; without keys the file must come over https, or from this machine. *ret_file is
- * empty if nothing has changed. */
+ * empty if nothing has changed.
+ */
 enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_polite *client,
 				      const char *folder, const char *name, const char *ending,
 				      const struct ux_repository_state *known, uint64_t max,

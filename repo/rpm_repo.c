@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Repositories of rpm: repodata/repomd.xml has the hash of primary.xml, which has the hash of each
+/*
+ * Repositories of rpm: repodata/repomd.xml has the hash of primary.xml, which has the hash of each
  * package. Some repositories sign repomd.xml (repomd.xml.asc); others sign only packages, and then
- * it must come over https. */
+ * it must come over https.
+ */
 #include "arena.h"
 #include "debian_files.h"
 #include "index_formats.h"
@@ -116,8 +118,10 @@ static enum ux_code rpm_add_root(struct ux_arena *arena, struct ux_bytes line, c
 	return UX_OK;
 }
 
-/* Reads a list of mirrors, one URL in a line. Amazon Linux has its repositories at URLs with a hash
- * that only such a list contains. */
+/*
+ * Reads a list of mirrors, one URL in a line. Amazon Linux has its repositories at URLs with a hash
+ * that only such a list contains.
+ */
 static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_polite *client,
 				    const char *url, struct ux_arena *arena, struct rpm_roots *ret,
 				    struct ux_error *err)

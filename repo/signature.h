@@ -18,14 +18,16 @@ struct ux_keyrings {
 	size_t n;
 };
 
-/* Checks a clear-signed text (InRelease), and appends the signed text to *ret: nothing outside of
+/*
+ * Checks a clear-signed text (InRelease), and appends the signed text to *ret: nothing outside of
  * the signature is used. One good signature by a trusted key is enough, as signatures of further
  * keys, which are not here, are usual. MD5, SHA-1 and RIPEMD-160 are too weak.
  *
  * UX_EDENIED: no good signature, or a bad one; the message tells which and names the key.
  * UX_ECORRUPT: not a clear-signed text. UX_EINVAL: no keyrings, or one that cannot be read.
  * UX_EUNSUPPORTED: gpgv is not installed. UX_EUNAVAILABLE: it did not end. Any thread. Source:
- * gpgv(1); doc/DETAILS of GnuPG. */
+ * gpgv(1); doc/DETAILS of GnuPG.
+ */
 enum ux_code ux_signature_clear(const struct ux_keyrings *keys, struct ux_bytes text,
 				struct ux_out *ret, struct ux_error *err) ux_must;
 
@@ -33,12 +35,16 @@ enum ux_code ux_signature_clear(const struct ux_keyrings *keys, struct ux_bytes 
 enum ux_code ux_signature_detached(const struct ux_keyrings *keys, struct ux_bytes text,
 				   struct ux_bytes signature, struct ux_error *err) ux_must;
 
-/* Reads gpgv's status output. Codes as above. It is a separate function for tests, which prove that
- * only a good status is accepted. */
+/*
+ * Reads gpgv's status output. Codes as above. It is a separate function for tests, which prove that
+ * only a good status is accepted.
+ */
 enum ux_code ux_signature_status(struct ux_bytes status, struct ux_error *err) ux_must;
 
-/* Appends the bytes of a block in ASCII armour (RFC 9580, 6.2). UX_ECORRUPT: there is no block, or
- * it is damaged. */
+/*
+ * Appends the bytes of a block in ASCII armour (RFC 9580, 6.2). UX_ECORRUPT: there is no block, or
+ * it is damaged.
+ */
 enum ux_code ux_armour_decode(struct ux_bytes text, struct ux_out *ret, struct ux_error *err)
 	ux_must;
 

@@ -33,8 +33,10 @@ enum ux_code ux_child_move_files(struct ux_child *c, const int *files, struct ux
 enum ux_code ux_child_start(struct ux_child *c, const struct ux_sandbox_request *request,
 			    const char *program, struct ux_error *err) ux_must;
 
-/* Forks the child, and sends it the request. Starts a fork server that has died again, once.
- * UX_EUNAVAILABLE: there is no child. Any thread. */
+/*
+ * Forks the child, and sends it the request. Starts a fork server that has died again, once.
+ * UX_EUNAVAILABLE: there is no child. Any thread.
+ */
 enum ux_code ux_child_fork(struct ux_child *c, struct ux_fork_server *f,
 			   const struct ux_sandbox_request *request, struct ux_error *err) ux_must;
 

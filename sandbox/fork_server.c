@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fork server: a process that is loaded once and forks a child for each request, since starting
+/*
+ * The fork server: a process that is loaded once and forks a child for each request, since starting
  * a program costs more than reading a small file. It reads requests and no file. Its child becomes
  * a child of the process that sends the requests, which waits for it and may end it. Also here: the
- * messages between the two. */
+ * messages between the two.
+ */
 #include "sandbox_child.h"
 
 #include <errno.h>

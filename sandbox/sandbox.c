@@ -107,9 +107,11 @@ static bool reply_clean_supplementary(struct ux_sandbox_found *f)
 			     : reply_clean_id(id) && id->type == UX_ID_GNU;
 }
 
-/* Computes a File ID again, since it is a property of the bytes: a child that was taken over must
+/*
+ * Computes a File ID again, since it is a property of the bytes: a child that was taken over must
  * not make this file an alias of another one. The other IDs are claims of the file, and a hostile
- * file can claim any. */
+ * file can claim any.
+ */
 static bool reply_has_true_file_id(const struct ux_id_set *ids, int exe)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -339,9 +341,11 @@ enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_m
 	return sandbox_run_parts(archive, 1, out, limits, program, &request, &found, err);
 }
 
-/* Checks the facts. The IDs of a file are the file's claims, and a hostile one can claim any. Its
+/*
+ * Checks the facts. The IDs of a file are the file's claims, and a hostile one can claim any. Its
  * File ID is a property of its bytes, and is computed again if it belongs to the part as a whole,
- * uncompressed. */
+ * uncompressed.
+ */
 static bool facts_clean(struct ux_module_facts *f, struct ux_bytes part)
 {
 	struct ux_id want = ux_file_id(part);

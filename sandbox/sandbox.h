@@ -37,9 +37,11 @@ enum ux_sandbox_file {
 
 struct ux_sandbox_limits {
 	uint64_t memory; /* bytes of memory in addition to the mapped files */
-	/* For extractions and facts: bytes of a temporary file for data that exceed `memory`, which
+	/*
+	 * For extractions and facts: bytes of a temporary file for data that exceed `memory`, which
 	 * then bounds all anonymous memory of the child, including the program's own. 0: no file;
-	 * then the program's own memory is not counted */
+	 * then the program's own memory is not counted
+	 */
 	uint64_t disk;
 	/* descriptor of that file, which is emptied first; NULL: one is made for this child */
 	const int *spill;
@@ -47,24 +49,30 @@ struct ux_sandbox_limits {
 	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
 	/* a descriptor; the child is ended when it becomes readable; NULL: none */
 	const int *stop;
-	/* Called ten times a second while the child works, with its process ID, by the thread that
+	/*
+	 * Called ten times a second while the child works, with its process ID, by the thread that
 	 * waits for it. It may stop the child and let it continue. The time until it returns does
-	 * not count. NULL: none. */
+	 * not count. NULL: none.
+	 */
 	void (*pace)(void *ctx, int child);
 	void *pace_ctx;
 	/* forks the child; NULL: a program is executed for each child */
 	struct ux_fork_server *forks;
 };
 
-/* A process that is loaded once and forks each child, which saves the time to load a program: most
+/*
+ * A process that is loaded once and forks each child, which saves the time to load a program: most
  * of the cost of a small file. It reads no file. Each child still reads the files of one task, and
  * is confined, waited for, bounded and ended like an executed one; but all children have the same
- * layout of addresses. */
+ * layout of addresses.
+ */
 struct ux_fork_server;
 
-/* program: see ux_sandbox_extract(). The calling thread must live until the process ends or
+/*
+ * program: see ux_sandbox_extract(). The calling thread must live until the process ends or
  * ux_fork_server_stop() was called, since children end with it. A fork server that has died is
- * started again by the next task. */
+ * started again by the next task.
+ */
 enum ux_code ux_fork_server_start(struct ux_fork_server **ret, const char *program,
 				  struct ux_error *err) ux_must;
 
@@ -102,7 +110,8 @@ struct ux_sandbox_found {
 	bool out_of_time;         /* set with UX_ELIMIT: more seconds may help */
 };
 
-/* Extracts in a confined child, whose limits the kernel enforces. The child has the given
+/*
+ * Extracts in a confined child, whose limits the kernel enforces. The child has the given
  * descriptors (-1: none; EXE and GSYM are required) and no other files, no network and no
  * privileges. program is the executable that is started; NULL: this one (/proc/self/exe), whose
  * main() handles UX_SANDBOX_WORD.
@@ -115,26 +124,33 @@ struct ux_sandbox_found {
  * the limits on time, memory or output; UX_ECORRUPT: it crashed because of the input;
  * UX_EUNAVAILABLE: no child can be confined on this machine, or the child was stopped. The
  * resulting GSYM is untrusted: verify it. Any thread. The call waits for the child, for at most
- * twice limits->seconds. */
+ * twice limits->seconds.
+ */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
-/* Inspects one file in a confined child: sets ids and `has` of *ret, no symbols. Codes as above;
- * UX_ECORRUPT and UX_EUNSUPPORTED for a file that is not ELF. */
+/*
+ * Inspects one file in a confined child: sets ids and `has` of *ret, no symbols. Codes as above;
+ * UX_ECORRUPT and UX_EUNSUPPORTED for a file that is not ELF.
+ */
 enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits,
 				const char *program, struct ux_sandbox_found *ret,
 				struct ux_error *err) ux_must;
 
-/* Compares a source file with its hash in the line tables of an ELF file, in a confined child. path
- * is canonical (path_canonical.h). Codes of ux_source_hash_check(), and as above. */
+/*
+ * Compares a source file with its hash in the line tables of an ELF file, in a confined child. path
+ * is canonical (path_canonical.h). Codes of ux_source_hash_check(), and as above.
+ */
 enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md5[UX_MD5_BYTES],
 				     const struct ux_sandbox_limits *limits, const char *program,
 				     struct ux_error *err) ux_must;
 
-/* Unpacks an archive of sources (bundle.h) in a confined child into the empty file out, in the
+/*
+ * Unpacks an archive of sources (bundle.h) in a confined child into the empty file out, in the
  * format of source_pack.h. limits->output bounds the size of the unpacked files. Codes of
- * ux_bundle_unpack(), and as above. The result is untrusted. */
+ * ux_bundle_unpack(), and as above. The result is untrusted.
+ */
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
 			       const char *program, struct ux_error *err) ux_must;
 
@@ -147,9 +163,11 @@ struct ux_sandbox_part {
 	uint64_t size;
 };
 
-/* Unpacks the members of an archive in a confined child into the empty file out, as
+/*
+ * Unpacks the members of an archive in a confined child into the empty file out, as
  * ux_members_unpack() does. limits->output bounds the size of the pack. Codes of
- * ux_members_unpack() and ux_sandbox_extract(). The pack is untrusted. */
+ * ux_members_unpack() and ux_sandbox_extract(). The pack is untrusted.
+ */
 enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_members_mode mode,
 				int out, const struct ux_sandbox_limits *limits,
 				const char *program, struct ux_error *err) ux_must;
@@ -158,9 +176,11 @@ enum {
 	UX_SANDBOX_FACTS_MAX = 4096 /* modules of one file: slices, and cubins of a program */
 };
 
-/* Reads the facts about the modules in a file in a confined child, and, unless no_gpu, about the
+/*
+ * Reads the facts about the modules in a file in a confined child, and, unless no_gpu, about the
  * GPU code in it. scratch is an empty file. The facts are checked as far as possible without
- * reading the file. Codes of ux_module_facts_read() and ux_sandbox_extract(). */
+ * reading the file. Codes of ux_module_facts_read() and ux_sandbox_extract().
+ */
 enum ux_code ux_sandbox_facts(const struct ux_sandbox_part *file, bool no_gpu, int scratch,
 			      const struct ux_sandbox_limits *limits, const char *program,
 			      struct ux_module_facts_vec *ret, struct ux_error *err) ux_must;
@@ -177,16 +197,19 @@ struct ux_sandbox_symbols {
 	bool no_dwarf; /* read only symbol tables and Go's tables */
 };
 
-/* Extracts the symbols of a module into the empty file out. As ux_sandbox_extract(), but sets only
+/*
+ * Extracts the symbols of a module into the empty file out. As ux_sandbox_extract(), but sets only
  * quality, counts, lost, split_units, split_missing, supplementary and needs_supplementary of *ret.
  */
 enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
-/* Writes the run-time code of a perf map or jitdump to the empty file out, as
+/*
+ * Writes the run-time code of a perf map or jitdump to the empty file out, as
  * ux_runtime_gsym_write() does; read it with ux_runtime_part_next(). limits->output bounds it.
- * Codes of ux_runtime_gsym_write() and ux_sandbox_extract(). The result is untrusted. */
+ * Codes of ux_runtime_gsym_write() and ux_sandbox_extract(). The result is untrusted.
+ */
 enum ux_code ux_sandbox_runtime(const struct ux_sandbox_part *file,
 				const struct ux_runtime_request *what, int out,
 				const struct ux_sandbox_limits *limits, const char *program,
@@ -203,8 +226,10 @@ struct ux_code_range {
 	bool att; /* AT&T's syntax instead of Intel's; only for x86 */
 };
 
-/* Sets the name of a machine (EM_*) and of its disassembly syntax. False: there is no disassembler
- * for it. */
+/*
+ * Sets the name of a machine (EM_*) and of its disassembly syntax. False: there is no disassembler
+ * for it.
+ */
 bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_syntax);
 
 /*
@@ -225,8 +250,10 @@ struct ux_instruction {
 	struct ux_bytes text;
 };
 
-/* Takes the next instruction from the child's output. False at the end, and with err set if it is
- * damaged. */
+/*
+ * Takes the next instruction from the child's output. False at the end, and with err set if it is
+ * damaged.
+ */
 bool ux_instruction_next(struct ux_bytes *left, struct ux_instruction *ret, struct ux_error *err)
 	ux_must;
 

@@ -85,8 +85,10 @@ struct ux_sandbox_request ux_sandbox_request_make(const int *files,
 						  const struct ux_sandbox_limits *limits,
 						  const struct ux_sandbox_request *request);
 
-/* Checks the reply of a child, and takes its results. exe: the first file that the child got; -1:
- * the reply has no IDs. Returns the child's error; UX_ECORRUPT: the reply makes no sense. */
+/*
+ * Checks the reply of a child, and takes its results. exe: the first file that the child got; -1:
+ * the reply has no IDs. Returns the child's error; UX_ECORRUPT: the reply makes no sense.
+ */
 enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 				   const struct ux_sandbox_limits *limits,
 				   struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
@@ -95,13 +97,17 @@ enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_bytes identity,
 				    struct ux_error *err) ux_must;
 
-/* Sends a request to a fork server, with the socket for the child's UX_SANDBOX_SOCKET and the files
- * that the request names. The answer is the child's pid (int64_t), or a negative errno. */
+/*
+ * Sends a request to a fork server, with the socket for the child's UX_SANDBOX_SOCKET and the files
+ * that the request names. The answer is the child's pid (int64_t), or a negative errno.
+ */
 bool ux_fork_request_send(int to, const struct ux_sandbox_request *request, int talk,
 			  const int *files) ux_must;
 
-/* Runs the fork server. True in each child, which has its descriptors and *ret; false in the fork
- * server when no more requests come. */
+/*
+ * Runs the fork server. True in each child, which has its descriptors and *ret; false in the fork
+ * server when no more requests come.
+ */
 bool ux_fork_server_loop(struct ux_sandbox_request *ret) ux_must;
 
 struct ux_confine_limits {
@@ -112,8 +118,10 @@ struct ux_confine_limits {
 	unsigned cpu_seconds;
 };
 
-/* Compiles the filter of system calls for ux_confine() in this process, so that its forks need not
- * compile it again. Codes of ux_confine(). */
+/*
+ * Compiles the filter of system calls for ux_confine() in this process, so that its forks need not
+ * compile it again. Codes of ux_confine().
+ */
 enum ux_code ux_confine_prepare(struct ux_error *err) ux_must;
 
 /*

@@ -131,8 +131,10 @@ static enum ux_code stream_take_member(struct ux_sandbox_stream *s,
 	return UX_OK;
 }
 
-/* Receives a message. If a child ended without reading everything that ux_sandbox_stream_taken()
- * sent, the first call fails although its last messages are there. */
+/*
+ * Receives a message. If a child ended without reading everything that ux_sandbox_stream_taken()
+ * sent, the first call fails although its last messages are there.
+ */
 static ssize_t stream_receive(const struct ux_sandbox_stream *s, void *to, size_t size)
 {
 	ssize_t n = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a package in a confined child while it arrives. Members that can have symbols are written
- * one after the other to a file without a name; the caller frees the space of finished ones. */
+/*
+ * Reads a package in a confined child while it arrives. Members that can have symbols are written
+ * one after the other to a file without a name; the caller frees the space of finished ones.
+ */
 #ifndef UX_SANDBOX_STREAM_H
 #define UX_SANDBOX_STREAM_H
 
@@ -22,9 +24,11 @@ struct ux_stream_member {
 
 struct ux_sandbox_stream;
 
-/* Starts the child. identity: see ux_stream_source; it is copied. limits->output bounds the bytes
+/*
+ * Starts the child. identity: see ux_stream_source; it is copied. limits->output bounds the bytes
  * of all members, limits->seconds its processor time. limits, and the fork server in it, must
- * outlive the stream. Codes of ux_sandbox_extract() for a child that cannot be started. */
+ * outlive the stream. Codes of ux_sandbox_extract() for a child that cannot be started.
+ */
 enum ux_code ux_sandbox_stream_start(struct ux_sandbox_stream **ret,
 				     const struct ux_sandbox_limits *limits,
 				     struct ux_bytes identity, const char *program,
@@ -40,9 +44,11 @@ int ux_sandbox_stream_input(const struct ux_sandbox_stream *s);
 /* Returns whether a member, or the end, is there without waiting. */
 bool ux_sandbox_stream_ready(const struct ux_sandbox_stream *s);
 
-/* Waits for the next member. *ret_more false: the package ended, and it was whole. The name and the
+/*
+ * Waits for the next member. *ret_more false: the package ended, and it was whole. The name and the
  * place of the member are checked; its bytes are untrusted. Codes of ux_member_stream_read() and
- * ux_sandbox_extract(). */
+ * ux_sandbox_extract().
+ */
 enum ux_code ux_sandbox_stream_next(struct ux_sandbox_stream *s, struct ux_stream_member *ret,
 				    bool *ret_more, struct ux_error *err) ux_must;
 

@@ -68,8 +68,10 @@ static enum ux_code debug_part_note(struct debug_part *d, struct ux_error *err)
 	return ux_elf_section_records_append(&d->records, r) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Finds the notes of a PT_NOTE segment in the debug file. False unless every section in it has
- * moved by the same distance: then the segment gets no content. */
+/*
+ * Finds the notes of a PT_NOTE segment in the debug file. False unless every section in it has
+ * moved by the same distance: then the segment gets no content.
+ */
 static bool debug_part_find_notes(const struct debug_part *d, const struct ux_elf_segment *segment,
 				  uint64_t *ret)
 {
@@ -93,8 +95,10 @@ static bool debug_part_find_notes(const struct debug_part *d, const struct ux_el
 	return any && off + segment->filesz <= d->image->size;
 }
 
-/* Sets the offset and size of a segment in the debug file. A segment without content begins at an
- * offset that fits its address (gABI, "Program Header": they are congruent modulo p_align). */
+/*
+ * Sets the offset and size of a segment in the debug file. A segment without content begins at an
+ * offset that fits its address (gABI, "Program Header": they are congruent modulo p_align).
+ */
 static void debug_part_segment(const struct debug_part *d, const struct ux_elf_segment *s,
 			       uint64_t *ret_off, uint64_t *ret_size)
 {

@@ -94,9 +94,11 @@ static inline void ux_elf_put_word(struct ux_out *out, const struct ux_elf *elf,
  * to addresses, not to offsets. */
 uint64_t ux_elf_image_align(uint64_t off, uint64_t align);
 
-/* Appends the table of sections to the image and writes the input's ELF header with the new offsets
+/*
+ * Appends the table of sections to the image and writes the input's ELF header with the new offsets
  * to `header`, which has ux_elf_header_size() bytes. records[0] is the null section, which takes
- * counts that do not fit the header. UX_ENOMEM; UX_ELIMIT: over 4 GiB in a 32-bit file. */
+ * counts that do not fit the header. UX_ENOMEM; UX_ELIMIT: over 4 GiB in a 32-bit file.
+ */
 enum ux_code ux_elf_image_finish(struct ux_elf_image *image, const struct ux_elf *elf,
 				 const struct ux_elf_tables *tables,
 				 struct ux_elf_section_records *records, uint8_t *header,

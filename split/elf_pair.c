@@ -119,9 +119,11 @@ static void pair_place_strings(struct ux_elf_pair *p)
 	}
 }
 
-/* Places a section that depends on others. A list of the symbols whose address matters
+/*
+ * Places a section that depends on others. A list of the symbols whose address matters
  * (SHT_LLVM_ADDRSIG) has symbol numbers, which change; it is only a hint, and linkers do without
- * it. A section whose order depends on a removed one is removed too. */
+ * it. A section whose order depends on a removed one is removed too.
+ */
 static void pair_place_dependent(struct ux_elf_pair *p, size_t i)
 {
 	const uint32_t addrsig = 0x6fff4c03;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Divides an ELF file into a pair: a stripped file, and a separate debug file with the removed
+/*
+ * Divides an ELF file into a pair: a stripped file, and a separate debug file with the removed
  * parts (GDB manual, "Debugging Information in Separate Files"; docs/debugging.md).
  *
  * The debug file has every section header of the input at its index. Sections that are loaded have
  * no content there (SHT_NOBITS), except notes; all others keep their content. The stripped file has
  * every byte of the input's segments, in the same order and at the same addresses, and of the other
- * sections only the ones that remain. */
+ * sections only the ones that remain.
+ */
 #ifndef UX_ELF_PAIR_H
 #define UX_ELF_PAIR_H
 
@@ -57,11 +59,13 @@ struct ux_elf_pair {
 	bool has_dwarf;                   /* .debug_info has content */
 };
 
-/* Decides the place of each part. The file must outlive the pair, which must be closed after
+/*
+ * Decides the place of each part. The file must outlive the pair, which must be closed after
  * success. UX_ENOTFOUND: nothing in the file would be removed; the message tells whether it was
  * split before. UX_EUNSUPPORTED: the file is not ELF, has no sections, is a debug file, a core, a
  * cubin, or is followed by data that belongs to no section (a signature, an archive), which would
- * be lost. UX_EINVAL: UX_STRIP_ALL of a relocatable file. UX_ECORRUPT, UX_ENOMEM. */
+ * be lost. UX_EINVAL: UX_STRIP_ALL of a relocatable file. UX_ECORRUPT, UX_ENOMEM.
+ */
 enum ux_code ux_elf_pair_open(struct ux_elf_pair *pair, struct ux_bytes file,
 			      const struct ux_pair_options *options, struct ux_error *err) ux_must;
 void ux_elf_pair_close(struct ux_elf_pair *pair);
@@ -71,15 +75,19 @@ void ux_elf_pair_close(struct ux_elf_pair *pair);
 enum ux_code ux_elf_pair_debug(const struct ux_elf_pair *pair, struct ux_elf_image *ret,
 			       struct ux_error *err) ux_must;
 
-/* Makes the stripped file, whose .gnu_debuglink has the name (without a folder) and the CRC of the
+/*
+ * Makes the stripped file, whose .gnu_debuglink has the name (without a folder) and the CRC of the
  * debug file. Codes as above; UX_EUNSUPPORTED: symbols would have to be renumbered in a table of
- * unknown form. */
+ * unknown form.
+ */
 enum ux_code ux_elf_pair_stripped(const struct ux_elf_pair *pair, const char *link, uint32_t crc,
 				  struct ux_elf_image *ret, struct ux_error *err) ux_must;
 
-/* Compares a finished stripped file with its input: the build ID must be the pair's, and each
+/*
+ * Compares a finished stripped file with its input: the build ID must be the pair's, and each
  * loaded section must have the same address and content, except that symbols of .dynsym may have
- * other section indexes. UX_ECONFLICT: they differ, and nothing may be replaced. */
+ * other section indexes. UX_ECONFLICT: they differ, and nothing may be replaced.
+ */
 enum ux_code ux_elf_pair_check(const struct ux_elf_pair *pair, struct ux_bytes stripped,
 			       struct ux_error *err) ux_must;
 

@@ -141,8 +141,10 @@ static void dsym_put_be32(struct ux_out *out, uint64_t v)
 		ux_out_u8(out, (uint8_t)(v >> shift));
 }
 
-/* Makes each slice separately, since dsymutil needs another tool for universal files; they are
- * joined as in macho_fat.h. */
+/*
+ * Makes each slice separately, since dsymutil needs another tool for universal files; they are
+ * joined as in macho_fat.h.
+ */
 static enum ux_code dsym_make_fat(const struct ux_macho_slices *slices, const char *name,
 				  struct ux_out *ret, struct ux_error *err)
 {

@@ -18,8 +18,10 @@ static inline bool ux_pair_is_relocations(uint32_t type)
 	return type == SHT_REL || type == SHT_RELA || type == SHT_CREL;
 }
 
-/* Begins a table of names with the input's: terminates its last one, so that names can follow, and
- * returns the offset of an empty name. */
+/*
+ * Begins a table of names with the input's: terminates its last one, so that names can follow, and
+ * returns the offset of an empty name.
+ */
 static inline uint32_t ux_pair_names_begin(struct ux_out *out, struct ux_bytes old)
 {
 	ux_out_put(out, old.data, old.size);
@@ -32,8 +34,10 @@ static inline uint32_t ux_pair_names_begin(struct ux_out *out, struct ux_bytes o
 struct ux_elf_section_record ux_pair_note_record(const struct ux_elf_pair *pair, uint32_t name,
 						 uint64_t off);
 
-/* Converts the content of a debug section to the form that the options request. *ret belongs to the
- * image; the record's size, flags and alignment are set for it. */
+/*
+ * Converts the content of a debug section to the form that the options request. *ret belongs to the
+ * image; the record's size, flags and alignment are set for it.
+ */
 enum ux_code ux_pair_pack(const struct ux_elf_pair *pair, const struct ux_elf_section *section,
 			  struct ux_elf_section_record *record, uint64_t *left,
 			  struct ux_elf_image *image, struct ux_bytes *ret, struct ux_error *err)
@@ -50,8 +54,10 @@ struct ux_symbol_cut {
 	uint32_t locals;        /* sh_info: number of the first symbol that is not local */
 };
 
-/* Removes the symbols of sections that the stripped file lacks, and renumbers the sections of the
- * others. table is .symtab or .dynsym; no symbol of .dynsym is removed. */
+/*
+ * Removes the symbols of sections that the stripped file lacks, and renumbers the sections of the
+ * others. table is .symtab or .dynsym; no symbol of .dynsym is removed.
+ */
 enum ux_code ux_symbol_cut_make(const struct ux_elf_pair *pair, const struct ux_elf_section *table,
 				struct ux_symbol_cut *ret, struct ux_error *err) ux_must;
 void ux_symbol_cut_deinit(struct ux_symbol_cut *cut);
@@ -70,7 +76,8 @@ static inline size_t ux_relocation_size(const struct ux_elf *elf, uint32_t type)
 
 /* --- pieces of the file ----------------------------------------------------------------------- */
 
-/* The parts of a linked ELF file that its segments, its header and its table of segments occupy.
+/*
+ * The parts of a linked ELF file that its segments, its header and its table of segments occupy.
  * They keep their content and their order, and move towards the start of the file where something
  * between them was removed: editors such as patchelf append segments after the debug information.
  */

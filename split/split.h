@@ -30,12 +30,15 @@ struct ux_split_result {
 	bool relative_alt; /* dwz's link is relative to another folder than the debug file's */
 };
 
-/* Called for each member of an archive that is an object file. result is NULL if the member stays
- * unchanged, and why has the reason. */
+/*
+ * Called for each member of an archive that is an object file. result is NULL if the member stays
+ * unchanged, and why has the reason.
+ */
 typedef void ux_split_member_fn(void *ctx, const char *member, const struct ux_split_result *result,
 				const struct ux_error *why);
 
-/* Splits an ELF file, or the ELF files in a wheel, JAR or other ZIP archive. Both files are written
+/*
+ * Splits an ELF file, or the ELF files in a wheel, JAR or other ZIP archive. Both files are written
  * aside, compared with the input, synced and renamed, the debug file first. After a failure the
  * input is unchanged. Owner, mode, times and extended attributes stay.
  *
@@ -70,9 +73,11 @@ enum ux_code ux_split_archive(const struct ux_split_input *in,
 /* --- dSYM bundles ------------------------------------------------------------------------------
  */
 
-/* Appends the DWARF of a Mach-O library, which dsymutil collects from the object files that the
+/*
+ * Appends the DWARF of a Mach-O library, which dsymutil collects from the object files that the
  * library names. name: the last part of its path. UX_EUNSUPPORTED, with a message for people: there
- * is no dsymutil, it fails, or it finds no debug information. UX_EIO, UX_ENOMEM. */
+ * is no dsymutil, it fails, or it finds no debug information. UX_EIO, UX_ENOMEM.
+ */
 enum ux_code ux_dsym_make(struct ux_bytes library, const char *name, struct ux_out *ret,
 			  struct ux_error *err) ux_must;
 
@@ -100,9 +105,11 @@ bool ux_wheel_is_record(struct ux_bytes path);
 /* Returns whether a member is a signature of RECORD, which would become invalid. */
 bool ux_wheel_is_signature(struct ux_bytes path);
 
-/* Writes RECORD to out with new hashes and sizes of the changed files, and everything else
+/*
+ * Writes RECORD to out with new hashes and sizes of the changed files, and everything else
  * unchanged: order, quotes, line ends. A hash keeps its algorithm. UX_ECORRUPT: a changed file has
- * no row, or several; UX_EUNSUPPORTED: its hash is not SHA-256, SHA-384 or SHA-512; UX_ENOMEM. */
+ * no row, or several; UX_EUNSUPPORTED: its hash is not SHA-256, SHA-384 or SHA-512; UX_ENOMEM.
+ */
 enum ux_code ux_wheel_record_update(struct ux_bytes record, const struct ux_wheel_change *changes,
 				    size_t n, struct ux_out *out, struct ux_error *err) ux_must;
 

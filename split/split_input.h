@@ -32,15 +32,19 @@ enum ux_code ux_split_input_check_links(const struct ux_split_input *in, struct 
 enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, struct ux_error *err)
 	ux_must;
 
-/* Copies all attributes of `from`, whose stat is st, to the file `to`: owner, group, mode
+/*
+ * Copies all attributes of `from`, whose stat is st, to the file `to`: owner, group, mode
  * (including set-user-ID bits), extended attributes (including access lists and capabilities), and
  * the times of the last access and change of content. Attributes that the file system of `to` does
- * not know are left out. UX_EDENIED: the process may not set one of them. */
+ * not know are left out. UX_EDENIED: the process may not set one of them.
+ */
 enum ux_code ux_file_attributes_copy(int from, const struct stat *st, int to, struct ux_error *err)
 	ux_must;
 
-/* The same for a debug file: owner, group and times, and from the mode only the bits for reading
- * and writing. */
+/*
+ * The same for a debug file: owner, group and times, and from the mode only the bits for reading
+ * and writing.
+ */
 enum ux_code ux_file_attributes_copy_plain(const struct stat *st, int to, struct ux_error *err)
 	ux_must;
 

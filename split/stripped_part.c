@@ -170,8 +170,10 @@ static bool stripped_names_fit(const struct stripped_part *s)
 	return true;
 }
 
-/* Makes the table of names. It has only the remaining names, unless they would take more bytes than
- * the whole old table, whose names may share their ends. */
+/*
+ * Makes the table of names. It has only the remaining names, unless they would take more bytes than
+ * the whole old table, whose names may share their ends.
+ */
 static enum ux_code stripped_names(struct stripped_part *s, struct ux_error *err)
 {
 	const struct ux_elf_pair *p = s->pair;

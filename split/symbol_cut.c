@@ -6,8 +6,10 @@
 
 /* --- relocations refer to symbols by number --------------------------------------------------- */
 
-/* The symbol's number is in the upper half of r_info (64 bits) or in its upper 24 bits (32 bits).
- * MIPS has another layout in 64 bits: the number comes first in either byte order. */
+/*
+ * The symbol's number is in the upper half of r_info (64 bits) or in its upper 24 bits (32 bits).
+ * MIPS has another layout in 64 bits: the number comes first in either byte order.
+ */
 static bool relocation_is_big_endian(const struct ux_elf *elf)
 {
 	return elf->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -130,8 +132,10 @@ static uint16_t cut_old_section(const struct ux_elf *elf, const uint8_t *record)
 	return elf->swap ? __builtin_bswap16(v) : v;
 }
 
-/* Returns whether to write the strings anew: only if many symbols are removed, and only if they do
- * not grow, which names that share their ends could cause. */
+/*
+ * Returns whether to write the strings anew: only if many symbols are removed, and only if they do
+ * not grow, which names that share their ends could cause.
+ */
 static bool cut_renews_strings(const struct ux_elf_pair *pair, const struct ux_elf_section *table,
 			       const struct ux_symbol_cut *cut, struct ux_elf_symbols *it)
 {

@@ -91,8 +91,10 @@ static inline uint64_t record_hash(struct ux_bytes path)
 
 UX_MAP(record_paths, struct ux_bytes, struct record_found, record_hash, ux_bytes_eq);
 
-/* Takes a field with its quotes up to the comma or line end after it (RFC 4180); value gets it
- * without quotes. */
+/*
+ * Takes a field with its quotes up to the comma or line end after it (RFC 4180); value gets it
+ * without quotes.
+ */
 static struct ux_bytes record_field(struct ux_cur *c, struct ux_out *value)
 {
 	const uint8_t *start = c->pos;

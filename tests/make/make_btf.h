@@ -18,7 +18,7 @@ void make_btf_deinit(struct make_btf *m);
 /* Adds a string; gives where it is. */
 uint32_t make_btf_string(struct make_btf *m, const char *s);
 
-/* Adds a type of a kind with `count` members and that many bytes of zeros behind it; gives its
+/* Adds a type of a kind with `count` members, followed by `behind` bytes of zeros; returns its
  * number. */
 uint32_t make_btf_type(struct make_btf *m, uint32_t name, uint32_t kind, uint32_t count,
 		       uint32_t type, uint32_t behind);

@@ -98,7 +98,7 @@ static bool before(const struct make_go *m, int minor)
 	return m->layout == UX_GOSYM_GO12 && m->minor < minor;
 }
 
-/* What a program says of a place; -1 behind its end. */
+/* Returns the value of a program at a place; -1 after its end. */
 static uint32_t value_at(const struct make_go_step *steps, uint32_t place)
 {
 	uint32_t end = 0;
@@ -115,7 +115,7 @@ static int32_t call_at(const struct make_go_function *f, uint32_t place)
 	return (int32_t)value_at(f->calls, place);
 }
 
-/* What stands in front of a call's name. */
+/* Writes the fields before a call's name. */
 static void put_call_head(const struct make_go *m, struct ux_out *out,
 			  const struct make_go_function *f, const struct make_go_call *call)
 {
@@ -143,7 +143,7 @@ static void put_call_head(const struct make_go *m, struct ux_out *out,
 	}
 }
 
-/* The inline tree of f into out, whose place is returned; names are offsets in `names`. */
+/* Writes the inline tree of f to out and returns its place; names are offsets in `names`. */
 static uint32_t put_tree(const struct make_go *m, struct ux_out *out, struct ux_out *names,
 			 const struct make_go_function *f)
 {
@@ -202,7 +202,7 @@ static void make_parts(const struct make_go *m, struct parts *p, struct ux_out *
 	}
 }
 
-/* A record's tables, of which only the inline tree is there; out lies at pc. */
+/* Writes a record's tables; only the inline tree exists; out lies at pc. */
 static void put_tables(struct make_go *m, struct ux_out *out, uint64_t pc, const struct parts *p,
 		       size_t i)
 {
@@ -292,8 +292,8 @@ static void put_head(struct make_go *m, struct ux_out *out)
 	ux_out_uint(out, m->n_functions, m->word);
 }
 
-/* Everything counts from the table's start: texts and programs are written first, behind as many
- * bytes as there will be in front of them. */
+/* Everything counts from the table's start: texts and programs are written first, after as many
+ * bytes as will later precede them. */
 static void make_go12(struct make_go *m, struct parts *p)
 {
 	struct ux_out *t = &m->table;

@@ -16,7 +16,7 @@ extern const uint8_t make_gsym_example[MAKE_GSYM_EXAMPLE_SIZE];
 /* The same in version 2: put together from the format's description, as LLVM 23 lays it out. */
 extern const uint8_t make_gsym_example2[MAKE_GSYM_EXAMPLE2_SIZE];
 
-/* What a file is made of. Everything is in the arena, which the caller owns. */
+/* The parts of a file. Everything is in the arena, which the caller owns. */
 struct make_gsym {
 	struct ux_arena *arena;
 	unsigned version; /* 0 when drawn: the first that holds it */

@@ -32,7 +32,7 @@ static void add_packed_symbols(struct make_hostile *m, size_t n, uint32_t text_s
 
 void make_hostile_packed_symbols(struct make_hostile *m)
 {
-	add_packed_symbols(m, 450000, CODE_SIZE); /* 11.7 MB: just what is allowed */
+	add_packed_symbols(m, 450000, CODE_SIZE); /* 11.7 MB: the limit */
 	struct ux_out rest = {0};
 	make_hostile_run(&rest, "filler", HALF);
 	make_elf_section(&m->elf,
@@ -91,7 +91,7 @@ void make_hostile_frames_in_turn(struct make_hostile *m)
 	make_frames_deinit(&f);
 }
 
-/* Thousands of sections, each of which says that all of the same relocations are its own. */
+/* Thousands of sections, each of which claims the same relocations. */
 void make_hostile_slots(struct make_hostile *m)
 {
 	struct ux_out relocs = {0};

@@ -8,12 +8,12 @@
 /* Who writes in tests. */
 extern const struct ux_who index_tester;
 
-/* All of the suite, on an index that holds nothing yet. Modules of it stay behind, "gnu:a" with two
- * candidates among them. */
+/* Runs the whole suite, on an empty index. Some of its modules remain, such as "gnu:a" with two
+ * candidates. */
 void index_conforms(struct ux_index *ix);
 
-/* A query says of each module of the namespace, of which there are at least so many, what its
- * candidates say. */
+/* Checks that a query reports the same candidates for each module of the namespace as the module
+ * itself; there must be at least `min` modules. */
 void index_offers_agree(struct ux_index *ix, const char *ns, size_t min);
 
 /* Its parts. */
@@ -24,7 +24,7 @@ void index_others_conform(struct ux_index *ix);
 void index_profiles_conform(struct ux_index *ix);
 void index_packages_conform(struct ux_index *ix);
 
-/* A ready GSYM whose hash is this byte all over. */
+/* A ready GSYM; each byte of its hash is this byte. */
 struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes);
 
 /* Announces in namespace "default" at 1000 and finishes at 2000. */

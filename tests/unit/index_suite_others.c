@@ -24,7 +24,7 @@ static void add_job(struct ux_index *ix, const char *subject, const char *ns, ux
 	assert_int_equal(ix->jobs.add(ix, &spec, next, &number, NULL), UX_OK);
 }
 
-/* The subject of the job whose turn it is, after which `after` is its namespace; "": none. */
+/* Returns the subject of the next job; `after` is then its namespace; "": none. */
 static const char *next_turn(struct ux_index *ix, enum ux_job_lane lane, char after[16],
 			     int64_t *ret_number)
 {
@@ -200,12 +200,12 @@ static void sources_belong_to_a_candidate_and_are_found_by_path(struct ux_index 
 			 UX_OK);
 	assert_int_equal(s.off, 20);
 	assert_int_equal(s.size, 10);
-	assert_int_equal(s.blob_size, 7); /* that of the bundle, known first */
+	assert_int_equal(s.blob_size, 7); /* the bundle's, known first */
 	assert_int_equal(ix->sources.find(ix, "default", "file:s1", "/src/x.c", &arena, &s, NULL),
 			 UX_ENOTFOUND);
 	assert_int_equal(ix->sources.find(ix, "default", "gnu:a", "/src/b.c", &arena, &s, NULL),
 			 UX_ENOTFOUND);
-	/* a second bundle: its files hide those of the first */
+	/* a second bundle: its files hide the first one's */
 	bundle = index_candidate(92, UX_QUALITY_NONE, 0);
 	bundle.kind = UX_KIND_SOURCES;
 	int64_t first = r.candidate;
@@ -383,7 +383,7 @@ static void every_change_has_its_line(struct ux_index *ix)
 	assert_int_equal(page.lines[0].number, all.lines[1].number);
 	struct ux_module e1 = index_find(ix, &arena, "gnu:e1");
 	assert_int_equal(ix->audit.history(ix, e1.number, 10, &arena, &page, NULL), UX_OK);
-	assert_int_equal(page.n, 2); /* settled twice, of which the second changed nothing */
+	assert_int_equal(page.n, 2); /* settled twice; the second time changed nothing */
 	assert_string_equal(page.lines[0].what, "extract");
 	assert_string_equal(page.lines[0].detail, "inlines");
 	assert_string_equal(page.lines[1].what, "upload");
@@ -450,7 +450,8 @@ static void export_add(struct ux_index *ix, const char **ids, size_t n, uint8_t 
 			 UX_OK);
 }
 
-/* The first bytes of the hashes of a page, as a text; *place moves behind it. */
+/* Returns the first bytes of the hashes of a page, as a text; moves *place to the end of the page.
+ */
 static const char *export_page(struct ux_index *ix, struct ux_stored_place *place, size_t limit)
 {
 	static char text[64];
@@ -525,7 +526,8 @@ static bool claims(struct ux_index *ix, const char *owner, ux_time now)
 	return mine;
 }
 
-/* What has no row is claimed by one owner, who renews it, until the lease or the work ends. */
+/* Subjects without a row are claimed by one owner, who renews the claim, until the lease or the
+ * work ends. */
 static void others_claim_in_turn(struct ux_index *ix)
 {
 	assert_true(claims(ix, "a", 100));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTP server whose bytes are written by the test, for tests of clients. */
+/* An HTTP server that sends the test's bytes, for tests of clients. */
 #ifndef SCRIPTED_SERVER_H
 #define SCRIPTED_SERVER_H
 
@@ -12,7 +12,7 @@ enum {
 	SCRIPT_REQUEST_MAX = 200 << 10,
 };
 
-/* What the server does with one request. */
+/* The server's reaction to one request. */
 struct script_step {
 	const char *answer; /* NULL: the connection is closed without one */
 	unsigned delay_ms;  /* time before the answer */

@@ -35,7 +35,7 @@ static struct make_answer ask_as(struct world *w, const struct make_ask *a)
 	return make_server_ask(&w->s, a);
 }
 
-/* The answer's JSON, NULL when it is none; the status is checked. */
+/* Sends a request and checks the status. Returns the answer's JSON; NULL: it is not JSON. */
 static json_t *ask(struct world *w, const char *token, const char *method, const char *target,
 		   const char *body, unsigned status)
 {
@@ -76,7 +76,7 @@ static void put_namespace(struct world *w, struct ux_namespace ns)
 	ns.upstreams = "*";
 	ns.description = "";
 	assert_int_equal(ix->namespaces.put(ix, &ns, &tester, 1000, NULL), UX_OK);
-	w->now_ns += UX_RECENT_NS; /* what was remembered is over */
+	w->now_ns += UX_RECENT_NS; /* remembered answers expire */
 }
 
 static void announce(struct world *w, const char *token, const char *id, char *uid)
@@ -219,10 +219,10 @@ static int close_world(void **state)
 }
 
 /*
- * The request to each route for something of theirs. target: "@" stands for the UID of the upload.
- * shows: what only the owner's answer has; NULL: only the owner gets a 2xx.
- * Routes that show nothing of any namespace, or of everything alike, have no target. The order is
- * that in which their owner asks.
+ * The request to each route for an object of the namespace "theirs". target: "@" stands for the UID
+ * of the upload. shows: text that only the owner's answer has; NULL: only the owner gets a 2xx.
+ * Routes that show nothing of any namespace, or the same of all, have no target. The order is the
+ * one in which the owner asks.
  */
 static const struct recipe {
 	enum ux_method method;
@@ -240,7 +240,8 @@ static const struct recipe {
 	{UX_METHOD_GET, "/metrics", NULL, "", NULL}, /* sums of all */
 	{UX_METHOD_GET, "/v1/whoami", "/v1/whoami", "", "\"theirs\""},
 	{UX_METHOD_POST, "/v1/query", "/v1/query", "{\"ids\":[\"" ID "\"]}", "already-there"},
-	/* announcing tells nothing of what is there; the test of uploads below does */
+	/* an announcement reveals nothing about existing objects; the test of uploads below checks
+	 * that */
 	{UX_METHOD_POST, "/v1/uploads", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/uploads/{uid}", "/v1/uploads/@", "", NULL},
 	{UX_METHOD_PUT, "/v1/uploads/{uid}", "/v1/uploads/@", "x", NULL},
@@ -293,7 +294,7 @@ static const struct recipe {
 	{UX_METHOD_GET, "/v1/crawl/repositories", "/v1/crawl/repositories", "", secret},
 	{UX_METHOD_POST, "/v1/crawl/jobs/take", "/v1/crawl/jobs/take", "{\"worker\":\"w\"}",
 	 secret},
-	/* whoever has the lease; index_suite_packages.c has those of other namespaces */
+	/* whoever has the lease; index_suite_packages.c tests jobs of other namespaces */
 	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/renew", NULL, "", NULL},
 	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/end", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/crawl/status", "/v1/crawl/status", "", secret},
@@ -327,7 +328,7 @@ static const struct recipe {
 	{UX_METHOD_GET, "/uploads", "/uploads", "", "go:open"},
 	{UX_METHOD_GET, "/crawl", "/crawl", "", secret},
 	{UX_METHOD_GET, "/status", NULL, "", NULL},
-	/* keys, of which tests/e2e/test_keys.py shows what their admins may do */
+	/* keys: tests/e2e/test_keys.py tests the rights of their admins */
 	{UX_METHOD_GET, "/v1/keys", "/v1/keys?namespace=theirs", "", "\"namespace\":\"theirs\""},
 	{UX_METHOD_POST, "/v1/keys", NULL, "", NULL},
 	{UX_METHOD_POST, "/v1/keys/{id}/rotate", NULL, "", NULL},
@@ -446,7 +447,7 @@ static void every_route_shows_a_module_to_keys_of_its_namespace_alone(void **sta
 	announce(w, w->theirs, "go:open", w->uid);
 	strangers_ask(w, admin);
 	owner_asks(w, owner, /* last= */ false);
-	strangers_ask(w, admin); /* what is remembered now is not for them */
+	strangers_ask(w, admin); /* the remembered answers are not for them */
 	owner_asks(w, owner, /* last= */ true);
 }
 
@@ -557,7 +558,8 @@ static void what_comes_through_a_proxy_is_not_of_this_machine(void **state)
 	assert_int_equal(lines_get(w, "127.0.0.1", LINES(tells[0]), "/v1/modules", NULL, &a), 200);
 }
 
-/* What a machine's own processes may read without a key is not for keys of other namespaces. */
+/* Data that a machine's own processes may read without a key is not for keys of other namespaces.
+ */
 static void key_of_another_namespace_is_refused_where_this_machine_may_read(void **state)
 {
 	struct world *w = *state;
@@ -673,8 +675,7 @@ static void who_asks_too_often_hears_when_to_come_again(void **state)
 	}
 	w->now_ns += 1000000000;
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, "/v1/modules", NULL, &a), 200);
-	/* behind a trusted proxy, its clients are distinguished; this machine's proxy has no excuse
-	 */
+	/* clients of a trusted proxy are distinguished; this machine's proxy has no excuse */
 	assert_int_equal(ux_networks_add(&w->access.proxies, "127.0.0.1", NULL), UX_OK);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(lines_get(w, "127.0.0.1", LINES("X-Forwarded-For: 192.0.2.50"),
@@ -716,7 +717,7 @@ static void clients_of_debuginfod_wait_for_their_turn(void **state)
 		assert_int_equal(a.wait_ms, 500 * i);
 		assert_false(a.reset);
 	}
-	/* where that takes too long, what they take for an answer is not sent */
+	/* where that takes too long, a text that they would take for an answer is not sent */
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, target, NULL, &a), 429);
 	assert_true(a.reset);
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, "/v1/modules", NULL, &a), 429);
@@ -821,7 +822,7 @@ static void quota_is_kept_and_said(void **state)
 static const char profiler[] = "Origin: https://profiler.firefox.com";
 static const char stranger[] = "Origin: https://evil.example";
 
-/* What a page of that origin gets to see of a route. */
+/* Checks whether a page of that origin may read a route. */
 static void expect_origin(struct world *w, const char *token, const char *origin,
 			  const char *target, const char *want)
 {

@@ -13,7 +13,7 @@ static uint32_t make_adb_place(struct ux_out *values, const void *data, size_t n
 	return off;
 }
 
-/* A block of values, whose root is set at its end. */
+/* Makes a block of values, whose root is set at its end. */
 static struct ux_out make_adb_values(void)
 {
 	struct ux_out values = {0};

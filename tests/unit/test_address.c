@@ -137,7 +137,7 @@ static void networks_have_what_begins_like_them(void **state)
 	assert_int_equal(ux_networks_add(&list, "192.0.2.9", NULL), UX_ELIMIT);
 }
 
-/* Who asks when these lines ("Name: value") come from 10.0.0.1, of whom 10/8 is trusted. */
+/* Returns the client's address for these lines ("Name: value") from 10.0.0.1; 10/8 is trusted. */
 static struct ux_forwarded asks(const char *const *lines, const char *peer)
 {
 	struct ux_http_field fields[8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_state: what is known stays known, whatever happens to the file. */
+/* agent_state: known files stay known, whatever happens to the state's file. */
 #include "sweep.h"
 
 #include "agent_state.h"
@@ -185,7 +185,7 @@ static void each_prefix_of_the_file_has_the_records_that_are_complete(void **sta
 			assert_int_equal(find_file(&s, i, NOW), (i + 2) * UX_AGENT_RECORD_SIZE <= n
 									? UX_AGENT_THERE
 									: UX_AGENT_UNKNOWN);
-		/* What is appended then is readable. */
+		/* Later appended entries are readable. */
 		put_file(&s, 99, UX_AGENT_NOTHING, NOW);
 		ux_agent_state_close(&s);
 		open_state(&s, "http://one");

@@ -177,7 +177,7 @@ static void file_is_public_only_where_everyone_gets_it(void **state)
 	assert_int_equal(send_with(w, "GET", target, NULL, none, UX_STR(""), &a), 200);
 	must_have(&a, "Cache-Control", "public, max-age=300");
 	must_have(&a, "Vary", "Authorization, Cookie, Origin, Unhex-Namespace");
-	/* 304 updates what a cache has stored, so it has the same header */
+	/* 304 updates a cache's stored answer, so it has the same header */
 	const char *tag = strstr(a.fields, "ETag: ");
 	assert_non_null(tag);
 	char if_none_match[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hostile file of 1 MB may cost: 2 s of processor time, 256 MiB of memory. */
+/* Limits for a hostile file of 1 MB: 2 s of processor time, 256 MiB of memory. */
 #include "sweep.h"
 
 #include "extract.h"
@@ -26,9 +26,10 @@
 #endif
 
 enum {
-	/* Sanitizers take up to ten times the time, that of threads twenty, and keep what was
-	 * freed. */
-	SECONDS_MAX = SANITIZED ? 40 : 4, /* twice of what the costliest takes beside other work */
+	/* Sanitizers take up to ten times the time, the thread sanitizer twenty times, and keep
+	 * freed memory. */
+	SECONDS_MAX = SANITIZED ? 40 : 4, /* twice the time of the costliest file while other work
+					     runs */
 	MEMORY_MAX_MB = SANITIZED ? 4096 : 256,
 	STOP_AFTER_S = 60, /* of processor time: the kernel ends it */
 	LOOKUPS = 1000,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a confined process may do, and what the kernel ends or refuses. */
+/* The rights of a confined process: the kernel ends it, or refuses a call. */
 #include "sweep.h"
 
 #include "sandbox_child.h"
@@ -100,7 +100,7 @@ static void a_confined_process_can_only_compute(void **state)
 	assert_refused("code in written memory", confined(makes_memory_executable));
 }
 
-/* All that a confined process may call, and what is refused with EACCES. */
+/* All calls that a confined process may make, and all that fail with EACCES. */
 static const long let_through[] = {
 	SYS_read,
 	SYS_readv,

@@ -112,7 +112,7 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 	}
 }
 
-/* A second is what the thread sleeps, and one more what the client has. */
+/* The thread sleeps for a second, and the client has another one. */
 static void slow_clients_are_cut_and_others_are_not(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void bytes_that_the_server_has_not_read_are_not_held_against_the_client(v
 	close(fds[1]);
 }
 
-/* Takes what was sent until the connection is cut; returns how long that took. */
+/* Takes the sent bytes until the connection is cut; returns how long that took. */
 static int64_t cut_after_ms(struct ux_connections *c, int peer, struct ux_connection *one,
 			    uint64_t at_first)
 {

@@ -167,7 +167,7 @@ static void other_files_are_none(void **state)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* A core dump with the status of a thread of so many bytes for each size. */
+/* A core dump with a thread's status for each size, of that many bytes. */
 static struct ux_bytes make_threads(struct make_elf *m, uint16_t machine, const size_t *sizes,
 				    size_t n)
 {

@@ -6,7 +6,7 @@
 
 #define ID "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 
-/* What a line is expected to be. */
+/* The expected parse of a line. */
 struct expected {
 	const char *line;
 	enum ux_crash_form form;
@@ -62,7 +62,7 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		 0x4011be, true, false},
 		{"Nov 22 host prog[12]: /opt/x.so(f+0x1) [0x7f01]", UX_CRASH_BACKTRACE,
 		 UX_CRASH_NOWHERE, 0, "/opt/x.so", "f", "", 0x7f01, true, false},
-		/* sanitizers, whose addresses are inside of the calls already */
+		/* sanitizers, whose addresses already lie inside the calls */
 		{"    #1 0x55d5d2a  (/tmp/prog+0x113d) (BuildId: " ID ")", UX_CRASH_SANITIZER,
 		 UX_CRASH_PC, 0x113d, "/tmp/prog", "", ID, 0x55d5d2a, false, false},
 		{"    #1 0x55d5d2a in ?? (/tmp/prog+0x113d)", UX_CRASH_SANITIZER, UX_CRASH_PC,

@@ -16,7 +16,7 @@ static void cplusplus_names_lose_their_parameters_when_short(void **state)
 	expect("_ZTV3Foo", "vtable for Foo", "vtable for Foo");
 }
 
-/* The texts are those of c++filt. */
+/* The texts are c++filt's. */
 static void repeated_parts_of_a_name_have_the_text_of_their_place(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void failed_allocations_are_latched(void **state)
 	assert_true(each_failed_alloc(demangle_status, name, false) > 1);
 }
 
-/* Each production of the Itanium ABI that names have; the texts are those of binutils 2.40. */
+/* Each production of the Itanium ABI that occurs in names; the texts are from binutils 2.40. */
 static void each_production_of_cplusplus_has_its_text(void **state)
 {
 	(void)state;

@@ -18,7 +18,7 @@ static void stays_itself(const struct ux_out *name)
 static void names_that_double_at_every_step_stay_as_they_are(void **state)
 {
 	(void)state;
-	/* C++: a template instance whose two arguments are the instance before. */
+	/* C++: a template instance whose two arguments are the previous instance. */
 	static const char base36[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	ux_cleanup(ux_out_deinit) struct ux_out cplus = {0};
 	ux_out_cstr(&cplus, "_Z1fI1aIiiE");
@@ -35,7 +35,7 @@ static void names_that_double_at_every_step_stay_as_they_are(void **state)
 	ux_cleanup(ux_out_deinit) struct ux_out rust = {0};
 	ux_out_cstr(&rust, "_RINvC1a1bTuuE");
 	for (unsigned i = 0, at = 8; i < 40; i++) {
-		unsigned digit = at - 1; /* base 62 with 0 meaning "_", counted from behind _R */
+		unsigned digit = at - 1; /* base 62 with 0 meaning "_", counted from after _R */
 		static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
 					     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 		char ref[8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_queue: order, bounds, and what a killed process leaves. */
+/* disk_queue: order, bounds, and the state that a killed process leaves. */
 #include "sweep.h"
 
 #include "disk_queue.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of lib/dwarf share: assembling small modules, and reading them whole. */
+/* Helpers shared by the tests of lib/dwarf: assembling small modules, and reading them whole. */
 #ifndef UX_TEST_DWARF_H
 #define UX_TEST_DWARF_H
 
@@ -74,7 +74,7 @@ static inline void reading_of(struct reading *r, const struct make_dwarf *m)
 	assert_int_equal(open_unit(r, 0), UX_OK);
 }
 
-/* The name with that number, "?" when there is none. */
+/* Returns the name with that number; "?": none. */
 static inline const char *name_of(const struct reading *r, uint32_t name)
 {
 	const char *text = name == UX_CODE_NO_NAME ? NULL : r->names.list.data[name];
@@ -117,7 +117,7 @@ static inline struct ux_dwarf_sections split_sections(struct ux_bytes joined)
 	return s;
 }
 
-/* What the headers promise of any code. */
+/* Checks the headers' promises for any code. */
 static inline void check_code(const struct reading *r)
 {
 	const struct ux_dwarf_code *c = &r->code;

@@ -88,8 +88,8 @@ static void begin_unit(struct make_dwarf *m, uint16_t language, const char *prod
 }
 
 /*
- * DIEs near the end of a unit are read with checks of their own. Each test runs twice: as the unit
- * is, and with a long DIE behind the others, so that these are in front of that end.
+ * DIEs near the end of a unit are read with checks of their own. Each test runs twice: with the
+ * plain unit, and with a long DIE after the others, so that they are far from that end.
  */
 static bool long_units;
 
@@ -295,7 +295,7 @@ static void outlined_copy_has_its_origins_name_and_calls_of_its_own(void **state
 	MODULE(m, r);
 	begin_unit(&m, DW_LANG_C11, "");
 	uint64_t g = MAKE_DIE(&m, ABSTRACT, T("g"), T("_Z1gv"));
-	MAKE_DIE(&m, CALL_BARE, N(g)); /* what was inlined early: means nothing here */
+	MAKE_DIE(&m, CALL_BARE, N(g)); /* inlined early: means nothing here */
 	make_null(&m);
 	make_null(&m);
 	MAKE_DIE(&m, OUTLINE, N(g), N(0x1000), N(0x20));

@@ -201,7 +201,7 @@ static void addresses_of_32_bits_wrap_at_32_bits(void **state)
 	}
 }
 
-/* 0x20 bytes from 0xfffffff0 on would end behind the last address. */
+/* 0x20 bytes from 0xfffffff0 on would end after the last address. */
 static void function_that_passes_the_end_of_32_bits_is_left_out(void **state)
 {
 	(void)state;
@@ -231,7 +231,7 @@ static void damage_keeps_what_came_before(void **state)
 	assert_string_equal(listed(&f, false), "1000-1010 !");
 	f.out.size -= 4;
 	ux_out_u32(&f.out, 16);
-	ux_out_u32(&f.out, 5000); /* in front of the section */
+	ux_out_u32(&f.out, 5000); /* before the section */
 	ux_out_u64(&f.out, 0);
 	ux_out_u32(&f.out, 0);
 	assert_string_equal(listed(&f, false), "1000-1010 !");

@@ -359,7 +359,7 @@ static void sequences_come_out_by_address(void **state)
 	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:2 | 1004 2000:3 | 2004 3000:1 | 3004");
 }
 
-/* "1000:10 1010:11 | 1020": all rows of the sequence whose program begins at off. */
+/* Returns all rows of the sequence whose program begins at off, as "1000:10 1010:11 | 1020". */
 static const char *sequence_at(const struct ux_dwarf_lines *l, uint64_t off, uint64_t pc)
 {
 	static char text[256];
@@ -600,7 +600,7 @@ static void damaged_program_keeps_the_sequences_before(void **state)
 {
 	(void)state;
 	static const struct ux_bytes tails[] = {
-		{(const uint8_t *)"\0\x20\x02", 3}, /* longer than what is left */
+		{(const uint8_t *)"\0\x20\x02", 3}, /* longer than the rest */
 		{(const uint8_t *)"\0\x0a\x02"
 				  "123456789",
 		 12},                                 /* an address of nine bytes */
@@ -671,7 +671,7 @@ static void units_that_take_turns_on_tables_pay_for_each(void **state)
 	}
 	ux_dwarf_lines_clear(&r.lines);
 	assert_int_equal(r.lines.sequences.size, 0);
-	assert_int_equal(read_lines(&r), UX_OK); /* what was let go of is decoded again */
+	assert_int_equal(read_lines(&r), UX_OK); /* rows that were released are decoded again */
 	assert_int_equal(r.lines.sequences.size, 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/symbolize as a whole: what an address of a made module says. */
+/* lib/symbolize as a whole: the frames at an address of a made module. */
 #include "test_extract.h"
 
 static void rows(struct made *m, uint64_t from, const uint32_t *lines, size_t n, uint64_t step)
@@ -44,7 +44,7 @@ static void functions_lines_and_inlined_calls_are_found(void **state)
 	made_deinit(&m);
 }
 
-/* Names of what was dropped, of files without rows and of symbols that others outdo are not kept.
+/* Names of dropped functions, of files without rows and of symbols that others outdo are not kept.
  */
 static void text_that_nothing_refers_to_is_not_stored(void **state)
 {
@@ -303,7 +303,7 @@ enum {
 	SHARED = 0x60 /* bytes of code that they share */
 };
 
-/* Siblings in no order, of which none to many overlap; the oracle is one number for each byte. */
+/* Siblings in no order; none to many of them overlap; the oracle is one number for each byte. */
 static void siblings_in_any_order_share_as_the_last_one_says(void **state)
 {
 	(void)state;
@@ -631,7 +631,7 @@ static void versions_are_no_part_of_a_name(void **state)
 	made_init(&m);
 	add_symbol(&m, "memcpy@@GLIBC_2.14", 0x1100, 0x10, STB_GLOBAL);
 	add_symbol(&m, "@odd", 0x1200, 0x10, STB_GLOBAL);
-	add_symbol(&m, "..@620.done", 0x1300, 0x10, STB_LOCAL); /* as NASM names what is local */
+	add_symbol(&m, "..@620.done", 0x1300, 0x10, STB_LOCAL); /* NASM's form of local names */
 	add_symbol(&m, "..@7.next@V1", 0x1400, 0x10, STB_LOCAL);
 	add_symbol(&m, "...", 0x1500, 0x10, STB_LOCAL);
 	add_symbol(&m, "f@libf.so.1", 0x1600, 0x10, STB_GLOBAL);
@@ -891,7 +891,8 @@ static void names_that_are_ends_of_one_text_do_not_add_up_for_ever(void **state)
 	made_deinit(&m);
 }
 
-/* What a damaged module may do: give a GSYM that opens and verifies, or a clean error. */
+/* Outcomes that are allowed for a damaged module: a GSYM that opens and verifies, or a clean error.
+ */
 static void extract_damaged(struct ux_bytes input, void *ctx)
 {
 	struct made *m = ctx;

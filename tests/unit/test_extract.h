@@ -107,7 +107,7 @@ static inline void add_abbrevs(struct made *m)
 	make_table_end(d);
 }
 
-/* Begins a unit of C++ whose lines are the table at lines. */
+/* Begins a unit of C++ whose line table is at `lines`. */
 static inline void begin_unit(struct made *m, uint64_t lines)
 {
 	make_unit_begin(&m->dwarf, (struct make_unit){0});

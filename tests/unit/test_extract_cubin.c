@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cubins from end to end: what a place in their code says. */
+/* Cubins from end to end: the frames at a place in their code. */
 #include "test_extract.h"
 
 #include "make_cubin.h"
@@ -212,7 +212,7 @@ static void lines_of_ptx_are_reported_where_there_are_no_others(void **state)
 	end(&g);
 }
 
-/* What is said of b with one source alone. */
+/* Checks the frames of b with only one source. */
 static void expect_of_source(struct gpu *g, struct ux_bytes file, uint32_t b, enum ux_source source,
 			     const char *expected)
 {
@@ -255,7 +255,7 @@ static void damaged_lines_of_ptx_cost_themselves_alone(void **state)
 	assert_int_equal(g.made.stats.bad_units, 1);
 	end(&g);
 	make_ptx(&g, &a, &b);
-	g.cubin.ptx_relocs.data[0] = 0xff; /* a place behind the table */
+	g.cubin.ptx_relocs.data[0] = 0xff; /* a place after the table */
 	g.cubin.ptx_relocs.data[1] = 0xff;
 	extract_gpu(&g);
 	assert_string_equal(at_off(&g, b, 0), "b k.cu:5");

@@ -2,12 +2,12 @@
 /* Odd modules as compilers, assemblers and linkers make them: docs/edge-cases.md has the list. */
 #include "test_extract.h"
 
-enum { /* abbreviation codes beside those of test_extract.h */
+enum { /* abbreviation codes in addition to test_extract.h's */
 	ENTRY = SEQUENCED + 1,
 	WIDE_CALL, /* an inlined call whose call_file is wide */
 };
 
-/* Rows on `lines` at from, from + step, ...; the sequence ends one step behind the last. */
+/* Adds rows with `lines` at from, from + step, ...; the sequence ends one step after the last. */
 static void rows(struct made *m, uint64_t from, uint64_t step, const uint32_t *lines, size_t n)
 {
 	int64_t line = 1;
@@ -19,7 +19,7 @@ static void rows(struct made *m, uint64_t from, uint64_t step, const uint32_t *l
 	make_end_sequence(&m->dwarf, step);
 }
 
-/* A unit whose functions begin at 0x1100 and have a row each 16 bytes. */
+/* A unit whose functions begin at 0x1100 and have a row for every 16 bytes. */
 static void begin_module(struct made *m)
 {
 	made_init(m);
@@ -133,8 +133,8 @@ static void add_call(struct made *m, uint64_t name, uint64_t lo, uint64_t size)
 }
 
 /*
- * Of calls that claim one address the last one has it, unless a function has so many calls that
- * to compare each with all others would take too long: then it stays with the first.
+ * If several calls claim one address, the last one gets it, unless a function has too many calls to
+ * compare each with all others: then the first keeps it.
  */
 static void calls_are_compared_as_long_as_their_budget_lasts(void **state)
 {
@@ -267,7 +267,7 @@ static void wrong_aranges_change_nothing(void **state)
 	assert_int_equal(a, b);
 }
 
-/* Edges 44 and 46: what a unit says of its own range is not read either. */
+/* Edges 44 and 46: a unit's own range is not read either. */
 static void units_that_claim_one_range_keep_their_functions(void **state)
 {
 	(void)state;

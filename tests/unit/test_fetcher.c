@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetching from upstreams: who is woken, what arrives, what is remembered, who is next. */
+/* Fetching from upstreams: who is woken, which files arrive, which results are remembered, who is
+ * next. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -15,7 +16,7 @@
 
 enum {
 	FOLDERS = 3,
-	WAIT_MS = 20000, /* longest time for what happens at once */
+	WAIT_MS = 20000, /* ms, the longest time for an immediate event */
 };
 
 #define ELF "\177ELF" /* other files are not taken */
@@ -206,7 +207,7 @@ static void what_no_upstream_has_is_remembered(void **state)
 	assert_int_equal(begin(w, &s), UX_FETCHING_NONE);
 	assert_int_equal(atomic_load(&w->arrived), 0);
 	assert_idle(w);
-	/* A new server reads what the old one stored. */
+	/* A new server reads the old one's stored state. */
 	ux_fetcher_close(w->f);
 	fetcher_make(w);
 	if (begin(w, &s) != UX_FETCHING_NONE)
@@ -330,7 +331,7 @@ static void a_slow_upstream_has_a_head_start(void **state)
 	assert_int_equal(end_server(w, &slow), 1);
 }
 
-/* A server that is itself fetching says so; that is no answer yet. */
+/* A server that is itself fetching reports that; it is not an answer yet. */
 static void an_upstream_that_says_later_is_requested_again(void **state)
 {
 	struct world *w = *state;

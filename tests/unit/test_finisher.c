@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* What the threads of the finisher did. */
+/* The actions of the finisher's threads. */
 struct log {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -96,7 +96,7 @@ static void namespaces_take_turns_and_small_uploads_come_first(void **state)
 	assert_string_equal(l.order, "1bc234");
 }
 
-/* With two threads, one is left for what is not large. */
+/* With two threads, one is kept for files that are not large. */
 static void large_uploads_leave_a_thread(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written of a profile that has names: flame graphs, and JSON for other viewers. */
+/* The outputs for a profile that has names: flame graphs, and JSON for other viewers. */
 #include "sweep.h"
 
 #include "flame.h"

@@ -231,7 +231,7 @@ static void full_memo_says_so_and_keeps_what_it_has(void **state)
 	free(names);
 }
 
-/* Stacks of n addresses, each of which has two frames. */
+/* Makes stacks of n addresses, two frames each. */
 static void make_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 			const struct ux_cached_stack **ret)
 {
@@ -380,7 +380,7 @@ static void threads_that_add_and_find_see_whole_chains(void **state)
 /* --- places ----------------------------------------------------------------------------------- */
 
 enum {
-	PLACES = 4096, /* so many that records are added to the index at once */
+	PLACES = 4096, /* enough records for adding them to the index in one pass */
 	FILE_SEEDS = 40,
 };
 
@@ -508,8 +508,7 @@ static void expect_reply_frames(const struct ux_wire_read *r, size_t i,
 	assert_int_equal(at, 0);
 }
 
-/* Adds n addresses whose calls are nested up to `deep` deep, most of them within calls of others.
- */
+/* Adds n addresses whose calls are nested up to `deep` deep, most of them within other calls. */
 static void add_nested(struct ux_frame_cache *m, uint32_t *numbers, size_t n, size_t deep)
 {
 	static char names[UX_FRAMES_MAX][24];
@@ -574,7 +573,7 @@ static void a_reply_that_is_used_again_has_nothing_of_the_one_before(void **stat
 		ux_frame_reply_reset(&w);
 		ux_wire_reply_clear(&w.reply);
 		assert_true((w.frames.base > base) == (round != 3));
-		/* so that numbers are over what an element holds in the next round */
+		/* so that numbers exceed an element's range in the next round */
 		if (round == 2)
 			w.frames.base = w.files.base = w.texts.base = INT32_MAX - 1;
 		base = w.frames.base;

@@ -87,7 +87,7 @@ static void expect_frames(const struct ux_gsym *g, const struct ux_frame_cache *
 }
 
 /*
- * Compares addresses in and behind the first functions, `each` of each; returns how many are in the
+ * Compares `each` addresses in and after each of the first functions; returns how many are in the
  * cache.
  */
 static size_t compare_with_lookups(const struct ux_gsym *g, struct ux_frame_cache *m, size_t each)
@@ -141,7 +141,7 @@ static void filled_cache_has_the_frames_of_lookups(void **state)
 	assert_true(known > (size_t)SEEDS * EACH / 2);
 }
 
-/* --- what is left to lookups ------------------------------------------------------------------ */
+/* --- functions that are left to lookups ------------------------------------------------------- */
 
 /* A function of a file that is made. */
 struct made_function {

@@ -113,7 +113,8 @@ static void assert_main(const struct ux_gosym *g, struct ux_gosym_code *c)
 	assert_range(c, 1, 8, 16);
 }
 
-/* The method of the sample: what is inlined into an inlined wrapper is called from the method. */
+/* The method of the sample: calls inlined into an inlined wrapper have the method as their caller.
+ */
 static void assert_method(const struct ux_gosym *g, struct ux_gosym_code *c)
 {
 	struct ux_gosym_function f;
@@ -321,7 +322,7 @@ static void what_is_no_tree_is_not_read(void **state)
 		struct ux_gosym_function f;
 		make(&m, &go19[i]);
 		uint8_t *tree = m.data.data + (m.trees - MAKE_GO_DATA);
-		tree[0] = tree[3] = 1; /* so many bits, say */
+		tree[0] = tree[3] = 1; /* claims this many bits */
 		assert_int_equal(ux_gosym_open(&m.image, &m.hints, &g, NULL), UX_OK);
 		assert_int_equal(g.trees, UX_GOSYM_TREES_NONE);
 		read_function(&g, 0, &f, &code);
@@ -346,7 +347,7 @@ static void what_is_no_go_is_not_found(void **state)
 	assert_int_equal(ux_gosym_open(&image, &no_hints, &g, NULL), UX_ENOTFOUND);
 }
 
-/* Each false header costs a look at a whole table, so that only so many are tried. */
+/* Each false header costs a look at a whole table, so only a limited number is tried. */
 static void so_many_false_headers_are_passed_and_no_more(void **state)
 {
 	(void)state;
@@ -436,7 +437,7 @@ static void versions_are_read_as_far_as_they_are_text(void **state)
 	assert_string_equal(version, "");
 }
 
-/* Everything of the program; what it says does not matter. */
+/* Reads everything of the program; the result does not matter. */
 static void read_all(const struct ux_gosym_image *image, const struct ux_gosym_hints *hints)
 {
 	ux_cleanup(ux_gosym_code_deinit) struct ux_gosym_code code = {0};

@@ -18,7 +18,7 @@ enum {
 	STRINGS = FILES + ENTRY,
 	FUNCTIONS = STRINGS + ENTRY,
 	END = FUNCTIONS + ENTRY,
-	ROOM = 200 /* behind the example, for a larger directory */
+	ROOM = 200 /* after the example, for a larger directory */
 };
 
 /* The example, to be changed. */
@@ -179,7 +179,7 @@ static void bytes_of_no_section_are_noted(void **state)
 	assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_OK);
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 12);
 	c = changed();
-	c.bytes[0x113] = 1; /* the pad in front of the records */
+	c.bytes[0x113] = 1; /* the pad before the records */
 	assert_int_equal(open_it(&c), UX_OK);
 	assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_OK);
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 1);
@@ -267,7 +267,7 @@ static void names_past_4_gib_are_past_their_table(void **state)
 		size_t n = 0;
 		c.bytes[names[i]] = 1;
 		assert_int_equal(open_it(&c), UX_OK);
-		/* the root's name is no frame */
+		/* the root's name is not a frame */
 		assert_int_equal(ux_gsym_lookup(&c.gsym, 0x401001, f, 4, &n, NULL),
 				 i == 1 ? UX_OK : UX_ECORRUPT);
 		assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_ECORRUPT);

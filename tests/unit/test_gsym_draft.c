@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drafts: what they were made of comes back, and their numbers are put in last. */
+/* Drafts: their parts can be read back, and their numbers are filled in last. */
 #include "sweep.h"
 
 #include "gsym_draft.h"

@@ -278,7 +278,7 @@ static void function_without_a_name_is_damage(void **state)
 	}
 }
 
-/* Only version 1 can say so: in version 2 an empty section is an error. LLVM reads behind the
+/* Only version 1 can express this: in version 2 an empty section is an error. LLVM reads past the
  * table. */
 static void file_without_functions_finds_nothing(void **state)
 {

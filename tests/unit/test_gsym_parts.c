@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups in files of which parts were brought have the results of the whole files. */
+/* Lookups in partially fetched files have the results of the whole files. */
 #include "sweep.h"
 
 #include "gsym_parts.h"
 #include "make_gsym.h"
 
 enum {
-	PART = 16, /* bytes that are brought at once: as few as find what was not noted */
+	PART = 16, /* bytes of one fetch: few enough to find parts that were not noted */
 };
 
-/* A file elsewhere, and what is here of it. */
+/* A remote file, and its fetched parts. */
 struct partial {
 	struct ux_bytes file;
 	uint8_t *here;
@@ -159,7 +159,8 @@ static void drawn_files_are_looked_up_in_parts(void **state)
 	}
 }
 
-/* Each byte of a file is damaged in turn: the results are those of the damaged whole. */
+/* Each byte of a file is damaged in turn: the results equal the results of the whole damaged file.
+ */
 static void damaged_files_have_the_results_of_the_whole(void **state)
 {
 	(void)state;

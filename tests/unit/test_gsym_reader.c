@@ -150,7 +150,7 @@ static void bad_headers_are_named(void **state)
 			    "ends too early: 33554436 bytes expected, 166 found");
 }
 
-/* --- against what was written -------------------------------------------------------------- */
+/* --- compared with the writer's input --------------------------------------------------------- */
 
 static struct ux_bytes random_bytes(uint64_t seed, uint8_t *buf, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of segments behind the records of a GSYM. */
+/* The table of segments after the records of a GSYM. */
 #include "sweep.h"
 
 #include "gsym_inspect.h"
@@ -78,7 +78,7 @@ static void a_table_that_is_cut_is_refused(void **state)
 		if (shown && !whole)
 			assert_non_null(strstr(err.text, "is truncated"));
 	}
-	/* Bytes behind a whole table are foreign ones, however many there are. */
+	/* Bytes after a whole table are foreign, however many there are. */
 	for (size_t more = 1; more < 3000; more += 7) {
 		struct ux_gsym_notes notes;
 		ux_out_put(&out, "\0\0\0\0\0\0", 7);
@@ -119,7 +119,7 @@ static void positions_are_those_of_whole_pages(void **state)
 	expect_pc(&two, 0x1234, 0x401234);
 	expect_pc(&two, 0x3233, 0x403233);
 	expect_pc(&two, 0x5008, 0x700008);
-	/* In front of the segment and behind it, in the same pages. */
+	/* Before the segment and after it, in the same pages. */
 	expect_pc(&two, 0x1000, 0x401000);
 	expect_pc(&two, 0x3fff, 0x403fff);
 	expect_pc(&two, 0x5fff, 0x700fff);

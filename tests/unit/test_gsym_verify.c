@@ -107,7 +107,7 @@ static void foreign_bytes_are_noted(void **state)
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 3);
 }
 
-/* A file whose only record is `record`; size 8, name "f" are to be its first words. */
+/* Verifies a file whose only record is `record`, after size 8 and name "f". */
 static enum ux_code verify_record(struct ux_bytes record, struct ux_gsym_notes *notes,
 				  struct ux_error *err)
 {
@@ -239,8 +239,8 @@ static void strings_and_records_behind_the_first_window_are_checked(void **state
 }
 
 /*
- * A function whose inline tree has a range for every second byte, and below it a call at the byte
- * `child`.
+ * Verifies a function whose inline tree has a range for every second byte, and below it a call at
+ * byte `child`.
  */
 static enum ux_code verify_ranges_at(uint32_t n_ranges, uint32_t child, struct ux_error *err)
 {

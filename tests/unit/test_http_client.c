@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP client against a server whose bytes are written by the test. */
+/* The HTTP client against a server that sends the test's bytes. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -303,7 +303,7 @@ static void a_call_ends_when_nothing_comes_or_it_is_cancelled(void **state)
 	SCRIPT(s, {.answer = OK("6\r\n\r\n"), .more = "slowly", .close = true},
 	       {.answer = OK("6\r\n\r\n"), .stall = true});
 	client_make(&s, (struct ux_http_client_options){0});
-	/* Over two seconds in all, but never silent for so long. */
+	/* Over two seconds in total, but never silent for that long. */
 	assert_int_equal(call((struct ux_http_call){.silence_ms = 2000}, &a, &err), UX_OK);
 	assert_body(&a, "slowly");
 	int64_t begin = ux_clock_ms();
@@ -383,7 +383,7 @@ static void addresses_decide_where_a_client_may_go(void **state)
 	script_close(&target);
 }
 
-/* A port whose digits begin with those of another one is not the same server. */
+/* A port that begins with another port's digits is not the same server. */
 static void a_server_is_its_whole_port(void **state)
 {
 	(void)state;

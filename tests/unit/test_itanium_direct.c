@@ -7,8 +7,8 @@
 #include "itanium_direct.h"
 
 /*
- * Demangles a C++ name as a tree, and at once if that is possible; then the texts must be equal.
- * Returns whether it was.
+ * Demangles a C++ name as a tree, and directly if that is possible; then the texts must be equal.
+ * Returns whether it was possible.
  */
 static bool both_ways_agree(struct ux_bytes name)
 {

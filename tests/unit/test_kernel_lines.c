@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that the test makes below a root: what they tell, and the files they are loaded from. */
+/* Kernels that the test makes below a root: their lists of symbols, and the files they are loaded
+ * from. */
 #include "sweep.h"
 
 #include "make_elf.h"
@@ -52,7 +53,7 @@ static void put_note(const struct root *r, const char *name, struct ux_bytes id)
 	put(r, name, ux_out_bytes(&note));
 }
 
-/* A kernel of one function behind its first bytes. */
+/* A kernel with one function after its first bytes. */
 static void put_kernel(const struct root *r, const char *name, struct ux_bytes id, bool symbols)
 {
 	struct make_elf m;
@@ -112,7 +113,7 @@ static void put_module(const struct root *r, const char *name)
 	make_elf_deinit(&m);
 }
 
-/* What the running kernel tells: functions at 0x10 of the kernel and of each section. */
+/* The running kernel's lists: functions at 0x10 of the kernel and of each section. */
 static void put_lists(const struct root *r)
 {
 	char text[1024];
@@ -284,7 +285,7 @@ enum {
 	ROUNDS = 40,
 };
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct crowd {
 	struct ux_process_cache *cache;
 	atomic_uint wrong;

@@ -12,8 +12,7 @@ enum {
 	CODE = 8,              /* bytes of a function */
 };
 
-/* How large things are: some jobs of threads, or what is above what is streamed and several waves.
- */
+/* Sizes: several jobs of threads, or above the threshold of streaming with several waves. */
 static const struct size {
 	uint32_t unit, table;
 } plain = {4 << 10, 300 << 10}, streamed = {64 << 10, 3 << 19};
@@ -72,7 +71,7 @@ static unsigned with_lines(struct made *m)
 	return n;
 }
 
-/* Extracts with 1 to 8 threads, to the same bytes; what is left are the last ones. */
+/* Extracts with 1 to 8 threads, to the same bytes; the last ones remain. */
 static void extract_often(struct made *m, struct ux_bytes file)
 {
 	struct ux_out first = {0};
@@ -193,7 +192,7 @@ static void a_small_unit_keeps_all_rows_of_its_table(void **state)
 	made_deinit(&m);
 }
 
-/* As dwz makes them: their table is that of the unit whose entries they share. */
+/* As dwz makes them: their table is the table of the unit whose entries they share. */
 static void units_without_code_spend_nothing_on_lines(void **state)
 {
 	(void)state;
@@ -234,7 +233,7 @@ static void what_units_spend_is_settled_in_order(void **state)
 	assert_true(ux_order_budget_charge(&b, 60)); /* the second reading goes to its end */
 	assert_false(ux_order_budget_refuses(&b, 7));
 	assert_true(ux_order_budget_refuses(&b, 8));
-	assert_true(ux_order_budget_refuses(&b, UINT64_MAX)); /* and so are all behind */
+	assert_true(ux_order_budget_refuses(&b, UINT64_MAX)); /* and all following ones */
 }
 
 int main(void)

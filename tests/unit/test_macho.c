@@ -322,7 +322,7 @@ static void what_leaves_the_file_is_an_error_when_it_is_requested(void **state)
 	make_macho_deinit(&m);
 }
 
-/* Reads all that there is. */
+/* Reads everything. */
 static void read_damaged(struct ux_bytes file, void *ctx)
 {
 	(void)ctx;
@@ -433,7 +433,7 @@ static void slices_of_universal_files_are_found(void **state)
 		struct ux_bytes file = guard(ux_out_bytes(&w.file));
 		assert_true(ux_macho_any(file) && !ux_macho_is(file));
 		assert_int_equal(ux_macho_slices(file, &slices, NULL), UX_OK);
-		assert_int_equal(slices.size, 2); /* the archive is none */
+		assert_int_equal(slices.size, 2); /* the archive does not count */
 		assert_string_equal(ux_macho_slices_list(&slices, text), "ppc64, arm64e");
 		assert_true(ux_bytes_eq(slices.list[1].bytes, ux_out_bytes(&w.two.file)));
 		guard_free(file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names and files are numbered, and in which order. */
+/* Numbers of names and files: which get one, and in which order. */
 #include "sweep.h"
 
 #include "numbering.h"

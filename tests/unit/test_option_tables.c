@@ -147,7 +147,7 @@ static bool parses(const struct ux_command *cmd, const char *verb, const struct 
 	return parsed;
 }
 
-/* What an option is for stands in its help, too: "check: ...", "create: ...; list: ...". */
+/* The verbs of an option are in its help, too: "check: ...", "create: ...; list: ...". */
 static bool helps_with(const struct ux_option *o, const char *verb)
 {
 	size_t n = strlen(verb);

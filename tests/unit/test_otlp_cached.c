@@ -118,9 +118,9 @@ static size_t plain_lines(struct ux_otlp_names *n, const struct ux_frame_cache *
 /* What differs between the cases. */
 struct shape {
 	unsigned depth;    /* most frames of an address */
-	unsigned nameless; /* one of so many functions has no name; 0: all have one */
+	unsigned nameless; /* one of this many functions has no name; 0: all have one */
 	unsigned files;    /* of one function */
-	bool long_names;   /* some take more than is copied at once */
+	bool long_names;   /* some names are longer than one wide copy */
 };
 
 /* The last one is a path that is the linkage name of a function, too. */

@@ -68,10 +68,10 @@ static enum ux_code extract_as(struct made *m, struct ux_bytes file,
 
 /* A file that may be written at any place. */
 struct places {
-	struct ux_out *front; /* what the sink got */
+	struct ux_out *front; /* the sink's bytes */
 	pthread_mutex_t lock;
 	uint8_t bytes[1 << 20];
-	uint64_t first, end; /* of what was placed */
+	uint64_t first, end; /* of the placed part */
 	size_t calls;
 	size_t calls_max; /* then it fails */
 };
@@ -238,7 +238,7 @@ static void one_byte_too_many_for_version_1_gives_2_at_any_thread_count(void **s
 	made_deinit(&m);
 }
 
-/* As with over 4 GiB of names, of which 100 bytes stand here. */
+/* As with over 4 GiB of names; here 100 bytes stand for them. */
 static void strings_that_32_bits_do_not_reach_are_numbered_in_steps(void **state)
 {
 	(void)state;

@@ -234,7 +234,7 @@ static void page_of_a_module_says_where_it_came_from(void **state)
 	ux_out_deinit(&a.body);
 }
 
-/* They say what the hosts of a namespace run. */
+/* They reveal the programs that the hosts of a namespace run. */
 static void missing_modules_are_shown_to_keys_of_their_namespace_alone(void **state)
 {
 	struct make_server *s = *state;

@@ -44,7 +44,7 @@ static void map(struct recording *r, uint32_t pid, uint64_t address, uint64_t le
 			       .start = address, .length = length, .offset = 0x10, .path = path});
 }
 
-/* A sample whose leaf is at an address of user mode. */
+/* Adds a sample whose leaf is at an address of user mode. */
 static void sample(struct recording *r, uint32_t pid, uint32_t tid, uint64_t address)
 {
 	const uint64_t chain[] = {UX_PERF_CONTEXT_USER, address};
@@ -57,7 +57,7 @@ static void sample_kernel(struct recording *r, uint64_t address)
 	make_perf_sample(&r->out, next(r, PID, PID), chain, ux_countof(chain));
 }
 
-/* Reads what was written, and compares the leaves: "comm address@module; ...". */
+/* Reads the recording, and compares the leaves: "comm address@module; ...". */
 static void expect(struct recording *r, const char *expected)
 {
 	char text[1024] = "";

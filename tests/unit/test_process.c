@@ -104,7 +104,7 @@ static void what_the_kernel_gives_is_reported(void **state)
 	ux_process_close(p);
 }
 
-/* Two pages whose second is code's place, with a perf map of this process that names it. */
+/* Two pages, the second one for code, with a perf map of this process that names it. */
 static void code_made_at_run_time_is_reported_and_followed(void **state)
 {
 	(void)state;
@@ -250,7 +250,7 @@ enum {
 	ROUNDS = 60,
 };
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct crowd {
 	struct ux_process *process;
 	struct ux_process_cache *cache;
@@ -443,7 +443,7 @@ static void an_answer_has_the_size_of_its_function_and_the_identity_of_its_file(
 	ux_process_close(p);
 }
 
-/* Code that is younger than the last read of the process is found after retry_ms, or at once by
+/* Code that is newer than the last read of the process is found after retry_ms, or immediately by
  * ux_process_refresh(). */
 static void new_code_is_found_when_the_answer_says_or_after_a_refresh(void **state)
 {
@@ -498,7 +498,7 @@ static void a_refresh_of_a_process_that_has_ended_says_so(void **state)
 	ux_process_close(p);
 }
 
-/* The kernel's list is made here: the one of this machine may be hidden. */
+/* The kernel's list is made here: this machine's may be hidden. */
 static void the_kernel_is_looked_up_without_a_process(void **state)
 {
 	(void)state;

@@ -135,7 +135,7 @@ static void recording_end(struct recording *r)
 	ux_out_deinit(&r->out);
 }
 
-/* What was the code of each sample. */
+/* Fills in the code of each sample. */
 static void recording_fill(struct recording *r, const char *dump)
 {
 	recording_map(r, 3, 0x90000, dump);
@@ -259,7 +259,7 @@ static void a_jitdump_that_is_not_here_is_a_reason(void **state)
 	recording_end(&r);
 }
 
-/* The same samples as perf prints them, with times in nanoseconds, behind other lines. */
+/* The same samples as perf prints them, with times in nanoseconds, after other lines. */
 static void text_fill(struct ux_out *out, const char *before)
 {
 	static const struct {
@@ -367,8 +367,8 @@ static void a_text_with_another_clock_gets_the_last_code(void **state)
 	}
 }
 
-/* Without a header the times are taken for those of the jitdump; microseconds end where the next
- * one begins. */
+/* Without a header the times are assumed to be the jitdump's; a microsecond ends where the next one
+ * begins. */
 static void a_text_without_a_header_is_counted(void **state)
 {
 	(void)state;

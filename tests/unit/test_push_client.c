@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* push/push_client.c against a server whose answers are written by the test. */
+/* push/push_client.c against a server that sends the test's answers. */
 #include "sweep.h"
 
 #include "clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole pushes of files, to a server whose answers are written by the test. */
+/* Whole pushes of files, to a server that sends the test's answers. */
 #include "sweep.h"
 
 #include "extract.h"
@@ -165,7 +165,7 @@ static void answer_query(const char *words)
 	answer(200, body);
 }
 
-/* Of an upload of so many bytes, which are sent at once. */
+/* Answers an upload of `size` bytes, sent in one request. */
 static void answer_upload(size_t size, const char *words)
 {
 	char body[128];
@@ -204,7 +204,7 @@ static enum ux_code count_bytes(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return UX_OK;
 }
 
-/* Bytes of what is extracted from a file, with the symbols of another unless that is NULL. */
+/* Returns the size of the GSYM of a file, with the symbols of another unless that is NULL. */
 static size_t gsym_size(const struct world *w, const char *name, const char *debug)
 {
 	struct ux_mapping exe = {0}, symbols = {0};
@@ -345,7 +345,7 @@ static void a_dry_run_sends_nothing(void **state)
 	end_server();
 }
 
-/* What is named has to be something; in a folder there may be anything. */
+/* A named file must have symbols; a folder may contain anything. */
 static void files_without_symbols_fail_when_they_are_named(void **state)
 {
 	struct world *w = *state;
@@ -402,7 +402,7 @@ static void files_are_sent_themselves_on_order(void **state)
 	end_server();
 }
 
-/* A program whose symbols are in a file of their own. */
+/* A program whose symbols are in a separate file. */
 static void a_pair_is_pushed_as_one(void **state)
 {
 	struct world *w = *state;
@@ -455,7 +455,7 @@ static void symbols_are_found_by_the_build_id(void **state)
 	end_server();
 }
 
-/* What is damaged fails alone, and also in a folder. */
+/* A damaged file fails alone, also in a folder. */
 static void a_damaged_file_fails_and_the_others_go_on(void **state)
 {
 	struct world *w = *state;

@@ -6,7 +6,7 @@
 
 static const uint32_t versions[] = {0x0307, 0x0308, 0x0309, 0x030a, 0x030b, 0x030c, 0x030d, 0x030e};
 
-/* What a walk tells: text, a line a frame, a line a thread. */
+/* The result of a walk: text, a line for each frame, a line for each thread. */
 struct story {
 	char text[4096];
 	size_t size;
@@ -86,7 +86,7 @@ static void a_call_that_has_no_frame_yet_is_not_the_outermost(void **state)
 		make_python(&m, version);
 		make_python_put(&m, m.innermost, 0);
 		expect(&m, "4711 whole\n4711 whole\n");
-		make_python_put(&m, m.innermost + 8, m.frames[1]); /* the cframe in front of it */
+		make_python_put(&m, m.innermost + 8, m.frames[1]); /* the cframe before it */
 		expect(&m, "4711 torn\n4711 whole\n");
 	}
 }
@@ -121,7 +121,7 @@ static void a_code_object_resolves_by_its_address(void **state)
 		assert_int_equal(ux_python_resolve(&p, m.codes[1], 4, &arena, &f, NULL), UX_OK);
 		assert_int_equal(f.line, 22);
 		assert_int_equal(ux_python_resolve(&p, m.codes[1], 8, &arena, &f, NULL), UX_OK);
-		assert_int_equal(f.line, 0); /* behind the last instruction */
+		assert_int_equal(f.line, 0); /* after the last instruction */
 		assert_int_equal(ux_python_resolve(&p, m.frames[1], 0, &arena, &f, NULL),
 				 UX_ENOTFOUND);
 		assert_int_equal(ux_python_resolve(&p, 3, 0, &arena, &f, NULL), UX_ENOTFOUND);

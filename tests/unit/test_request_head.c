@@ -134,7 +134,7 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 		"GET|/ab|HTTP/1.1||Host|x|A|b||||",       /* ... the first header */
 		"GET|/ab|HTTP/1.1||Host|x||A|b|||",       /* ... the last one or the head */
 		"GET|/ab|HTTP/1.1||Host|x||C|d||A|b||||", /* a header that was not reported */
-		"GET|/ab|HTTP/1.1||Host|x|y||A|b||||",    /* a value that goes on behind a NUL */
+		"GET|/ab|HTTP/1.1||Host|x|y||A|b||||",    /* a value that continues after a NUL */
 		"GET|/ab|c|HTTP/1.1||Host|x||A|b||||",    /* a target that does */
 		"GET  /ab|HTTP/1.1||Host|x||A|b||||",     "GET|/ab|HTTP/1.1||Host||x||A|b||||",
 		"GET|/ab|HTTP/1.1||Host|x||A|b||||c",
@@ -151,7 +151,8 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 		assert_false(head_in_place_is_whole(text, (size_t)0 - cut));
 	for (size_t i = 0; i < sizeof(text) - 1; i++) {
 		if (text[i] != '|' || i == strlen("GET|/ab"))
-			continue; /* behind a target that was decoded in place anything may be */
+			continue; /* after a target that was decoded in place, any bytes may follow
+				   */
 		text[i] = '?';
 		if (head_in_place_is_whole(text, 0))
 			fail_msg("nothing is noticed in %s", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: what it lets go of and when, the clock behind it, and the check of what is there. */
+/* store: which modules it removes and when, its clock, and the check of its contents. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -177,7 +177,7 @@ static void query_counts_as_a_use_of_what_it_found(void **state)
 	assert_int_equal(s->index->modules.known(s->index, "default", ids, 3, known, NULL), UX_OK);
 	for (size_t i = 0; i < ux_countof(ids); i++)
 		assert_true(known[i].any && known[i].marked != 0);
-	ux_store_queried(s, modules, 2, /* marked= */ true); /* both are written at once */
+	ux_store_queried(s, modules, 2, /* marked= */ true); /* both are written in one call */
 	assert_int_equal(s->index->modules.known(s->index, "default", ids, 3, known, NULL), UX_OK);
 	for (size_t i = 0; i < ux_countof(ids); i++)
 		assert_true(known[i].any && (known[i].marked == 0) == (i < 2));
@@ -458,7 +458,7 @@ static void files_of_deleted_modules_go_after_a_while(void **state)
 		assert_int_equal(ux_store_remove_module(s, "default", id, &index_tester, NULL),
 				 UX_OK);
 		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
-		assert_int_equal(n, i); /* that of the first one, but not yet of the second */
+		assert_int_equal(n, i); /* of the first one, but not yet of the second */
 		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
 		assert_int_equal(n, 0); /* nothing before the time is over */
 		s->collect_s = 0;

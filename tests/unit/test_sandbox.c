@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The confined child: what it reads, what it may not, how it ends. */
+/* The confined child: its input, its restrictions, its end. */
 #include "sweep.h"
 
 #include "bundle.h"
@@ -104,7 +104,7 @@ static enum ux_code extract_own(const struct ux_sandbox_limits *limits, struct u
 	return code;
 }
 
-/* The kernel would refuse anonymous memory over the limit, that of the program itself included. */
+/* The kernel would refuse anonymous memory over the limit, which includes the program's own. */
 static void a_child_puts_on_disk_what_is_over_its_limit_of_memory(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void nonsense_is_refused_in_the_readers_words(void **state)
 	close(out);
 }
 
-/* A limit is for what a file needs: the program's own memory comes on top. */
+/* A limit is for a file's needs: the program's own memory is added. */
 static void a_child_has_its_own_memory_beside_the_limit(void **state)
 {
 	(void)state;
@@ -396,7 +396,7 @@ static void the_child_sees_its_files_and_nothing_else(void **state)
 	close(stray);
 }
 
-/* What the caller ignores or blocks is not the child's to ignore. */
+/* The child does not ignore the caller's ignored or blocked signals. */
 static void a_child_starts_with_default_signals(void **state)
 {
 	(void)state;
@@ -452,7 +452,7 @@ static void a_child_unpacks_sources_within_its_bounds(void **state)
 	close(good);
 	/* A few hundred bytes that become many. */
 	int bomb = bundle_of("/zeros", ux_bytes(zeros, sizeof(zeros)));
-	limits.output = (uint64_t)68 << 20; /* of which the table may take most */
+	limits.output = (uint64_t)68 << 20; /* the table may take most of it */
 	out = temp_file();
 	assert_int_equal(ux_sandbox_unpack(bomb, out, &limits, NULL, NULL), UX_ELIMIT);
 	close(out);
@@ -609,7 +609,7 @@ static void a_file_that_cannot_be_mapped_is_an_error(void **state)
 	close(folder);
 }
 
-/* What a child answers to a request of n bytes. */
+/* The child's answer to a request of n bytes. */
 static struct ux_sandbox_reply answer_to(const struct ux_sandbox_request *request, size_t n)
 {
 	struct ux_sandbox_reply reply = {0};
@@ -713,7 +713,7 @@ static void a_child_without_descriptors_is_an_error(void **state)
 	close(exe);
 }
 
-/* What is no request ends the fork server, and not by a signal. */
+/* A malformed request ends the fork server, and not by a signal. */
 static void a_fork_server_takes_requests_alone(void **state)
 {
 	(void)state;
@@ -743,7 +743,7 @@ static void a_fork_server_takes_requests_alone(void **state)
 	}
 }
 
-/* A line table of version 5 whose files have an MD5 of these bytes. */
+/* A line table of version 5; each byte of its files' MD5 is `fill`. */
 static void put_line_table(struct ux_out *out, uint8_t fill)
 {
 	static const uint8_t fields[] = {1, 1, 1, 0xfb, 14, 4, 0, 1, 0};

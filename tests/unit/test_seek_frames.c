@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zstandard's seekable format, and blobs of which frames are fetched. */
+/* Zstandard's seekable format, and blobs whose frames are fetched. */
 #include "sweep.h"
 
 #include "blob_view.h"
@@ -105,7 +105,7 @@ static void the_tail_says_how_long_the_table_is(void **state)
 	assert_int_equal(ux_seek_table_bytes(UX_BYTES_NONE), 0);
 }
 
-/* A table with checksums, as other writers make it, which are those of the content by XXH64. */
+/* A table with checksums, as other writers make it: XXH64 of the content. */
 static void a_table_with_checksums_is_read(void **state)
 {
 	(void)state;
@@ -208,7 +208,7 @@ static void frames_are_fetched_when_they_are_needed_and_once(void **state)
 	assert_int_equal(reads, 1);
 	assert_brought(v, UX_SEEK_FRAME - 1, 2); /* the second frame too */
 	assert_int_equal(reads, 2);
-	assert_brought(v, 2 * UX_SEEK_FRAME, UINT64_MAX); /* those that follow, by one request */
+	assert_brought(v, 2 * UX_SEEK_FRAME, UINT64_MAX); /* the following ones, in one request */
 	assert_int_equal(reads, 3);
 	assert_memory_equal(ux_blob_view_bytes(v).data, packed.content, CONTENT);
 	assert_int_equal(views.bytes, CONTENT);

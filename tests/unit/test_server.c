@@ -304,7 +304,7 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 	s->server.memory.used = 0;
 }
 
-/* Whatever fails at whatever step: what was acknowledged answers, nothing else is visible. */
+/* Whatever fails at whatever step: acknowledged uploads are answered, nothing else is visible. */
 static void failing_disk_never_makes_a_lie(void **state)
 {
 	struct make_server *s = *state;
@@ -507,8 +507,8 @@ static void quoted_text_keeps_its_quotes_however_little_fits(void **state)
 
 /*
  * The threads that own connections run only handlers whose cost no client and no uploaded file
- * decides: those that answer from a table in memory, read few rows, or hand a file to the network.
- * Every other route works on the queue, where clients take turns.
+ * decides: handlers that answer from a table in memory, read few rows, or hand a file to the
+ * network. Every other route works on the queue, where clients take turns.
  */
 static void routes_whose_cost_others_decide_run_on_the_work_queue(void **state)
 {

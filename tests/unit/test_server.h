@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of routes share: a server without a socket, requests, and uploads. */
+/* Helpers shared by the tests of routes: a server without a socket, requests, and uploads. */
 #ifndef UX_TEST_SERVER_H
 #define UX_TEST_SERVER_H
 

@@ -91,7 +91,7 @@ static int close_server(void **state)
 static const struct {
 	const char *method, *target, *body;
 	const char *accept;
-	const char *instead; /* what an answer without an error has that is not the same */
+	const char *instead; /* a text that differs in an answer without an error */
 } requests[] = {
 	{"GET", "/readyz", "", NULL},
 	{"GET", "/v1/whoami", "", NULL},

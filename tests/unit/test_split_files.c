@@ -236,7 +236,7 @@ static void put_member(struct ux_out *out, struct ux_bytes file)
 	ux_out_put(out, "\n", file.size & 1);
 }
 
-/* An archive of the numbered files, with one in front that is none. */
+/* An archive of the numbered files, preceded by a file of another kind. */
 static struct ux_out pack(int first, int end)
 {
 	struct ux_out out = {0};
@@ -302,7 +302,7 @@ static enum ux_code open_given(void *ctx)
 		assert_int_equal(given.files.size, 2);
 		assert_non_null(ux_split_given_find(&given, id_of(1)));
 		assert_null(ux_split_given_find(&given, id_of(2)));
-		assert_int_equal(reason.code, UX_EUNSUPPORTED); /* of what is no file of these */
+		assert_int_equal(reason.code, UX_EUNSUPPORTED); /* about a file of another kind */
 	}
 	ux_split_given_close(&given);
 	return code;

@@ -12,7 +12,7 @@
 enum {
 	LOG_PAGES = 64,
 	PAGE = 4096,
-	WAIT_S = 60,     /* for what the thread does; a busy machine may take long */
+	WAIT_S = 60,     /* s for the thread's work; a busy machine may take long */
 	SEQUENCE_AT = 12 /* in the log: a number that grows each time that it begins anew */
 };
 
@@ -98,7 +98,7 @@ static void nap(void)
 	nanosleep(&step, NULL);
 }
 
-/* No further commit is needed for it. */
+/* It needs no further commit. */
 static void a_log_that_is_full_is_copied_without_a_commit(void **state)
 {
 	struct opened *o = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page about the server's state is made of: trends, and the IDs that were missed. */
+/* The parts of the page about the server's state: trends, and the IDs that were missed. */
 #include "sweep.h"
 
 #include "misses.h"

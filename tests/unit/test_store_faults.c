@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An index of which one statement fails: the change fails as a whole, and a list has no holes. */
+/* An index with one failing statement: the change fails as a whole, and a list has no holes. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -25,7 +25,7 @@ int __wrap_sqlite3_step(sqlite3_stmt *st)
 	return ++n_steps == fails_at ? SQLITE_IOERR : __real_sqlite3_step(st);
 }
 
-/* A text is NULL where there is no memory for it. */
+/* A text is NULL if there is no memory for it. */
 const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *st, int column);
 const unsigned char *__real_sqlite3_column_text(sqlite3_stmt *st, int column);
 
@@ -734,7 +734,7 @@ static void usage_is_corrected_on_order(void **state)
 	assert_int_equal(errors.n, 0);
 }
 
-/* A number that this version does not know is none of its states. */
+/* A number that this version does not know is not one of its states. */
 static void a_state_of_a_supplementary_file_is_one_of_four(void **state)
 {
 	struct ux_store *s = *state;

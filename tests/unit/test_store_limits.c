@@ -190,7 +190,7 @@ static int64_t reserve_size(void)
 	return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
-/* The reserve and what has to stay free are a twentieth of a small disk each. */
+/* The reserve and the space that must stay free are a twentieth of a small disk each. */
 static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
 {
 	const int64_t part = DISK / UX_ROOM_PART;
@@ -200,7 +200,7 @@ static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
 	char path[128];
 	(void)state;
 	snprintf(path, sizeof(path), "%s/reserve", dir);
-	(void)unlink(path); /* that of the store */
+	(void)unlink(path); /* the store's own */
 	free_bytes = 2 * part - PAGE;
 	assert_int_equal(ux_room_open(&room, dir, NULL), UX_OK);
 	assert_int_equal(reserve_size(), 0); /* there is no room for it */
@@ -312,7 +312,8 @@ static enum ux_code read_upload(struct ux_store *s, struct ux_arena *arena)
 	return UX_OK;
 }
 
-/* What does not fit into the memory of a request is an error, and never a hole in the answer. */
+/* A result that does not fit into the memory of a request is an error, and never a hole in the
+ * answer. */
 static void rows_are_read_whole_or_not_at_all(void **state)
 {
 	struct ux_store *s = *state;

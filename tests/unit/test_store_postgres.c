@@ -170,7 +170,7 @@ static void statements_without_a_result_share_a_round_trip(void **state)
 	ux_db_close(&db);
 }
 
-/* So many that their answers fill the buffers of a socket. */
+/* Enough statements that their answers fill the buffers of a socket. */
 static void answers_are_read_before_they_are_too_many(void **state)
 {
 	(void)state;
@@ -215,7 +215,7 @@ static void count_writes_of_modules(void)
 
 UX_SQL(test_seen, "SELECT nextval('seen_statements'), nextval('seen_rows')");
 
-/* What was counted since the last call, in which each sequence takes a number, too. */
+/* Checks the counts since the last call; each sequence takes a number, too. */
 static void check_writes_of_modules(struct ux_db *db, int64_t last[2], int64_t statements,
 				    int64_t rows)
 {
@@ -266,7 +266,7 @@ static void uses_of_modules_are_written_by_few_statements(void **state)
 	ix->close(ix);
 }
 
-/* The first failure is what is reported, and nothing of the transaction is there. */
+/* The first failure is reported, and nothing of the transaction remains. */
 static void a_statement_that_fails_later_fails_its_transaction(void **state)
 {
 	(void)state;
@@ -295,7 +295,7 @@ static void a_statement_that_fails_later_fails_its_transaction(void **state)
 	ux_db_close(&db);
 }
 
-/* What a transaction had written before its connection was lost is gone, and the next one works. */
+/* A transaction's writes before its connection was lost are gone, and the next one works. */
 static void a_transaction_whose_connection_is_lost_fails_as_a_whole(void **state)
 {
 	(void)state;
@@ -454,7 +454,7 @@ static struct ux_change_batch look(struct ux_index *ix, struct ux_changes *seen,
 	return batch;
 }
 
-/* Also when an older transaction is still running, whose end comes after that of the change. */
+/* Also while an older transaction is still running, which ends after the change. */
 static void each_change_is_in_one_batch(void **state)
 {
 	(void)state;
@@ -474,7 +474,7 @@ static void each_change_is_in_one_batch(void **state)
 	assert_int_equal(batch.modules[0], r.module);
 	assert_false(batch.everything);
 	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
-	/* a transaction with a lower number than that of the next change, which writes later */
+	/* a transaction with a lower number than the next change's, which writes later */
 	const struct ux_sql begin = {"begin", "BEGIN"},
 			    number = {"number", "SELECT txid_current()"}, end = {"end", "COMMIT"},
 			    late = {"late", "INSERT INTO changes (place, module, time) VALUES "
@@ -527,7 +527,7 @@ static void a_row_does_not_name_a_blob_that_is_being_removed(void **state)
 
 UX_SQL(test_glob, "SELECT ux_glob(:pattern, :text)");
 
-/* The regular expression of a pattern matches what the pattern does. */
+/* The regular expression of a pattern matches the same texts as the pattern. */
 static void patterns_match_as_in_the_other_database(void **state)
 {
 	(void)state;

@@ -23,7 +23,7 @@ int __real_rename(const char *a, const char *b);
 int __real_mkdirat(int dir, const char *name, mode_t mode);
 int __real_linkat(int from, const char *a, int to, const char *b, int flags);
 
-/* What was called since the last reset, a line each, with paths below the folder of the test. */
+/* The calls since the last reset, a line each, with paths below the folder of the test. */
 static char calls[8192], top[64];
 static unsigned n_syncs, fails_at; /* the sync that fails, counted from 1; 0: none */
 

@@ -165,7 +165,7 @@ static void other_pcs_again_and_again_make_it_whole(void **state)
 	assert_in_range(requested, 2, 100);
 }
 
-/* Of files in words from `first` on; the number of those with differences. */
+/* For files in words from `first` on: the number of files with differences. */
 static int compare_files(int argc, char **argv)
 {
 	unsigned rounds = ROUNDS;

@@ -162,7 +162,7 @@ static void module_that_is_not_here_is_requested_elsewhere(void **state)
 	m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "found");
 	json_decref(doc);
-	assert_int_equal(other.requested, 4); /* what is here is not requested */
+	assert_int_equal(other.requested, 4); /* modules that are here are not requested */
 }
 
 /* A second passes with each request. */
@@ -452,7 +452,7 @@ static const json_t *ask_large(struct make_server *s, size_t first, size_t n, co
 	return frames;
 }
 
-/* Requests n addresses behind the large function. */
+/* Requests n addresses after the large function. */
 static void expect_nothing(struct make_server *s, size_t off, size_t n, const char *mode)
 {
 	json_t *doc = NULL;
@@ -699,7 +699,7 @@ static void describe(const struct ux_symbolize_request *a, struct ux_out *out)
 		ux_out_fmt(out, " %u ms", (unsigned)a->timeout_ms);
 }
 
-/* The request that a document is, or why it is none. */
+/* Checks the request in a document, or the reason why it is malformed. */
 static void expect_read(const char *text, const char *expected)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request a =

@@ -213,7 +213,7 @@ static void a_large_answer_has_the_frames_of_small_ones(void **state)
 
 static void cache_keeps_a_bounded_number_and_stays_right(void **state)
 {
-	struct make_server *s = *state; /* whose cache keeps 4 */
+	struct make_server *s = *state; /* its cache keeps 4 */
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < 9; i++) {
 			char ids[64], target[96];

@@ -19,7 +19,7 @@ static struct ux_timers *timers;
 struct bell {
 	struct ux_timer timer;
 	atomic_uint rung;
-	unsigned number;      /* of those that have rung, when it did last */
+	unsigned number;      /* of timers that have rung: when it did last */
 	int64_t again_ms;     /* -1: not again */
 	atomic_bool *hold_on; /* the call does not return until it is false; NULL: it does */
 };
@@ -109,7 +109,7 @@ enum {
 	BELLS = 64
 };
 
-/* Starts and stops its own at random; those that it started last and did not stop have to ring. */
+/* Starts and stops its own at random; timers that it started last and did not stop have to ring. */
 static void *start_and_stop(void *ctx)
 {
 	struct bell *bells = ctx;

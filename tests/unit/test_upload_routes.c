@@ -163,7 +163,7 @@ static void upload_goes_on_where_it_was_broken_off(void **state)
 	json_decref(doc);
 }
 
-/* A PUT of which only the headers have come. */
+/* Begins a PUT; only its headers have come. */
 static void put_begin(struct make_server *s, struct ux_exchange *x, const char *target)
 {
 	char line[UX_TOKEN_SIZE + 16];
@@ -367,7 +367,7 @@ static unsigned finish_waiting(struct make_server *s, const char *uid, char *ret
 	return status;
 }
 
-/* A full queue is no fault of the upload: 503, and when to repeat it. */
+/* A full queue is not a fault of the upload: 503, and when to repeat it. */
 static void upload_that_has_no_place_in_the_queue_is_repeated_later(void **state)
 {
 	struct make_server *s = *state;

@@ -54,7 +54,7 @@ static void breaker_keeps_to_retry_after_within_bounds(void **state)
 {
 	(void)state;
 	struct ux_breaker b = {0};
-	ux_breaker_failed(&b, 0, 60000); /* Retry-After: at once */
+	ux_breaker_failed(&b, 0, 60000); /* Retry-After: immediately */
 	assert_false(ux_breaker_allows(&b, 59999));
 	assert_true(ux_breaker_allows(&b, 60000));
 	ux_breaker_unknown(&b, 60001); /* the probe was taken back: another one may go */
@@ -334,7 +334,7 @@ static void a_long_host_gives_a_name_that_is_cut(void **state)
 	assert_non_null(strstr(err.text, says));
 }
 
-/* What does not fit into the memory of a request is an error, not a path without its end. */
+/* A path that does not fit into the memory of a request is an error, not a path without its end. */
 static void a_path_is_whole_or_an_error(void **state)
 {
 	(void)state;

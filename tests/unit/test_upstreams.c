@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The upstreams of a server: what they send is checked, stored, waited for and explained. */
+/* The upstreams of a server: their files are checked, stored, waited for and explained. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MS = 20000, /* longest time for what happens at once */
+	WAIT_MS = 20000, /* ms, the longest time for an immediate event */
 };
 
 static const char one_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
@@ -131,7 +131,7 @@ static bool has_module(struct world *w, const char *id, struct ux_candidate *ret
 	return true;
 }
 
-/* --- what an upstream sends ------------------------------------------------------------------- */
+/* --- files from an upstream ------------------------------------------------------------------- */
 
 /* Hands bytes over as a fetcher does. */
 static enum ux_code arrive(struct world *w, enum ux_artifact artifact, struct ux_bytes bytes,
@@ -254,7 +254,7 @@ static void an_elf_file_must_be_what_was_requested(void **state)
 		if (code != cases[i].code || !strstr(err.text, cases[i].says))
 			fail_msg("case %zu: %d '%s'", i, (int)code, err.text);
 		assert_false(has_module(w, one_id, &c));
-		/* What was refused is not kept. */
+		/* A refused file is not kept. */
 		assert_true(ux_blobs_open(w->s.store.blobs, &hash, file.size, &fd, NULL) != UX_OK);
 		make_elf_deinit(&m);
 	}
@@ -554,7 +554,7 @@ static void a_request_begins_a_fetch_and_another_server_gets_retry_after(void **
 	assert_int_equal(get_status(w, unknown, "no GSYM of"), 404);
 }
 
-/* --- what is said about them ------------------------------------------------------------------ */
+/* --- reports about upstreams ------------------------------------------------------------------ */
 
 static void answers_are_explained_and_counted(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs in waves: which of them may start, and what they may rely on. */
+/* Jobs in waves: which of them may start, and the guarantees they have. */
 #include "sweep.h"
 
 #include "pool.h"
