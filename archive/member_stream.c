@@ -11,7 +11,7 @@ enum {
 	HEAD = 8,      /* bytes that tell rpm and apk packages from other archives */
 };
 
-/* --- what all readers share ------------------------------------------------------------------- */
+/* --- functions that all readers share --------------------------------------------------------- */
 
 enum ux_code ux_stream_source_read(struct ux_stream_reading *s, void *to, size_t n, size_t *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a ZIP archive, and writes it again with some members replaced and every other byte as it
- * was: names, order, modes, times, compressed data, extra fields and comments.
+ * Reads a ZIP archive, and writes it again with some members replaced and every other byte
+ * unchanged: names, order, modes, times, compressed data, extra fields and comments.
  *
  * Format (PKWARE's APPNOTE.TXT 6.3.10; all numbers little-endian): local header, name, extra fields
  * and data of each member; then a central directory with a header for each; then a record of the

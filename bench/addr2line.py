@@ -80,7 +80,7 @@ def bench(path, count, unhex, work):
 
 
 def bench_calls(path, each, unhex, work):
-    """Many calls; `each` is what one of binutils' takes."""
+    """Many calls; `each` is the time of one of binutils' calls."""
     requested, cache = work / "requests", Cache(work / "cache")
     write_addresses(path, TIMES, requested)
     addresses = requested.read_text(encoding="ascii").split()

@@ -97,7 +97,7 @@ def rows_of(population, template):
 
 
 def totals(population, template):
-    """Statements that count what triggers would have counted, and where numbering goes on."""
+    """Statements that set the counts of the triggers, and where numbering continues."""
     last = population.first + population.count - 1
     size = template["candidates"]["size"] * population.count
     return [f"UPDATE usage SET modules = modules + {population.count}, bytes = bytes + {size} WHERE ns = 'default'",

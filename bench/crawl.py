@@ -128,8 +128,8 @@ def indexed(server, n):
 
 
 def peer(folder, n, jobs, work):
-    """The same of debuginfod, from its start until it has looked through the folder. Its -U needs bsdtar, and finds
-    nothing without it; this is what -U does where dpkg-deb is used."""
+    """The same of debuginfod, from its start until it has looked through the folder. Its -U needs bsdtar, and
+    finds nothing without it; this does the same with dpkg-deb."""
     before = cpu_of_children()
     url = f"http://127.0.0.1:{free_port()}"
     began = time.monotonic()

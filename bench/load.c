@@ -40,7 +40,7 @@ struct client {
 	bool busy;
 	double due; /* of the request under way */
 	const struct ux_out *text;
-	uint8_t *own; /* the text with an ID of its own; NULL: it has none */
+	uint8_t *own; /* the text with its own ID; NULL: it has none */
 	size_t sent;
 	bool in_body;
 	uint64_t left; /* bytes of the body */

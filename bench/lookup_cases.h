@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both sides of the lookup benchmark share: addresses in, time out. Also C++. */
+/* Code shared by both sides of the lookup benchmark: addresses in, time out. Also C++. */
 #ifndef LOOKUP_CASES_H
 #define LOOKUP_CASES_H
 

@@ -36,7 +36,7 @@ def run(*command):
 
 
 def reached(options, form, files):
-    """{what: figure} of a run; "last" is ns of an address of the last fifth."""
+    """Returns {name: figure} of a run; "last" is ns of an address of the last fifth."""
     out = run(options.build / "bench/symbolize", form, *files, BATCH, 0)
     found = {"last": r"the last fifth (\d+) ns", "all": r"new (\d+) ns", "bytes": r"([\d.]+) bytes of answer",
              "filled": r"filled: (\d+)", "filling": r"in (\d+) ms", "memory": r"caches ([\d.]+) MB"}
@@ -77,7 +77,7 @@ def instructions(options, files, work):
 
 
 def show(name, times, found, runs):
-    """Two rows of the table; runs: {form: what reached() returned}."""
+    """Two rows of the table; runs: {form: result of reached()}."""
     for form, (title, goal) in FORMS.items():
         floor = times["places"] + times["names"] + times[form]
         best = {what: min(r[what] for r in runs[form]) for what in runs[form][0]}

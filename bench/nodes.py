@@ -77,7 +77,7 @@ class Nodes(Bench):
         return self.options.program
 
     def latencies(self, own, shared):
-        """p99 of both, and the ratio of each round."""
+        """Compares p99 of both; prints the ratio of each round."""
         body = self.body("few", FEW)
         for server in (own, shared):
             self.load(server, "/v1/symbolize", bodies=[body], connections=4)
@@ -124,7 +124,7 @@ class Nodes(Bench):
         return self.options.uploads / took, [(b - a) / self.options.uploads for a, b in zip(before, spent())]
 
     def uploads(self, first, second, database):
-        """Uploads to one server beside those to two."""
+        """Compares uploads to one server with uploads to two."""
         (self.work / "tiny.so").write_bytes(tiny_elf(self.work))
         subprocess.run([self.unhex, "extract", self.work / "tiny.so", "-o", self.work / "tiny.gsym"], check=True)
         gsym = (self.work / "tiny.gsym").read_bytes()

@@ -46,7 +46,7 @@ def show(name, text, goal, fine):
 
 
 class Bench:
-    """What all rows share."""
+    """State shared by all rows."""
 
     def __init__(self, options, work):
         self.options, self.work = options, work
@@ -55,7 +55,7 @@ class Bench:
         self.core, self.load_core = (cores[0], cores[1]) if len(cores) > 1 else (None, None)
 
     def run(self, *args, server=None, check=True):
-        """What our command prints; with check, it has to work for all of its files."""
+        """Returns the output of our command; with check, the command has to succeed for all of its files."""
         env = clean_environment(self.work)
         if server:
             env |= {"UNHEX_URL": server.url, "UNHEX_TOKEN": server.token}

@@ -25,7 +25,7 @@ class Server:
     """One that runs."""
     name: str
     process: subprocess.Popen
-    url: str  # with what goes before every path
+    url: str  # the part before every path
     token: str = ""
 
     def cpu(self):
@@ -160,7 +160,7 @@ def serve_samply(program, libraries, work, core=None):
 
 @dataclass
 class Figures:
-    """What one load gave."""
+    """The results of one load."""
     requests: int
     rate: float   # requests a second
     cpu: float    # seconds of the server's processor time a request

@@ -135,7 +135,7 @@ def disk_alone(folder):
 
 
 def stages(server):
-    """Seconds of each stage and how many there were, and how many were at most so long."""
+    """Seconds of each stage, their number, and how many took at most this long."""
     status, text = server.ask("GET", "/metrics")
     found = {}
     for what, stage, bound, value in STAGE.findall(text.decode() if status == 200 else ""):

@@ -46,7 +46,7 @@ def upload_all(server, gsym, n):
 
 
 def of_modules(n):
-    """One line: what n modules take."""
+    """Prints one line: the size of n modules."""
     from conftest import Server
     from tool import compile_c, unhex
 

@@ -164,7 +164,8 @@ static const struct floor_line *floor_line_of(const struct asker *a, uint64_t pc
 	return &a->lines[ux_hash_u64(pc) & (a->n_lines - 1)];
 }
 
-/* What reading locations, a line for each, and copying the answer field by field cost: ns. */
+/* Returns the cost of reading locations, a line for each, and copying the answer field by field, in
+ * ns. */
 static double floor_of(const struct asker *a, struct ux_bytes question, struct ux_bytes answer)
 {
 	enum {

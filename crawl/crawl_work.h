@@ -136,7 +136,7 @@ enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, const struct ux_craw
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-/* A package that was read, on its way to the server. */
+/* A package that was read and is being sent to the server. */
 struct ux_package_delivery {
 	struct ux_crawl_lease job; /* zeroed: a package without a lease */
 	const struct ux_package *package;
@@ -152,9 +152,9 @@ struct ux_package_delivery *ux_package_delivery_new(void);
 void ux_package_delivery_free(struct ux_package_delivery *d);
 
 /*
- * The symbols of packages on their way to the server, over several connections: a server waits for
- * its disk at the end of each upload, and uploads that end together share that. In the meantime
- * the next packages are read.
+ * Sends the symbols of packages to the server, over several connections: a server waits for its
+ * disk at the end of each upload, and uploads that end together share that. In the meantime the
+ * next packages are read.
  */
 struct ux_package_uploads;
 

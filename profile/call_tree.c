@@ -280,7 +280,7 @@ static enum ux_code call_set_types(struct call_maker *m, const struct ux_profile
 	return UX_OK;
 }
 
-/* --- what stays ------------------------------------------------------------------------------- */
+/* --- nodes that stay -------------------------------------------------------------------------- */
 
 static int call_compare_weights(const void *a, const void *b)
 {

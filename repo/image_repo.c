@@ -235,7 +235,7 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 		       : ux_error_set(im->err, UX_ENOTFOUND, "has no image for %.60s", im->r->arch);
 }
 
-/* --- what "docker save" writes ---------------------------------------------------------------- */
+/* --- the output of "docker save" -------------------------------------------------------------- */
 
 static void image_digest(struct ux_bytes bytes, char ret[DIGEST_TEXT])
 {

@@ -26,7 +26,7 @@ uint32_t make_btf_type(struct make_btf *m, uint32_t name, uint32_t kind, uint32_
 /* Adds a function. */
 uint32_t make_btf_function(struct make_btf *m, const char *name);
 
-/* Adds one of each other kind there is. */
+/* Adds one type of each other kind. */
 void make_btf_others(struct make_btf *m);
 
 /* The BTF; it belongs to m. Once for each m. */

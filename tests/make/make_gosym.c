@@ -92,7 +92,7 @@ static bool is_wide(const struct make_go *m)
 	return m->layout < UX_GOSYM_GO120;
 }
 
-/* What changed within the first layout. */
+/* Returns whether it is the first layout, of a Go release before 1.`minor`. */
 static bool before(const struct make_go *m, int minor)
 {
 	return m->layout == UX_GOSYM_GO12 && m->minor < minor;
@@ -254,8 +254,8 @@ static void put_record(struct make_go *m, struct ux_out *out, uint64_t pc, const
 	put_tables(m, out, pc, p, i);
 }
 
-/* Index and records at the end of out; places count from `from` in it. `room` is what stands
- * between them. */
+/* Writes index and records at the end of out; places count from `from` in it. `room` is the gap
+ * between index and records. */
 static void put_functions(struct make_go *m, struct ux_out *out, uint64_t pc, size_t from,
 			  uint32_t room, const struct parts *p)
 {

@@ -64,7 +64,7 @@ struct make_go {
 	struct make_go_words words;
 	struct ux_gosym_segment segments[4];
 	struct ux_gosym_image image;
-	struct ux_gosym_hints hints; /* what sections would say */
+	struct ux_gosym_hints hints; /* the hints that sections would give */
 	uint64_t module;             /* pc */
 	uint64_t trees;              /* pc of the first inline tree */
 };

@@ -6,7 +6,8 @@
 #include "arena.h"
 #include "gsym_encode.h"
 
-/* The worked example of docs/formats/gsym.md, as LLVM 24 wrote it but for the directory's name. */
+/* The worked example of docs/formats/gsym.md, as LLVM 24 wrote it, except for the directory's name.
+ */
 enum {
 	MAKE_GSYM_EXAMPLE_SIZE = 214,
 	MAKE_GSYM_EXAMPLE2_SIZE = 386,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile Go programs: what pclntab may ask for, in 1.24's layout. */
+/* Hostile Go programs: the most work that a pclntab may demand, in 1.24's layout. */
 #include "make_hostile_kit.h"
 
 enum {

@@ -28,7 +28,7 @@ enum {
 	NAMESPACE,
 };
 
-/* What most kinds use: DIEs of the codes above. */
+/* Used by most kinds: DIEs of the codes above. */
 void make_hostile_abbrevs(struct make_dwarf *d, bool children);
 
 /* One name by index 0, a thousand addresses by index, a compilation directory. */
@@ -69,7 +69,7 @@ void make_hostile_go_calls(struct make_hostile *m);
 void make_hostile_go_names(struct make_hostile *m);
 void make_hostile_go_files(struct make_hostile *m);
 
-/* Kinds of what stripped files have. */
+/* Kinds for the tables of stripped files. */
 void make_hostile_packed_symbols(struct make_hostile *m);
 void make_hostile_packed_zeros(struct make_hostile *m);
 void make_hostile_frames(struct make_hostile *m);

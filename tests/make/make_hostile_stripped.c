@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of too many symbols, frames and stubs in what stripped files still have. */
+/* Kinds of too many symbols, frames and stubs, in tables that stripped files still have. */
 #include "make_hostile_kit.h"
 
 #include "make_frames.h"
@@ -71,7 +71,7 @@ void make_hostile_frames(struct make_hostile *m)
 	make_frames_deinit(&f);
 }
 
-/* Two CIEs in turn, so that each frame asks for the other one. */
+/* Two CIEs alternate, so that each frame needs the other one. */
 void make_hostile_frames_in_turn(struct make_hostile *m)
 {
 	struct make_frames f;

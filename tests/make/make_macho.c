@@ -89,7 +89,7 @@ static void put_segment(struct make_macho *m, const char *name, uint64_t vmaddr,
 	ux_out_u32(&m->file, 0);
 }
 
-/* Returns where its offset in the file is to be written. */
+/* Returns the position at which to write its offset in the file. */
 static size_t put_section(struct make_macho *m, const struct make_macho_section *s)
 {
 	put_name(&m->file, s->name);

@@ -112,7 +112,7 @@ static void put_reloc(struct ux_out *out, bool is64, uint64_t slot, uint64_t sym
 	ux_out_u64(out, addend);
 }
 
-/* What says where the code of first calls begins, as the tag counts it. */
+/* Marks where the code of first calls begins, as the tag counts it. */
 static void add_glink(struct make_elf *m, uint32_t code)
 {
 	struct ux_out words = {.swap = m->file.swap};

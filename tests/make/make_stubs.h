@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of each machine that call two functions of others: what stubs look like. */
+/* Files of each machine that call two functions of other modules: the forms of stubs. */
 #ifndef UX_MAKE_STUBS_H
 #define UX_MAKE_STUBS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do. */
+/* Requirements for every backend of the index. */
 #ifndef UX_INDEX_SUITE_H
 #define UX_INDEX_SUITE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: kinds and states of candidates. */
+/* Requirements for every backend of the index: kinds and states of candidates. */
 #include "sweep.h"
 
 #include "index_suite.h"

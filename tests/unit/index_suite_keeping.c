@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: use, pins, quotas, what may go, blobs. */
+/* Requirements for every backend of the index: use, pins, quotas, removal, blobs. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -98,7 +98,7 @@ enum {
 	USES = USED + 7,
 };
 
-/* Uses of each module, of some twice, in no order. The later one is at 5000, 5001 or 5002. */
+/* Uses of each module, some of them twice, in no order. The later one is at 5000, 5001 or 5002. */
 static void uses_of(const int64_t modules[USED], ux_time later, struct ux_touch uses[USES])
 {
 	for (size_t i = 0; i < USES; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: jobs, sources, upstreams' answers, keys, the audit. */
+/* Requirements for every backend of the index: jobs, sources, upstreams' answers, keys, the audit.
+ */
 #include "sweep.h"
 
 #include "index_suite.h"

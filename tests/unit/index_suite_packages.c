@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do with packages of a crawl. */
+/* Requirements for every backend of the index: packages of a crawl. */
 #include "index_suite.h"
 
 #include "glob.h"

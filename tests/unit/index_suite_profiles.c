@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do with kept profiles. */
+/* Requirements for every backend of the index: kept profiles. */
 #include "index_suite.h"
 
 #include "sweep.h"

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-/* What there is of namespace "theirs": a GSYM of functions _start, f and sq, and an ELF file. */
+/* The objects of namespace "theirs": a GSYM of functions _start, f and sq, and an ELF file. */
 static const char their_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
 static const char their_elf[] = "/bin/true";
 static const char secret[] = "very-secret"; /* in names, descriptions and labels */
@@ -419,7 +419,7 @@ static void strangers_ask(struct world *w, const char *admin)
 	}
 }
 
-/* Each recipe shows it to them; what ends things comes last. */
+/* Sends each recipe as the owner; requests that end things come last. */
 static void owner_asks(struct world *w, const char *owner, bool last)
 {
 	for (size_t i = 0; i < ux_countof(recipes); i++) {
@@ -461,7 +461,7 @@ static void namespace_says_who_may_read_it(void **state)
 	json_t *doc = ask(w, NULL, "GET", "/n/theirs/v1/modules", "", 200);
 	assert_int_equal(json_array_size(json_object_get(doc, "modules")), 1);
 	json_decref(doc);
-	/* who has a key elsewhere may do what everybody may, and no more */
+	/* a key of another namespace allows what everybody may do, and no more */
 	json_decref(ask(w, w->ours, "GET", "/n/theirs/v1/modules", "", 200));
 	refused(ask(w, w->ours, "POST", "/n/theirs/v1/query", "{\"ids\":[]}", 403), "denied",
 		"no scope upload");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: what caches and other sites may do with answers, for every route. */
+/* server: the permissions of caches and other sites in answers, for every route. */
 #include "sweep.h"
 
 #include "make_gsym.h"

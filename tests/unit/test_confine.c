@@ -169,8 +169,8 @@ static int makes_call(void)
 }
 
 /*
- * Descriptors and files of a confined process are bounded too, so that a socket() that the filter
- * lets through would fail all the same. Only the filter ends the process.
+ * Descriptors and files of a confined process are bounded too, so a socket() that the filter lets
+ * through would still fail. Only the filter ends the process.
  */
 static void every_other_system_call_is_refused(void **state)
 {

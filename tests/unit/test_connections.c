@@ -23,7 +23,7 @@ static void headers_have_to_come_in_time_and_sooner_in_a_crowd(void **state)
 {
 	(void)state;
 	assert_false(slow(UX_CONNECTION_WAITING, 30, 0, false));
-	assert_true(slow(UX_CONNECTION_WAITING, 31, 1 << 30, false)); /* whatever came of them */
+	assert_true(slow(UX_CONNECTION_WAITING, 31, 1 << 30, false)); /* however many bytes came */
 	assert_false(slow(UX_CONNECTION_WAITING, 2, 0, true));
 	assert_true(slow(UX_CONNECTION_WAITING, 3, 0, true));
 	assert_false(slow(UX_CONNECTION_WAITING, -5, 0, true));
@@ -194,7 +194,7 @@ static int64_t cut_after_ms(struct ux_connections *c, int peer, struct ux_connec
 	char byte;
 	int64_t start = ux_clock_ms();
 	ux_connection_enter(one, UX_CONNECTION_BODY);
-	usleep(1200 * 1000); /* so that its first check is over */
+	usleep(1200 * 1000); /* so that its first check has passed */
 	ux_connection_moved(one, at_first);
 	assert_int_equal(read(peer, &byte, 1), 0);
 	assert_int_equal(ux_connections_cut(c), 1);

@@ -24,7 +24,7 @@ struct mapping {
 	const char *path;
 };
 
-/* A note NT_FILE; `count` is what its header claims. */
+/* A note NT_FILE; its header claims `count` files. */
 static struct ux_out file_note(const struct make_elf *m, const struct mapping *maps, size_t n,
 			       uint64_t count)
 {
@@ -178,7 +178,7 @@ static struct ux_bytes make_threads(struct make_elf *m, uint16_t machine, const 
 	for (size_t i = 0; i < n; i++) {
 		struct make_elf words = {.big = m->big, .is64 = true};
 		struct ux_out status = {0};
-		/* The 8 bytes at 32 begin with the thread; of 32 bits those at 24. */
+		/* The 8 bytes at 32 begin with the thread's number; in 32 bits, the bytes at 24. */
 		for (size_t k = is64 ? 0 : 1; k < sizes[i] / 8 + (is64 ? 0 : 1); k++)
 			put_word(&status, m->big ? (uint64_t)(k + i) << 32 | k : k << 32 | (k + i),
 				 &words);

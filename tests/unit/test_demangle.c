@@ -355,8 +355,8 @@ static void expect_llvm(const char *name, const char *text)
 }
 
 /*
- * What few names have, or came with C++20: the texts of binutils 2.40 where it reads them, and else
- * LLVM 19's with parameters called as binutils call them.
+ * Rare parts of names, and parts from C++20: the texts of binutils 2.40 where it reads them, and
+ * else LLVM 19's with parameters called as binutils call them.
  */
 static void newer_parts_of_cplusplus_have_their_text(void **state)
 {

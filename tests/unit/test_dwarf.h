@@ -67,7 +67,7 @@ static inline enum ux_code read_lines(struct reading *r)
 	return ux_dwarf_lines_parse(&r->ctx, &r->text, &r->lines, &r->err);
 }
 
-/* Begins reading what m made and opens its first unit. */
+/* Begins reading the module made by m and opens its first unit. */
 static inline void reading_of(struct reading *r, const struct make_dwarf *m)
 {
 	assert_int_equal(reading_init(r, make_dwarf_sections(m)), UX_OK);

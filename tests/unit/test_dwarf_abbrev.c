@@ -14,7 +14,7 @@ static enum ux_code parse(const struct ux_dwarf_sections *s, struct ux_dwarf_lay
 	return ux_dwarf_abbrevs_parse(s, &table, ret, err);
 }
 
-/* Parses what m made, which must be right. */
+/* Parses the declarations made by m, which must be valid. */
 static struct ux_dwarf_abbrevs parsed(const struct make_dwarf *m, struct ux_dwarf_layout layout)
 {
 	struct ux_dwarf_sections s = make_dwarf_sections(m);
@@ -186,7 +186,7 @@ static void step_passes_two_blocks(void **state)
 	assert_true((table.steps[2].flags & UX_STEP_LOOSE) != 0);
 }
 
-/* The number of the layout of an inlined call with these attributes, 0: it has none. */
+/* Returns the number of the layout of an inlined call with these attributes; 0: none. */
 static uint8_t call_layout_of(struct make_attr a, struct make_attr b, struct make_attr c,
 			      struct ux_dwarf_call_layout *ret)
 {
@@ -490,7 +490,7 @@ static void units_of_two_layouts_read_one_table_each_in_its_way(void **state)
 	assert_string_equal(r.ctx.name, "b");
 }
 
-/* What each job saw, for comparison. */
+/* The results of each job, for comparison. */
 struct race {
 	struct reading *r;
 	const void *lists[64];

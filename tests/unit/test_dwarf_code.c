@@ -490,8 +490,7 @@ static bool name_at_1000(void *ctx, const struct ux_range *range)
 	return range->lo == 0x1000;
 }
 
-/* Of a function that is skipped only the name is read; what stands inside of it is its
- * own. */
+/* Only the name of a skipped function is read; nested entries are skipped too. */
 static void calls_of_a_skipped_function_are_not_read(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/dwarf: where functions begin and end, by what unwinds them. */
+/* lib/dwarf: bounds of functions, from their unwind tables. */
 #include "sweep.h"
 
 #include "dwarf_frame.h"

@@ -19,7 +19,7 @@ enum { /* abbreviation codes */
 };
 
 enum {
-	FILE_OF = 3, /* what entries say */
+	FILE_OF = 3, /* the file that entries name */
 	LINE_OF = 77,
 };
 

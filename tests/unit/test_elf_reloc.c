@@ -121,7 +121,7 @@ static enum ux_code load(struct ux_bytes file, struct ux_content *ret, struct ux
 	return ux_elf_section_load_relocated(&elf, s, LOAD_MAX, NULL, ret, loss, err);
 }
 
-/* The number of n bytes at off of what .debug_x became; loss must be empty. */
+/* Returns the number of n bytes at off of the relocated .debug_x; loss must be empty. */
 static uint64_t value_at(struct object *o, uint64_t off, unsigned n)
 {
 	ux_cleanup(ux_content_free) struct ux_content content = {0};
@@ -457,7 +457,7 @@ static void a_linked_file_keeps_what_it_has(void **state)
 	end(&o);
 }
 
-/* Loads what must lose exactly one relocation, and returns why. */
+/* Loads a file that must lose exactly one relocation, and returns why. */
 static struct ux_error lost(struct object *o)
 {
 	ux_cleanup(ux_content_free) struct ux_content content = {0};

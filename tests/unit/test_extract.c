@@ -107,7 +107,7 @@ static void split_function_has_a_record_for_each_range(void **state)
 static void function_with_a_sequence_of_its_own_has_the_lines_of_that(void **state)
 {
 	(void)state;
-	static const uint64_t none = UINT32_MAX; /* what producers write for "no sequence" */
+	static const uint64_t none = UINT32_MAX; /* producers' value for "no sequence" */
 	for (int own = 0; own < 2; own++) {
 		struct made m;
 		made_init(&m);
@@ -237,7 +237,7 @@ static void first_unit_of_a_range_stays(void **state)
 	end_unit(&m);
 	made_extract(&m);
 	assert_string_equal(at(&m, 0x1100), "kept a.cc:1");
-	/* What nothing refers to is not stored. */
+	/* Unreferenced text is not stored. */
 	struct ux_bytes strings = m.reader.strings;
 	assert_null(memmem(strings.data, strings.size, "dropped", 7));
 	assert_null(memmem(strings.data, strings.size, "callee", 6));

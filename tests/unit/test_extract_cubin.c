@@ -8,7 +8,7 @@ static const char *const dirs[] = {"/src", NULL};
 static const char *const files[] = {"k.cu", "k.h", NULL};
 static const uint8_t dir_of[] = {1, 1};
 
-/* A cubin on its way, and what became of it. */
+/* A cubin, and its extracted symbols. */
 struct gpu {
 	struct make_cubin cubin;
 	struct made made;
@@ -43,7 +43,7 @@ static void extract_gpu(struct gpu *g)
 	verify(&g->made);
 }
 
-/* What byte off of the section says. */
+/* Returns the frames at byte off of the section. */
 static const char *at_off(struct gpu *g, uint32_t section, uint64_t off)
 {
 	return at(&g->made, g->cubin.elf.sections.data[section].off + off);

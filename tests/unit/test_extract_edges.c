@@ -191,8 +191,8 @@ static void second_entry_of_a_function_is_the_functions_code(void **state)
 
 /*
  * Functions are merged in parts by address, of a thousand or more: here of 1 KiB of the text, since
- * each function is there twice. One that reaches into later parts has what no other function has,
- * there as well.
+ * each function is there twice. A function that reaches into later parts also gets the bytes there
+ * that no other function has.
  */
 static void functions_reach_from_part_to_part(void **state)
 {

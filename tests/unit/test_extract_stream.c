@@ -120,7 +120,7 @@ static void pages_of_units_that_were_read_are_used_again(void **state)
 	made_deinit(&m);
 }
 
-/* What reads entries at random, as for declarations and supplementary files, gets all of them. */
+/* Readers of entries at random, as for declarations and supplementary files, get all of them. */
 static void sections_that_are_loaded_are_complete(void **state)
 {
 	(void)state;

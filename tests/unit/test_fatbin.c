@@ -220,7 +220,7 @@ static void what_is_packed_twice_or_obscured_is_unsupported(void **state)
 	assert_non_null(strstr(err.text, "is obfuscated by its compiler"));
 }
 
-/* Reads and unpacks whatever is there. */
+/* Reads and unpacks everything. */
 static void read_all(struct ux_bytes input, void *ctx)
 {
 	(void)ctx;

@@ -30,7 +30,7 @@ struct world {
 	struct ux_upstream ups[FOLDERS];
 	char dirs[FOLDERS][64];
 	struct ux_fetcher *f;
-	/* what arrived */
+	/* files that arrived */
 	atomic_uint arrived;
 	char upstream[UX_UPSTREAM_NAME];
 	char content[32];
@@ -415,17 +415,17 @@ static void an_upstream_that_does_not_answer_is_left_alone(void **state)
 	assert_int_equal(now.failed, UX_BREAKER_FAILURES);
 	assert_int_equal(now.refused, 1);
 	assert_in_range(now.open_ms, 1, UX_BREAKER_OPEN_MS);
-	/* The others are asked all the same. */
+	/* The others are still queried. */
 	assert_int_equal(ux_fetcher_status(w->f, 1).absent, UX_BREAKER_FAILURES + 1);
 	assert_idle(w);
 }
 
-/* What this machine could not do is tried again soon, and not after the time of an answer. */
+/* A fetch that failed on this machine is tried again soon, and not after the time of an answer. */
 static void a_fetch_that_could_not_be_planned_is_planned_again(void **state)
 {
 	struct world *w = *state;
 	struct sleeper s = {.woken = 0};
-	const size_t size = 2 << 20; /* its coded form is over the memory of a plan */
+	const size_t size = 2 << 20; /* its coded form exceeds the memory of a plan */
 	char *path = malloc(size);
 	assert_non_null(path);
 	memset(path, 'a', size);

@@ -263,7 +263,7 @@ static void stacks_are_found_by_the_addresses_that_were_kept(void **state)
 	make_stacks(m, pcs, PCS, made);
 	assert_int_equal(ux_frame_cache_find_address_stacks(m, pcs, PCS, got), PCS);
 	const size_t before = ux_frame_cache_bytes(m);
-	ux_frame_cache_add_address_stacks(m, pcs, KEPT, none); /* which has none */
+	ux_frame_cache_add_address_stacks(m, pcs, KEPT, none); /* none of them has frames */
 	assert_int_equal(ux_frame_cache_bytes(m), before);
 	ux_frame_cache_add_address_stacks(m, pcs, KEPT, made);
 	const size_t with = ux_frame_cache_bytes(m);

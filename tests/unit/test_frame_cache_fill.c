@@ -330,7 +330,7 @@ static void filling_ends_at_the_limit_of_the_cache(void **state)
 	assert_int_equal(atomic_load(&all), 0);
 }
 
-/* Two lines in turn have two frames, but each change needs memory. */
+/* Two lines alternate and have two frames, but each change needs memory. */
 static void pieces_of_few_frames_count(void **state)
 {
 	enum {

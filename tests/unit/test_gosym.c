@@ -235,7 +235,7 @@ static const struct variant go19[] = {
 	{UX_GOSYM_GO12, 11, 8, true, true, 1},
 };
 
-/* Each call says by itself where it stands; nothing is known as a wrapper. */
+/* Each call has its own position; no function is known as a wrapper. */
 static void trees_of_before_1_12_are_read(void **state)
 {
 	(void)state;

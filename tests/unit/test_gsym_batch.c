@@ -32,7 +32,7 @@ static struct ux_gsym example(void)
 
 /* --- a batch and single lookups agree --------------------------------------------------------- */
 
-/* One batch, and what its callback has seen. */
+/* One batch, and the calls of its callback. */
 struct requested {
 	const struct ux_gsym *g;
 	const uint64_t *pcs;

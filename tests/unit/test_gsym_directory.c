@@ -152,7 +152,7 @@ static void sections_come_in_any_order(void **state)
 	assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_OK);
 }
 
-/* One of LLVM's tests of its own: a type that no one knows is passed over. */
+/* From one of LLVM's own tests: a type that no one knows is skipped. */
 static void unknown_sections_are_passed_over_and_noted(void **state)
 {
 	(void)state;

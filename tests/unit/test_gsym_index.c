@@ -568,7 +568,7 @@ static void threads_grow_one_index(void **state)
 
 /*
  * A lookup in the index does not depend on the size of its function: 60,000 inlined calls cost at
- * most four times what 600 do.
+ * most four times as much as 600.
  */
 static double time_of_lookups(uint32_t calls)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups at the edges of what records say, where LLVM's reader often says nothing; in each
- * version. */
+/* Lookups at the edges of records, where LLVM's reader often finds nothing; in each version. */
 #include "sweep.h"
 
 #include "gsym_format.h"

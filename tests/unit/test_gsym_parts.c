@@ -81,7 +81,7 @@ static void assert_same_frames(const struct ux_gsym *whole, const struct ux_gsym
 	}
 }
 
-/* Opens a file in parts, brings each of n addresses by itself, and then looks it up. */
+/* Opens a file in parts, fetches each of n addresses separately, and then looks it up. */
 static void check_one_by_one(struct ux_bytes file, const uint64_t *pcs, size_t n)
 {
 	struct ux_gsym whole;

@@ -207,7 +207,7 @@ static void records_may_be_in_any_order_but_not_overlap(void **state)
 	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 0);
 	assert_int_equal(verify_two((uint64_t[]){16, 16}, strings, 3, &notes, &err), UX_ECORRUPT);
 	assert_non_null(strstr(err.text, "two parts of the file overlap"));
-	/* The end of the first is the start of another one: size 0, name 0 are its end. */
+	/* The end of the first is the start of another one: size 0 and name 0 end it. */
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(verify_two((uint64_t[]){16, 4}, strings, 3, &notes, &err), UX_ECORRUPT);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web: what strangers wrote, in pages of ours. */
+/* web: texts by strangers in our pages. */
 #include "sweep.h"
 
 #include "page.h"

@@ -214,7 +214,7 @@ static void a_sink_gets_the_body_of_a_success_alone(void **state)
 	k.code = UX_ELIMIT;
 	assert_int_equal(call(c, &a, &err), UX_ELIMIT);
 	assert_string_equal(err.text, "the disk is full");
-	/* What comes instead of the file is only looked at. */
+	/* A body in place of the file is only looked at. */
 	k.code = UX_OK;
 	assert_int_equal(call(c, &a, &err), UX_OK);
 	assert_int_equal(a.status, 404);

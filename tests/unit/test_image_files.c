@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image_files: what of the layers of an image is visible. */
+/* image_files: the visible files of an image's layers. */
 #include "sweep.h"
 
 #include "image_files.h"

@@ -130,7 +130,7 @@ static void what_is_old_expires_once_an_hour(void **state)
 	assert_int_equal(seen.answers, 2);
 	assert_in_range(seen.answers_before, now - 5, now - 5 + 60);
 	assert_int_equal(seen.audits, 1);
-	/* What fails is logged, and the rest waits for the next time. */
+	/* A failure is logged, and the rest waits for the next time. */
 	k.next_sweep = 0;
 	k.audit_s = 1000;
 	seen.answers_code = UX_EIO;
@@ -258,7 +258,8 @@ static void the_first_key_is_on_the_disk_before_it_is_valid(void **state)
 
 /* --- a passed socket -------------------------------------------------------------------------- */
 
-/* What sd_listen_fds(3) says: sockets are ours if both variables are, and then they are unset. */
+/* The rules of sd_listen_fds(3): sockets are ours if both variables are, and then the variables are
+ * unset. */
 static void a_socket_is_passed_by_two_variables(void **state)
 {
 	(void)state;

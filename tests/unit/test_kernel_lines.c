@@ -212,7 +212,7 @@ static void the_kernel_is_moved_as_a_whole(void **state)
 	put_kernel(r, "boot/vmlinux-6.99-test", KERNEL_ID, /* symbols= */ true);
 	assert_answer(r, NULL, KERNEL_AT + 0x1011, "name_in_the_file", LINKED_AT + 0x1011, lost);
 	assert_answer(r, NULL, KERNEL_AT + 0x1000, "_stext", LINKED_AT + 0x1000, lost);
-	/* Without these symbols the first byte is _text, which is not so here. */
+	/* Without these symbols the first byte is taken for _text, which is wrong here. */
 	put_kernel(r, "boot/vmlinux-6.99-test", KERNEL_ID, /* symbols= */ false);
 	assert_answer(r, NULL, KERNEL_AT + 0x11, "name_in_the_file", LINKED_AT + 0x1011, lost);
 	put_kernel(r, "boot/vmlinux-6.99-test", MODULE_ID, /* symbols= */ true);

@@ -34,7 +34,7 @@ static void make_tables(struct made *m, const struct size *size, uint64_t off[2]
 	}
 }
 
-/* Unit I has the function f_I; those from `alone` on name the table of the unit before. */
+/* Unit I has the function f_I; units from `alone` on name the table of the previous unit. */
 static void make_units(struct made *m, const struct size *size, int alone)
 {
 	struct make_dwarf *d = &m->dwarf;

@@ -264,7 +264,7 @@ static void a_go_build_id_is_read_from_the_front_of_the_code(void **state)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-/* What opening says of the file with a 32-bit word overwritten. */
+/* Opens the file with a 32-bit word overwritten, and checks the result. */
 static void expect_damage(size_t off, uint32_t word, enum ux_code code, const char *words)
 {
 	struct make_macho m;

@@ -157,7 +157,7 @@ static bool helps_with(const struct ux_option *o, const char *verb)
 	return false;
 }
 
-/* An option that another verb ignores would do what nobody asked for. */
+/* An option that another verb ignores would do something unrequested. */
 static void an_option_of_another_verb_is_refused(void **state)
 {
 	(void)state;

@@ -115,7 +115,7 @@ static size_t plain_lines(struct ux_otlp_names *n, const struct ux_frame_cache *
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* What differs between the cases. */
+/* The differences between the cases. */
 struct shape {
 	unsigned depth;    /* most frames of an address */
 	unsigned nameless; /* one of this many functions has no name; 0: all have one */

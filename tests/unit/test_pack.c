@@ -299,7 +299,7 @@ static void build_id_of_over_20_bytes_takes_version_2(void **state)
 	}
 }
 
-/* What extract_2() needs. */
+/* The context of extract_2(). */
 struct file_of {
 	struct made *m;
 	struct ux_bytes file;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: containers, events, order, damage. What runs where is in test_perf_process.c. */
+/* perf.data: containers, events, order, damage. Processes and mappings are in test_perf_process.c.
+ */
 #include "sweep.h"
 
 #include "make_perf.h"

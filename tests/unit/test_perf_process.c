@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: what runs where. Mappings of processes and of the kernel, over time. */
+/* perf.data: mappings of processes and of the kernel, over time. */
 #include "sweep.h"
 
 #include "make_perf.h"

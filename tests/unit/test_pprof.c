@@ -349,7 +349,7 @@ static void locations_are_found_by_ids_that_count_and_by_any_others(void **state
 #undef IDS
 }
 
-/* Reads, rewrites and writes whatever the input is. */
+/* Reads, rewrites and writes any input. */
 static enum ux_code read_any(struct ux_bytes bytes)
 {
 	struct ux_error err = UX_ERROR_INIT;

@@ -173,7 +173,7 @@ static void code_that_was_moved_to_anonymous_memory_is_the_files(void **state)
 	assert_function(p, here() + 1, UX_PROCESS_FILE, "function_of_this_test");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	assert_function(p, here() + 1, UX_PROCESS_FILE, "function_of_this_test"); /* as it was */
+	assert_function(p, here() + 1, UX_PROCESS_FILE, "function_of_this_test"); /* unchanged */
 	ux_process_close(p);
 	munmap(copy, page);
 	close(ready[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of run-time code in recordings of perf, by what jitdumps have at the time of a sample. */
+/* Names of run-time code in recordings of perf, from the jitdumps at the time of a sample. */
 #include "sweep.h"
 
 #include "file.h"
@@ -56,7 +56,7 @@ static void machine_end(struct machine *m)
 	assert_int_equal(rmdir(m->folder), 0);
 }
 
-/* A recording, its profile and what names it. */
+/* A recording, its profile and the source of its names. */
 struct recording {
 	struct ux_out out;
 	struct ux_profile p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of a profile, by what this machine has. */
+/* Names for the locations of a profile, from this machine's files. */
 #include "sweep.h"
 
 #include "file_symbols.h"
@@ -120,7 +120,7 @@ static void symbolize(struct machine *t)
 	assert_int_equal(ux_profile_symbolize(&t->profile, &t->sources, NULL), UX_OK);
 }
 
-/* The linkage name of a location's outermost function; "": it has none. */
+/* Returns the linkage name of a location's outermost function; "": none. */
 static const char *name_of(const struct machine *t, uint32_t location)
 {
 	const struct ux_profile *p = &t->profile;

@@ -312,7 +312,7 @@ static void what_the_server_has_is_not_sent(void **state)
 		assert_int_equal(w->sum.counts[statuses[i]], 1);
 		assert_int_equal(w->results[0].r.size, 0);
 	}
-	/* A description goes there all the same. */
+	/* A description still goes there. */
 	assert_int_equal(push(w,
 			      (struct ux_push_options){.description = "a build", .describes = true},
 			      path_of(w, "a.so")),

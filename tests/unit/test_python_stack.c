@@ -220,8 +220,8 @@ static void frames_that_the_c_stack_owns_are_left_out(void **state)
 	expect(&m, "C.inner a.py:12+2\n<module> a.py:32+2\n4711 whole\n4711 whole\n");
 }
 
-/* A process that goes on while it is read: every few reads, or with every = 0 each time somebody
- * looks, its innermost frame is another one. */
+/* A process that runs while it is read: every few reads, or with every = 0 at each read, its
+ * innermost frame changes. */
 struct racing {
 	struct make_python *m;
 	struct ux_bytes image;

@@ -145,7 +145,7 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 	for (size_t i = 0; i < ux_countof(hiding); i++)
 		if (head_in_place_is_whole(hiding[i], 0))
 			fail_msg("nothing is noticed in %s", hiding[i]);
-	/* Any end but the last byte's, and any byte where a NUL belongs. */
+	/* Any end except the last byte's, and any byte in place of a NUL. */
 	char text[] = "GET|/ab|HTTP/1.1||Host|x||A|b||||";
 	for (size_t cut = 1; cut < sizeof(text); cut++)
 		assert_false(head_in_place_is_whole(text, (size_t)0 - cut));

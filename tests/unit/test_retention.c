@@ -316,7 +316,7 @@ static void what_upstreams_send_is_bounded_when_it_comes(void **state)
 	assert_int_equal(ux_store_make_room(s, "default", 4 * one, one, reported, gone, NULL),
 			 UX_OK);
 	assert_string_equal(gone, "");
-	/* One byte more than what one candidate leaves. */
+	/* One byte more than one candidate leaves free. */
 	assert_int_equal(ux_store_make_room(s, "default", 3 * one, one + 1, reported, gone, NULL),
 			 UX_OK);
 	assert_string_equal(gone, "gnu:agnu:b");
@@ -391,7 +391,7 @@ static void clock_never_leaps_nor_goes_back(void **state)
 	assert_int_equal(ux_store_clock_step(t, t + 365 * DAY, 60), t + 120);
 	assert_int_equal(ux_store_clock_step(t, t - 365 * DAY, 60), t + 30);
 	assert_int_equal(ux_store_clock_step(t, 0, 0), t);
-	/* whatever is done to the clock for 100 hours, at most 200 hours pass */
+	/* however the clock changes for 100 hours, at most 200 hours pass */
 	ux_time at = t;
 	uint64_t seed = 12345;
 	for (unsigned i = 0; i < 6000; i++) {
@@ -407,7 +407,7 @@ static void clock_never_leaps_nor_goes_back(void **state)
 	assert_int_equal(at, t + 300 * 3600 + 60 * 19999);
 }
 
-/* All nodes have the time of their database, whatever their machines say. */
+/* All nodes use the time of their database, whatever their machines' clocks are. */
 static void clock_follows_a_database(void **state)
 {
 	(void)state;
@@ -460,7 +460,7 @@ static void files_of_deleted_modules_go_after_a_while(void **state)
 		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
 		assert_int_equal(n, i); /* of the first one, but not yet of the second */
 		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
-		assert_int_equal(n, 0); /* nothing before the time is over */
+		assert_int_equal(n, 0); /* nothing before the time has passed */
 		s->collect_s = 0;
 	}
 	assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
@@ -617,7 +617,7 @@ static void jobs_of_a_server_that_died_are_free_when_the_next_one_starts(void **
 		UX_OK);
 	assert_int_equal(again.number, job.number);
 	assert_int_equal(again.attempts, 2);
-	/* and a job that got lost altogether is made anew */
+	/* and a job that was lost is made again */
 	assert_int_equal(ix->jobs.done(ix, job.number, some_node, NULL), UX_OK);
 	ux_store_close(&f->store);
 	assert_int_equal(ux_store_open(&f->store, f->path, NULL), UX_OK);

@@ -289,7 +289,7 @@ static void a_fork_server_gives_what_a_program_gives(void **state)
 	close(out2);
 }
 
-/* Which program has the one child of this process that is left; 0: it has none. */
+/* Returns the program of this process's only remaining child; 0: there is no child. */
 static pid_t only_child(void)
 {
 	char path[64], text[64] = "";

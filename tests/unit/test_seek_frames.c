@@ -264,7 +264,7 @@ static void views_have_no_more_than_their_limit_together(void **state)
 	ux_blob_need(&need, 2 * UX_SEEK_FRAME, UX_SEEK_FRAME + 1);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_ELIMIT);
 	assert_int_equal(views.bytes, 2 * UX_SEEK_FRAME);
-	/* What could not be fetched does not count. */
+	/* Parts that could not be fetched do not count. */
 	read_code = UX_EUNAVAILABLE;
 	ux_blob_need(&need, 2 * UX_SEEK_FRAME, 1);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_EUNAVAILABLE);

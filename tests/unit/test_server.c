@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: the table of routes, and what all routes promise. */
+/* server: the table of routes, and promises of all routes. */
 #include "test_server.h"
 
 #include "blobs_mem.h"
@@ -291,8 +291,8 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 		n += snprintf(body + n, sizeof(body) - (size_t)n, ",4198400");
 	snprintf(body + n, sizeof(body) - (size_t)n, "]}]}");
 	json_decref(post(s, "/v1/symbolize", body, 200));
-	/* What alone is more than a client's share is too large; beside other requests it may wait.
-	 */
+	/* A request over a client's share is too large by itself; a smaller one may wait for other
+	 * requests. */
 	const size_t max = s->server.memory.max;
 	s->server.memory.max = 16384;
 	refused(post(s, "/v1/symbolize", body, 413), "too_large", "request less");
@@ -459,7 +459,7 @@ static void lookups_during_uploads_and_deletions_are_right_or_missing(void **sta
 	}
 }
 
-/* "METHOD /path" of each operation in the file, found by its indentation. */
+/* Returns "METHOD /path" of each operation in the file, found by its indentation. */
 static size_t described(char lines[][96], size_t max)
 {
 	char line[512], path[64] = "";

@@ -18,7 +18,7 @@ static inline struct ux_bytes example(void)
 	return ux_bytes(make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE);
 }
 
-/* Asks and gives the JSON of the answer (NULL when it has none), with the status checked. */
+/* Sends a request and returns the JSON of the answer (NULL: none); checks the status. */
 static inline json_t *ask(struct make_server *s, const struct make_ask *a, unsigned status)
 {
 	struct make_answer answer = make_server_ask(s, a);

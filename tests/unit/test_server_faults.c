@@ -161,7 +161,7 @@ static struct make_answer send_request(struct make_server *s, size_t i)
 	return make_server_ask(s, &ask);
 }
 
-/* Fails unless the answer is an error, the same as without a fault, or says what failed. */
+/* Fails unless the answer is an error, equals the one without a fault, or names the failure. */
 static void assert_no_half(size_t i, const struct make_answer *whole, struct make_answer *a,
 			   const char *what)
 {

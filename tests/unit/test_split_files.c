@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Skeletons that name a few files in turn; the files are opened once. */
+/* Skeletons that alternately name a few files; each file is opened once. */
 #include "test_extract.h"
 
 #include "split_files.h"

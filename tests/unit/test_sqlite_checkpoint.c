@@ -13,7 +13,7 @@ enum {
 	LOG_PAGES = 64,
 	PAGE = 4096,
 	WAIT_S = 60,     /* s for the thread's work; a busy machine may take long */
-	SEQUENCE_AT = 12 /* in the log: a number that grows each time that it begins anew */
+	SEQUENCE_AT = 12 /* in the log: a number that grows each time that the log restarts */
 };
 
 static char folder[] = "/tmp/unhex-test-XXXXXX", path[64], log_path[80];

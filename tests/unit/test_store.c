@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: what every backend of blobs and of the index must do, keys, the sweep. */
+/* store: requirements for every backend of blobs and of the index, keys, the sweep. */
 #include "sweep.h"
 
 #include "blobs_mem.h"
@@ -381,7 +381,7 @@ static void source_paths_have_one_form(void **state)
 	assert_int_equal(ux_path_canonical(ux_bytes_cstr(much), &arena, &got, NULL), UX_EINVAL);
 }
 
-/* Of processor time: what other programs take does not count. */
+/* Processor time: other programs' work does not count. */
 static double seconds(void)
 {
 	struct timespec t;

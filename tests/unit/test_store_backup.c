@@ -14,7 +14,7 @@
 int __wrap_linkat(int from, const char *a, int to, const char *b, int flags);
 int __real_linkat(int from, const char *a, int to, const char *b, int flags);
 
-static int link_errno; /* what links fail with; 0: they work */
+static int link_errno; /* errno of failing links; 0: they work */
 
 int __wrap_linkat(int from, const char *a, int to, const char *b, int flags)
 {

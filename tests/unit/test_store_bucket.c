@@ -245,7 +245,7 @@ static enum ux_code count_object(void *ctx, const struct ux_s3_object *object, s
 	return UX_OK;
 }
 
-/* Objects of uploads, whatever they are. */
+/* Returns the number of all objects of uploads. */
 static unsigned upload_objects(const struct node *n)
 {
 	struct ux_s3 *s3 = NULL;

@@ -72,7 +72,7 @@ static void restart_database(void)
 	assert_int_equal(system(command), 0);
 }
 
-/* Reads go on with a new connection, and so do transactions that had not begun. */
+/* Reads continue with a new connection, and so do transactions that had not begun. */
 static void a_database_that_was_restarted_is_connected_to_again(void **state)
 {
 	(void)state;
@@ -196,7 +196,7 @@ static void answers_are_read_before_they_are_too_many(void **state)
 	ux_db_close(&db);
 }
 
-/* Counts what triggers see of writes of modules. */
+/* Counts the writes of modules, by triggers. */
 static void count_writes_of_modules(void)
 {
 	static const char *const made[] = {

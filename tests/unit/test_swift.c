@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/demangle, Swift's names. What `swift demangle` makes of a real program's is tested in e2e. */
+/* lib/demangle, Swift's names. The output of `swift demangle` for a real program's names is tested
+ * in e2e. */
 #include "sweep.h"
 
 #include "demangled.h"

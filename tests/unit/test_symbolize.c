@@ -364,7 +364,7 @@ static void what_was_remembered_yields_to_what_is_better(void **state)
 	expect_function(s, "0x402001", UX_NO_NAME);
 	expect_function(s, "0x403001", "big");
 	expect_function(s, "0x401000", "");
-	/* poorer, but it has a name where the better one has none */
+	/* poorer, but it has a name where the better one lacks it */
 	upload(s, example_id, ux_out_bytes(&less), ",\"force\":true");
 	expect_function(s, "0x402001", "only_here");
 	expect_function(s, "0x403001", "big");
@@ -673,7 +673,7 @@ static void frames_of_many_stacks_are_as_of_each_alone(void **state)
 /* --- JSON as programs write it ------------------------------------------------------------------
  */
 
-/* "ID:ADDRESS,...;" of each module, then the options that were set. */
+/* Appends "ID:ADDRESS,...;" for each module, then the options that were set. */
 static void describe(const struct ux_symbolize_request *a, struct ux_out *out)
 {
 	size_t name = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upstream: the breaker, hops, what holds, places, text; and which addresses may be queried. */
+/* upstream: the breaker, hops, holds, places, text; and the addresses that may be queried. */
 #include "sweep.h"
 
 #include "address.h"
@@ -57,7 +57,7 @@ static void breaker_keeps_to_retry_after_within_bounds(void **state)
 	ux_breaker_failed(&b, 0, 60000); /* Retry-After: immediately */
 	assert_false(ux_breaker_allows(&b, 59999));
 	assert_true(ux_breaker_allows(&b, 60000));
-	ux_breaker_unknown(&b, 60001); /* the probe was taken back: another one may go */
+	ux_breaker_unknown(&b, 60001); /* the probe was withdrawn: another one may start */
 	assert_true(ux_breaker_allows(&b, 60001));
 	ux_breaker_failed(&b, 60001, INT64_MAX / 2);
 	assert_true(ux_breaker_allows(&b, 60001 + UX_BREAKER_OPEN_MAX));
@@ -169,7 +169,7 @@ static void fetches_of_the_negative_cache_differ_and_expire(void **state)
 	}
 	ux_fetch_key("ns", "gnu:ab", 1, "", other);
 	assert_memory_equal(key, other, sizeof(key));
-	/* A path of any length is cut to what fits. */
+	/* A path of any length is cut to the available room. */
 	size_t size = 16 << 20;
 	char *path = malloc(size);
 	assert_non_null(path);

@@ -455,7 +455,7 @@ static void a_change_of_settings_replaces_the_upstreams(void **state)
 	assert_int_equal(ux_fetcher_count(w->server->fetcher), 0);
 }
 
-/* What upstreams sent has a limit, above which a file is refused. */
+/* Files from upstreams have a size limit; a larger file is refused. */
 static void a_file_over_what_may_be_kept_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -489,7 +489,7 @@ static void a_missing_module_is_waited_for(void **state)
 	/* Nothing waits for longer than the fetch. */
 	assert_in_range(ux_clock_ms() - begin, 0, UX_FETCH_WAIT_MS);
 	assert_int_equal(atomic_load(&w->server->waiting), 0);
-	/* Without a time to wait, the fetch begins; later it is known that no one has it. */
+	/* Without time to wait, the fetch begins; later it is known that no upstream has it. */
 	assert_int_equal(ux_upstream_fetch_missing(w->server, &unknown), UX_MISSING_PENDING);
 	while (ux_upstream_fetch_missing(w->server, &unknown) == UX_MISSING_PENDING &&
 	       ux_clock_ms() < begin + WAIT_MS)

@@ -169,7 +169,7 @@ static void of_several_failures_the_first_in_order_is_reported(void **state)
 	ux_wave_queue_deinit(&q);
 }
 
-/* What threads do with a queue: which units have ended. */
+/* The threads' progress in a queue: which units have ended. */
 struct crowd {
 	struct ux_wave_queue queue;
 	atomic_bool ended[WAVES * UNITS]; /* relaxed: the lock of the queue orders it */
