@@ -19,7 +19,8 @@ enum {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Reads the first file of a tar, after extended headers and long names; false: there is no file. */
+/* Reads the header of the first file of a tar, after its extended headers; false: the first member
+ * is not a file. */
 static bool source_first_name(struct ux_bytes file, struct ux_tar_header *ret)
 {
 	struct ux_cur c = ux_cur_make(file, "tar", false);

@@ -218,8 +218,8 @@ static int zip_order_by_member(const void *a, const void *b)
 
 /*
  * A member ends where the next one begins: data descriptors and padding between them belong to the
- * first of the two. Bytes before the first member (a program that unpacks itself) have offsets of
- * their own.
+ * first of the two. Bytes before the first member (a program that unpacks itself) are refused: they
+ * would have offsets of their own.
  */
 static enum ux_code zip_find_ends(struct ux_zip_file *zip, struct ux_error *err)
 {

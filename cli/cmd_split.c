@@ -39,7 +39,7 @@ struct split_run {
 	const struct split_values *values;
 	struct ux_split_options how;
 	struct ux_out out;
-	const char *archive;          /* the archive that is being split */
+	const char *archive;          /* the file that is being split */
 	bool hinted_dwarf, hinted_id; /* the hints were printed */
 	uint64_t done;
 	int status;

@@ -73,7 +73,7 @@ struct ux_clone_options {
 	bool everything; /* list a server from the beginning, including objects that were listed
 			    before */
 	const struct ux_minisign_public *key;    /* the source's manifest must be signed with this
-						    key; NULL: any */
+						    key; NULL: not checked */
 	const struct ux_minisign_secret *signer; /* signs the target's manifest; NULL: none */
 	ux_clone_report_fn *report;              /* may be NULL */
 	ux_clone_progress_fn *progress;          /* may be NULL */

@@ -360,7 +360,7 @@ enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_craw
 		reading_sources_deinit(&reading.sources);
 		if (code == UX_OK)
 			continue;
-		/* drop a partial index: the missing end may be the reason why it is wrong */
+		/* drop a partially read index: an error may show only at its end */
 		plan->packages.size = before;
 		memset(one->roles, 0, sizeof(one->roles));
 		if (code == UX_ENOMEM) {

@@ -101,9 +101,9 @@ static enum ux_code profile_jit_add(struct ux_profile *p, struct ux_profile_plac
 }
 
 /*
- * Finds the server's symbols of a process at a time; *ret_span is their number, or one past the
- * last. A server that cannot be queried counts as empty: the failure is reported when names are
- * looked up.
+ * Finds the time span of the server's symbols of a process; *ret_span is its number, or the number
+ * of spans if none fits; SIZE_MAX: nothing to query. A server that cannot be queried counts as
+ * empty: the failure is reported when names are looked up.
  */
 static enum ux_code profile_jit_span(struct ux_profile_jit *j, struct ux_profile *p,
 				     uint32_t module, uint64_t time, size_t *ret_span,

@@ -343,8 +343,8 @@ enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_m
 
 /*
  * Checks the facts. The IDs of a file are the file's claims, and a hostile one can claim any. Its
- * File ID is a property of its bytes, and is computed again if it belongs to the part as a whole,
- * uncompressed.
+ * File ID is a property of its bytes, and is computed again if the module is the whole part,
+ * unpacked.
  */
 static bool facts_clean(struct ux_module_facts *f, struct ux_bytes part)
 {

@@ -12,8 +12,8 @@ extern const struct ux_who index_tester;
  * candidates. */
 void index_conforms(struct ux_index *ix);
 
-/* Checks that a query reports the same candidates for each module of the namespace as the module
- * itself; there must be at least `min` modules. */
+/* Checks that a query's answer for each module of the namespace matches its candidates; there must
+ * be at least `min` modules. */
 void index_offers_agree(struct ux_index *ix, const char *ns, size_t min);
 
 /* Its parts. */
