@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times a server whose index has millions of modules: queries of 10,000 IDs, uploads, bytes a module.
 
-The index is that of --database, filled by bench/big_index.py. Each query has new IDs. With --keep the filled
-index stays in the folder and is used by the next run.
+The option --database selects the index, which bench/big_index.py fills. Each query has new IDs. With --keep the
+filled index stays in the folder and is used by the next run.
 """
 import argparse
 import contextlib
@@ -87,8 +87,7 @@ def read_whole(path):
 
 
 def tree_cpu(postgres):
-    """Returns seconds of processor time of the database's running processes; those of connections stay as long as
-    these."""
+    """Returns seconds of processor time of the database's live processes; a connection has one as long as it is open."""
     postmaster = (Path(postgres.data) / "postmaster.pid").read_text(encoding="ascii").split()[0]
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):

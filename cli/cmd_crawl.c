@@ -227,7 +227,7 @@ static int crawl_announce(struct ux_crawl_client *server,
 	} else {
 		ux_out_fmt(&out,
 			   "announced: %" PRIu64 " new, %" PRIu64 " known, %" PRIu64
-			   " of these once more\n",
+			   " of these again\n",
 			   sum.fresh, sum.known, sum.again);
 	}
 	return ux_finish(&out, UX_EXIT_DONE);

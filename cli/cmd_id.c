@@ -244,7 +244,7 @@ static enum ux_code id_read_quality(const char *path, struct ux_bytes file,
 	return id_extract_stats(path, file, debug, sup, &ret->with_debug, err);
 }
 
-/* Reads the facts about a slice. Its File ID equals that of a file with only this slice. */
+/* Reads the facts about a slice. Its File ID is computed as for a file with only this slice. */
 static enum ux_code id_read_slice(const char *path, const struct ux_object_slice *slice,
 				  const struct ux_finder *finder, bool quick, struct id_facts *ret,
 				  struct ux_error *err)

@@ -120,11 +120,11 @@ struct ux_sandbox_found {
  * extracted: UX_OK with needs_supplementary. The call is to be repeated with that file, or with an
  * empty one if it cannot be found.
  *
- * Codes: those of ux_extract(), with ids and `has` in *ret even on failure; UX_ELIMIT: it exceeded
- * the limits on time, memory or output; UX_ECORRUPT: it crashed because of the input;
- * UX_EUNAVAILABLE: no child can be confined on this machine, or the child was stopped. The
- * resulting GSYM is untrusted: verify it. Any thread. The call waits for the child, for at most
- * twice limits->seconds.
+ * Codes of ux_extract(), with ids and `has` in *ret even on failure; UX_ELIMIT: it exceeded the
+ * limits on time, memory or output; UX_ECORRUPT: it crashed because of the input; UX_EUNAVAILABLE:
+ * no child can be confined on this machine, or the child was stopped. The resulting GSYM is
+ * untrusted: verify it. Any thread. The call waits for the child, for at most twice
+ * limits->seconds.
  */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,

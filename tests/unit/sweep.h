@@ -14,8 +14,7 @@
 #include "bytes.h"
 #include "error.h"
 
-/* Without the casts of cmocka before 1.1.8, so that each release refuses what the newest refuses.
- */
+/* Without the casts of cmocka before 1.1.8, so that each release rejects the same as the newest. */
 #undef assert_string_equal
 #define assert_string_equal(a, b) _assert_string_equal((a), (b), __FILE__, __LINE__)
 

@@ -366,7 +366,7 @@ static enum ux_code name_once(void *ctx)
 	enum ux_code code = ux_otlp_names_read(&n, NULL);
 	if (code == UX_OK)
 		code = ux_otlp_cached_put(&c, with->cache, with->stacks, HALF, 0, NULL);
-	ux_otlp_cached_reset(&c); /* as before another cache: strings are copied */
+	ux_otlp_cached_reset(&c); /* as with a new cache: strings are copied */
 	if (code == UX_OK)
 		code = ux_otlp_cached_put(&c, with->cache, with->stacks + HALF, LOCATIONS - HALF,
 					  HALF, NULL);
