@@ -31,11 +31,11 @@ struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint6
 enum ux_code index_add(struct ux_index *ix, const char **ids, size_t n, struct ux_candidate c,
 		       bool force, struct ux_add_result *ret);
 
-/* The same of another namespace; the upload's UID to uid when it is not NULL. */
+/* The same for another namespace; writes the upload's UID to uid unless it is NULL. */
 enum ux_code index_add_to(struct ux_index *ix, const char *ns, const char **ids, size_t n,
 			  struct ux_candidate c, bool force, char *uid, struct ux_add_result *ret);
 
-/* The module of an ID, which is there. */
+/* Returns the module of an ID, which must exist. */
 struct ux_module index_find(struct ux_index *ix, struct ux_arena *arena, const char *id);
 
 #endif

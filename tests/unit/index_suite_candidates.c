@@ -200,7 +200,7 @@ static void elf_that_turns_out_poorer_is_refused_after_all(struct ux_index *ix)
 			assert_non_null(strstr(up.reason, "inlines"));
 		}
 	}
-	/* a .debug file beside it serves for something else: no rival */
+	/* a .debug file beside it has another purpose: not a rival */
 	struct ux_candidate debug = pending_elf(46);
 	debug.kind = UX_KIND_DEBUGINFO;
 	assert_int_equal(index_add(ix, ids, 1, debug, false, &r), UX_OK);
@@ -513,18 +513,19 @@ static void what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(st
 	assert_int_equal(ix->modules.supplementary(ix, one, &arena, &got, NULL), UX_OK);
 	assert_string_equal(got.id, "gnu:ddd");
 	assert_int_equal(got.state, UX_SUPPLEMENTARY_ABSENT);
-	/* It comes: the one that refers to it gets a job, the other does not. */
+	/* The supplementary file comes: the candidate that refers to it gets a job, the other one
+	 * does not. */
 	(void)settled_with(ix, "gnu:ddd", 0xd3, NULL, UX_SUPPLEMENTARY_NONE);
 	job_is_due_again(ix, one);
 	no_job_is_due(ix);
-	/* It is there before the extraction without it ends. */
+	/* It arrives before the extraction without it ends. */
 	int64_t late = settled_with(ix, "gnu:d4", 0xd4, "gnu:ddd", UX_SUPPLEMENTARY_ABSENT);
 	job_is_due_again(ix, late);
 	/* A file that exists but cannot be used is no reason to try again. */
 	(void)settled_with(ix, "gnu:d5", 0xd5, "gnu:ddd", UX_SUPPLEMENTARY_UNUSABLE);
 	(void)settled_with(ix, "gnu:d6", 0xd6, "gnu:ddd", UX_SUPPLEMENTARY_USED);
 	no_job_is_due(ix);
-	/* Other bytes of it are, when they were forced. */
+	/* Other bytes of it are, if they were forced. */
 	struct ux_candidate forced = pending_elf(0xd8);
 	struct ux_add_result again;
 	struct ux_settled sup = measured(UX_QUALITY_LINES, NULL);

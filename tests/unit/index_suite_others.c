@@ -103,7 +103,7 @@ static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
 	assert_int_equal(take(ix, "w2", 300, &job), UX_OK);
 	assert_int_equal(ix->jobs.postpone(ix, number, "w2", 300, "away", NULL), UX_OK);
 	assert_int_equal(take(ix, "w2#1", 300, &job), UX_OK);
-	assert_int_equal(job.attempts, 3); /* the one before does not count */
+	assert_int_equal(job.attempts, 3); /* the previous attempt does not count */
 	assert_int_equal(ix->jobs.release(ix, "w2", true, NULL), UX_OK); /* it died */
 	assert_int_equal(take(ix, "w1", 301, &job), UX_OK);
 	assert_int_equal(job.attempts, 4);
@@ -161,7 +161,7 @@ static void jobs_of_a_namespace_are_listed_whatever_others_have(struct ux_index 
 	assert_true(n.waiting == 9 && n.running == 2 && n.failed == 1 && n.oldest == 53);
 	assert_int_equal(ix->jobs.counts(ix, "count", 160, &n, NULL), UX_OK); /* leases ended */
 	assert_true(n.waiting == 11 && n.running == 0 && n.failed == 1 && n.oldest == 51);
-	for (int i = 0; i < 12; i++) { /* the one that failed is due again */
+	for (int i = 0; i < 12; i++) { /* the failed one is due again */
 		const struct ux_job spec = {
 			.kind = "count", .subject = "c0", .ns = "busy", .payload = "", .next = 100};
 		int64_t same = 0;
@@ -267,7 +267,7 @@ static void answers_of_upstreams_are_remembered_until_they_expire(struct ux_inde
 	memset(&a.blob, 95, sizeof(a.blob));
 	a.size = 12;
 	bool used = false;
-	for (unsigned i = 0; i < 2; i++) { /* in place of itself, its blob stays known */
+	for (unsigned i = 0; i < 2; i++) { /* it replaces itself; its blob stays known */
 		assert_int_equal(ix->fetched.put(ix, &a, NULL), UX_OK);
 		assert_int_equal(ix->blobs.used(ix, &a.blob, &used, NULL), UX_OK);
 		assert_true(used);
@@ -554,7 +554,7 @@ static bool begins_removal(struct ux_index *ix, const struct ux_blob_hash *hash,
 	return mine;
 }
 
-/* The removal of a file is claimed once, and again when whoever claimed it has long been gone. */
+/* The removal of a file is claimed once, and again after its claimer has long been gone. */
 static void others_remove_in_turn(struct ux_index *ix)
 {
 	const struct ux_blob_hash hash = {{0x7e, 0x57}};

@@ -43,7 +43,7 @@ static bool is_used(struct ux_index *ix, uint8_t hash)
 	return used;
 }
 
-/* How many profiles a span has of a service. */
+/* Returns how many profiles of a service are in a span. */
 static size_t count(struct ux_index *ix, const char *service, const char *host, ux_time from,
 		    ux_time until)
 {
@@ -197,7 +197,7 @@ static void old_ones_go_and_the_largest_namespace_makes_room(struct ux_index *ix
 	}
 	assert_int_equal(ix->profiles.expire(ix, DAY_S, 1000, &n, NULL), UX_OK);
 	assert_int_equal(n, 0);
-	/* Theirs is the oldest one, but ours are most. */
+	/* Their profile is the oldest, but most profiles are ours. */
 	assert_int_equal(ix->profiles.evict(ix, 101, 1000, &n, NULL), UX_OK);
 	assert_int_equal(n, 2);
 	assert_int_equal(count(ix, "api", NULL, 0, INT64_MAX), 1);

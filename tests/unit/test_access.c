@@ -110,7 +110,7 @@ static void upload(struct world *w, const char *token, const char *id)
 	json_decref(ask(w, token, "POST", target, "", 200));
 }
 
-/* As an extraction leaves it. */
+/* Adds an ELF file as after its extraction. */
 static void add_elf(struct world *w)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -152,7 +152,7 @@ static void add_profile(struct world *w)
 			 UX_OK);
 }
 
-/* One that failed, and one that waits. */
+/* Adds one that failed, and one that waits. */
 static void add_packages(struct world *w)
 {
 	UX_ARENA(arena, 1 << 20);
@@ -409,7 +409,7 @@ static void strangers_ask(struct world *w, const char *admin)
 		sees_nothing(w, r, admin, "", NULL);
 		sees_nothing(w, r, of_default, "", NULL);
 		sees_nothing(w, r, NULL, by_path, NULL);
-		/* whoever asks for their namespace must be theirs */
+		/* a caller of their namespace must be one of them */
 		if (strcmp(r->pattern, "/v1/whoami") == 0)
 			continue;
 		sees_nothing(w, r, NULL, "/n/theirs", NULL);
@@ -467,12 +467,12 @@ static void namespace_says_who_may_read_it(void **state)
 		"no scope upload");
 	refused(ask(w, w->s.admin, "DELETE", "/n/theirs/v1/modules/go:x", "", 403), "denied",
 		"no scope delete");
-	/* "keyed" is stronger than a server that is open, also on the machine itself */
+	/* the namespace's "keyed" overrides an open server, also on the machine itself */
 	json_decref(ask(w, NULL, "GET", "/v1/modules", "", 200));
 	put_namespace(w, (struct ux_namespace){.name = "default", .reading = UX_NS_KEYED});
 	refused(ask(w, NULL, "GET", "/v1/modules", "", 401), "unauthorized", "scope read");
 	json_decref(ask(w, w->s.admin, "GET", "/v1/modules", "", 200));
-	/* and "open" than one that is keyed */
+	/* and "open" overrides a keyed server */
 	w->s.server.open_reading = false;
 	put_namespace(w, (struct ux_namespace){.name = "default", .reading = UX_NS_OPEN});
 	json_decref(ask(w, NULL, "GET", "/v1/modules", "", 200));
@@ -572,7 +572,7 @@ static void key_of_another_namespace_is_refused_where_this_machine_may_read(void
 	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 403);
 	assert_int_equal(lines_get(w, "127.0.0.1", no_lines, "/n/default/v1/modules", w->ours, &a),
 			 403);
-	w->s.server.local_only = false; /* open to everyone, so to every key */
+	w->s.server.local_only = false; /* open to everyone, so also to every key */
 	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 200);
 }
 
@@ -783,7 +783,7 @@ static void quota_is_kept_and_said(void **state)
 	struct world *w = *state;
 	char uid[UX_UPLOAD_UID_SIZE], second[UX_UPLOAD_UID_SIZE], target[96];
 	put_namespace(w, (struct ux_namespace){.name = "ours", .quota_bytes = 300});
-	announce(w, w->ours, "go:second", second); /* there is room for each, not for both */
+	announce(w, w->ours, "go:second", second); /* there is room for either, not for both */
 	upload(w, w->ours, "go:first");
 	struct make_answer a = ask_as(
 		w, &(struct make_ask){.method = "POST",
@@ -896,7 +896,7 @@ static void pages_are_announced_beforehand(void **state)
 	assert_non_null(strstr(a.fields, "Access-Control-Max-Age: 86400\n"));
 	assert_non_null(strstr(a.fields, "Access-Control-Allow-Private-Network: true\n"));
 	assert_null(strstr(a.fields, "Credentials"));
-	/* nothing that changes anything, nothing that is not there, no caller without the right */
+	/* no route that changes anything, no unknown route, no caller without the right */
 	a = preflight(w, "/v1/uploads", stranger, "POST");
 	assert_int_equal(a.status, 204);
 	assert_string_equal(a.origin, "");
@@ -920,7 +920,7 @@ static void pages_are_announced_beforehand(void **state)
 	assert_string_equal(preflight(w, target, stranger, "GET").origin, "");
 	assert_string_equal(preflight(w, "/k/ux_bad/v1/modules", stranger, "GET").origin, "");
 	assert_int_equal(preflight(w, "/k/ux_bad/v1/modules", stranger, "GET").status, 204);
-	/* without a page, it is a question like any other */
+	/* without an Origin, it is an ordinary request */
 	a = ask_as(w, &(struct make_ask){.method = "OPTIONS", .target = "/v1/uploads/x"});
 	assert_int_equal(a.status, 204);
 	assert_string_equal(a.allow, "GET, HEAD, PUT");

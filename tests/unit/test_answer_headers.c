@@ -200,7 +200,7 @@ static void file_is_public_only_where_everyone_gets_it(void **state)
 	snprintf(target, sizeof(target), "/n/team/v1/gsym/%s", module_id);
 	assert_int_equal(send_with(w, "GET", target, NULL, none, UX_STR(""), &a), 200);
 	must_have(&a, "Cache-Control", "public, max-age=300");
-	/* open to this machine alone */
+	/* open only to this machine */
 	w->s.server.local_only = true;
 	snprintf(target, sizeof(target), "/v1/gsym/%s", module_id);
 	assert_int_equal(send_with(w, "GET", target, NULL, none, UX_STR(""), &a), 200);

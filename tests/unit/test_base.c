@@ -786,7 +786,7 @@ static void sorting_by_start_is_sorting(void **state)
 	}
 }
 
-/* Records of several processors: each one's ascend, with equal starts in several of them. */
+/* Records of several processors: each processor's ascend, with equal starts in several of them. */
 static void ascending_runs_are_merged_in_their_order(void **state)
 {
 	(void)state;

@@ -31,7 +31,7 @@ enum {
 	SECONDS_MAX = SANITIZED ? 40 : 4, /* twice the time of the costliest file while other work
 					     runs */
 	MEMORY_MAX_MB = SANITIZED ? 4096 : 256,
-	STOP_AFTER_S = 60, /* of processor time: the kernel ends it */
+	STOP_AFTER_S = 60, /* s of processor time: the kernel ends it */
 	LOOKUPS = 1000,
 };
 
@@ -74,7 +74,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* In a child, so that its memory counts by itself. */
+/* In a child process, so that its memory is counted separately. */
 static void check_cost(const char *name, struct ux_bytes file, const char *path)
 {
 	struct rusage used;

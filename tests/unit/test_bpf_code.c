@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BPF programs as bpf(2) tells of them, made in code. */
+/* BPF programs as bpf(2) describes them, made in code. */
 #include "sweep.h"
 
 #include "kernel.h"
@@ -131,7 +131,7 @@ static void what_is_unknown_is_left_out(void **state)
 	assert_string_equal(name_at(&info, UX_OK, HELPER_AT),
 			    "bpf_prog_aabbccddeeff0001_watch_packet");
 	info = whole;
-	info.btf.size--; /* its last string has no end: the other names are there */
+	info.btf.size--; /* its last string has no end: the other names are kept */
 	assert_string_equal(name_at(&info, UX_ECORRUPT, MAIN_AT),
 			    "bpf_prog_010203040506078f_watch_packet");
 	info = whole;

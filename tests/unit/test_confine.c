@@ -83,7 +83,8 @@ static int makes_memory_executable(void)
 	return mprotect(p, 4096, PROT_READ | PROT_EXEC) < 0 && errno == EPERM ? 0 : 1;
 }
 
-/* Ended with a signal, or, where a sanitizer's runtime must go on, refused with EPERM. */
+/* Checks that a signal ended it, or with a sanitizer, whose runtime must continue, EPERM refused
+ * it. */
 static void assert_refused(const char *what, int status)
 {
 	if (SANITIZED ? status != 0 : !WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
@@ -144,7 +145,7 @@ static const long let_through[] = {
 	SYS_openat,
 	SYS_faccessat,
 #ifdef __x86_64__
-	335, /* uretprobe and uprobe: no filter sees them, and they end who has no probe set */
+	335, /* uretprobe and uprobe: no filter sees them, and they end a process without a probe */
 	336,
 #endif
 	SYS_newfstatat,
@@ -186,7 +187,7 @@ static void every_other_system_call_is_refused(void **state)
 	}
 }
 
-/* Confines itself, tells its process ID, and then waits for bytes that do not come. */
+/* Confines itself, reports its process ID, and then waits for bytes that never come. */
 static void child_waits(int tell, int wait_for)
 {
 	const struct ux_confine_limits l = {
@@ -342,7 +343,7 @@ static void a_confined_process_ends_with_its_parent(void **state)
 	assert_int_equal(read(report[0], &child, sizeof(child)), sizeof(child));
 	assert_int_equal(kill(parent, SIGKILL), 0);
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
-	/* No one holds the pipe any more once both have ended. */
+	/* The pipe has no holder once both have ended. */
 	struct pollfd p = {.fd = report[0], .events = POLLIN};
 	int ended = poll(&p, 1, 20000);
 	if (ended == 0)

@@ -256,7 +256,7 @@ static void what_is_no_status_of_a_thread_is_said(void **state)
 
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
-/* The address of the vDSO that a core dump with this auxiliary vector has; 0: none was dumped. */
+/* Returns the address of the vDSO in a core dump with this auxiliary vector; 0: not dumped. */
 static uint64_t vdso_of(unsigned bits, bool big, const uint64_t *words, size_t n)
 {
 	struct make_elf m;

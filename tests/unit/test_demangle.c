@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/names: the texts of names, of every mangling but Swift's. */
+/* lib/names: the texts of names, of every mangling except Swift's. */
 #include "sweep.h"
 
 #include "demangle_schemes.h"
@@ -57,7 +57,8 @@ static void constraints_may_name_parameters_that_have_no_argument(void **state)
 	       "std::allocator<char> >::basic_string() requires is_default_constructible_v<T1>");
 	expect("_ZN1SIiEC1IlEET_QntL_ZNS_IlT0_XT1_EE1kEE", "S<int>::S<long>",
 	       "S<int>::S<long>(long) requires !S<long, T0, T1>::k");
-	expect("_Z1fIiEvT0_", "_Z1fIiEvT0_", "_Z1fIiEvT0_"); /* no constraint, no such parameter */
+	expect("_Z1fIiEvT0_", "_Z1fIiEvT0_", "_Z1fIiEvT0_"); /* neither a constraint nor such a
+								parameter */
 }
 
 static void rust_names_lose_their_hash(void **state)

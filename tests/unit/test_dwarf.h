@@ -14,7 +14,7 @@ enum {
 	TEXT_HI = 0x9000,
 };
 
-/* Everything that reads one module. */
+/* All the state of reading one module. */
 struct reading {
 	struct ux_dwarf_sections sections;
 	struct ux_range text_list[2];
@@ -101,7 +101,7 @@ static inline void join_sections(const struct ux_dwarf_sections *s, struct ux_ou
 		ux_out_put(out, s->data[i].data, s->data[i].size);
 }
 
-/* The inverse; sizes that are not there are cut. */
+/* The inverse; cuts sizes that exceed the input. */
 static inline struct ux_dwarf_sections split_sections(struct ux_bytes joined)
 {
 	struct ux_dwarf_sections s = {0};

@@ -312,7 +312,7 @@ static void function_in_parts_has_all_its_ranges(void **state)
 	MODULE(m, r);
 	m.unit.addr_size = 8;
 	make_pair(&m, 0x2000, 0x2040);
-	make_pair(&m, 0x1000, 0x1008); /* the cold part lies below */
+	make_pair(&m, 0x1000, 0x1008); /* the cold part is at lower addresses */
 	make_pair(&m, 1, 1);
 	make_pair(&m, 0, 0);
 	uint64_t calls = make_pair(&m, 0x2004, 0x2008);
@@ -621,7 +621,8 @@ static void dead_function_is_jumped_over_by_its_sibling(void **state)
 	begin_unit(&m, DW_LANG_C11, "clang version 14");
 	MAKE_DIE(&m, SIBLING_FUNC, T("dead"), N(0), N(4), N(0));
 	size_t at = m.value_at[3];
-	ux_out_u8(&m.out[UX_DWARF_INFO], 0x7f); /* no code of the table: whoever walks in, fails */
+	ux_out_u8(&m.out[UX_DWARF_INFO], 0x7f); /* a code that no table has: a reader that enters
+						   the entry fails */
 	make_patch(&m, UX_DWARF_INFO, at, make_off(&m, UX_DWARF_INFO), 4);
 	MAKE_DIE(&m, FUNC_LEAF, T("seen"), N(0x2000), N(4));
 	end_unit(&m);

@@ -21,7 +21,7 @@ static struct ux_dwarf_frames input_of(const struct make_frames *f, bool big)
 	};
 }
 
-/* "1000-1010 1020-1028": the ranges, and " !" when the rest was damaged. */
+/* Returns the ranges as "1000-1010 1020-1028", and " !" if the rest was damaged. */
 static const char *reported_of(const struct ux_dwarf_frames *in)
 {
 	static char text[512];
@@ -164,7 +164,7 @@ static void addresses_that_the_file_does_not_have_are_left_out(void **state)
 	} cases[] = {
 		{"zR", 0x9b, 0x10},                      /* indirect */
 		{"zR", 0x4b, 0x10},                      /* from a function's start */
-		{"zXR", 0x1b, 0x10},                     /* who knows how long X is */
+		{"zXR", 0x1b, 0x10},                     /* the length of X is unknown */
 		{"zR", 0x1b, 0},     {"zR", 0xff, 0x10}, /* omitted */
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {

@@ -116,7 +116,7 @@ static void unknown_opcodes_are_stepped_over_by_their_lengths(void **state)
 	MODULE(m, r);
 	begin_table(&m, (struct make_unit){0}, (struct make_lines){.opcode_base = 16});
 	make_set_address(&m, 0x1000);
-	make_op(&m, 14); /* two operands, says the header */
+	make_op(&m, 14); /* two operands, by the header */
 	ux_out_uleb(&m.out[UX_DWARF_LINE], 300);
 	ux_out_uleb(&m.out[UX_DWARF_LINE], DW_LNS_copy);
 	make_extended(&m, 0x80, UX_STR("\1\1\1\1"));
@@ -472,7 +472,7 @@ static void many_unsorted_rows_are_sorted(void **state)
 		assert_int_equal(r.lines.rows.data[i * 389 % 1000].line, i + 2);
 }
 
-/* The rows of a program that is made of random opcodes, as its maker knows them. */
+/* The rows of a program of random opcodes, as its maker computes them. */
 struct random_program {
 	struct make_dwarf *m;
 	uint32_t seed;

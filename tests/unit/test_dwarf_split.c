@@ -30,7 +30,7 @@ static void pair_deinit(struct pair *p)
 	ux_cleanup(pair_deinit) struct pair p; \
 	pair_init(&p, /* big= */ false)
 
-/* Somebody else's table first, so that bases are not where they would be without one. */
+/* Puts a foreign table first, so that bases differ from those without one. */
 static uint64_t make_addresses(struct make_dwarf *m, bool v5)
 {
 	make_table_begin(m, UX_DWARF_ADDR, 4, 0);

@@ -28,7 +28,7 @@ static void add_debug(struct make_elf *m)
 						  .content = ux_bytes(info, sizeof(info))});
 }
 
-/* Writes a linked file; the symbol "local" is of .debug_info where there is one. */
+/* Writes a linked file; the symbol "local" belongs to .debug_info if there is one. */
 static struct ux_bytes make_linked(struct make_elf *m, const struct shape *shape)
 {
 	make_elf_init(m, shape->bits, shape->big);
@@ -82,7 +82,7 @@ static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *e
 	return ux_out_status(out, err);
 }
 
-/* The two files as they would be on disk. */
+/* The two files with their contents on disk. */
 struct parts {
 	struct ux_out stripped;
 	struct ux_out debug;

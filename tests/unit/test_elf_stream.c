@@ -27,7 +27,7 @@ static struct ux_bytes prose(void)
 	return ux_bytes(text, LENGTH);
 }
 
-/* All of the section in parts of `part` bytes, or why not. */
+/* Reads all of the section in parts of `part` bytes, or returns why not. */
 static enum ux_code read_in_parts(const struct ux_elf *elf, const struct ux_elf_section *section,
 				  size_t part, uint8_t *to, struct ux_error *err)
 {
@@ -222,7 +222,7 @@ static void other_sections_are_no_streams(void **state)
 	make_elf_deinit(&m);
 }
 
-/* How many bytes of a mapping are in this process' page tables. */
+/* Returns how many bytes of a mapping are in this process's page tables. */
 static size_t resident(const void *mapping)
 {
 	char line[512], head[40];

@@ -449,7 +449,7 @@ static void dropped_copy_does_not_override_the_function_at_its_address(void **st
 		MAKE_DIE(&m.dwarf, FUNCTION, T("_ZN1A3getEv"), N(0x1180), N(0x10));
 		make_null(&m.dwarf);
 		end_unit(&m);
-		if (variant != 2) /* without it nothing shows where the function is */
+		if (variant != 2) /* without it nothing tells where the function is */
 			add_symbol(&m, "_ZN1A3getEv", 0x1100, 0x20, STB_WEAK);
 		if (variant == 1) /* two symbols of that name: a function of several units */
 			add_symbol(&m, "_ZN1A3getEv", 0x1180, 0x20, STB_WEAK);
@@ -565,7 +565,7 @@ static void offsets_after_a_symbol_inside_count_from_the_start(void **state)
 	made_deinit(&m);
 }
 
-/* Each of them covers the rest of the function, and would have all of its rows again. */
+/* Each entry covers the rest of the function, and would get all of its rows again. */
 static void entries_get_names_as_long_as_their_rows_last(void **state)
 {
 	(void)state;

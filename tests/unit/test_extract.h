@@ -17,7 +17,7 @@ enum {
 	TEXT_SECTION = 1
 };
 
-/* DWARF and symbols as the test adds them; then extracted once. */
+/* DWARF and symbols as the test adds them; extracted once. */
 struct made {
 	struct make_elf elf;
 	struct make_dwarf dwarf;
@@ -138,7 +138,7 @@ static inline enum ux_code collect_gsym(void *ctx, struct ux_bytes bytes, struct
 	return ux_out_status(out, err);
 }
 
-/* The ELF file with all that was added; once. */
+/* Returns the ELF file of everything that was added; call it once. */
 static inline struct ux_bytes made_file(struct made *m)
 {
 	struct ux_dwarf_sections s = make_dwarf_sections(&m->dwarf);

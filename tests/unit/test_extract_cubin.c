@@ -49,7 +49,7 @@ static const char *at_off(struct gpu *g, uint32_t section, uint64_t off)
 	return at(&g->made, g->cubin.elf.sections.data[section].off + off);
 }
 
-/* Two kernels, the second with a function inside; calls inlined in each other. */
+/* Two kernels, the second with a function inside; nested inlined calls. */
 static void make_kernels(struct gpu *g, uint32_t *ret_a, uint32_t *ret_b)
 {
 	struct make_cubin *m = &g->cubin;
@@ -154,7 +154,7 @@ static void lines_of_dropped_functions_are_dropped(void **state)
 	uint32_t a = make_cubin_section(m, ".text.a", 0x80);
 	uint32_t f = make_cubin_function(m, "a", a, 0, 0x80);
 	make_cubin_lines_begin(m, dirs, files, dir_of);
-	make_cubin_sequence(m, 0); /* without a relocation: it reaches over all of the file */
+	make_cubin_sequence(m, 0); /* without a relocation: it covers the whole file */
 	make_cubin_row(m, 0, 1, 999);
 	make_cubin_sequence_end(m, 0x100000);
 	make_cubin_sequence(m, f);

@@ -56,7 +56,7 @@ static void function_that_its_symbol_gives_another_size_is_dwarfs(void **state)
 	made_deinit(&m);
 }
 
-/* Edges 11 and 12: a file by number is the table's, whatever the number is. */
+/* Edges 11 and 12: the number of a file is an index of the table, whatever its value. */
 static void call_file_counts_as_the_versions_tables_do(void **state)
 {
 	(void)state;
@@ -102,7 +102,7 @@ static void call_file_counts_as_the_versions_tables_do(void **state)
 	}
 }
 
-/* Edge 15: as of `x = f(1) + f(2)` on one line, and a call in a call. */
+/* Edge 15: for `x = f(1) + f(2)` on one line, and a call in a call. */
 static void calls_from_one_place_stay_two(void **state)
 {
 	(void)state;
@@ -202,7 +202,7 @@ static void functions_reach_from_part_to_part(void **state)
 		PART = 1 << 10,
 	};
 	static const struct {
-		unsigned from, to; /* of functions that are long: offsets in the text */
+		unsigned from, to; /* of long functions: offsets in the text */
 	} cases[][2] = {
 		{{0, 0}, {0, 0}},
 		{{PART - 10, PART + 10}, {0, 0}},

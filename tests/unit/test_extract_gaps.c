@@ -116,7 +116,7 @@ static void frames_that_begin_a_byte_before_a_function_of_dwarf_are_its_own(void
 	assert_string_equal(at(&m, 0x1121), "-");
 	assert_string_equal(at(&m, 0x1201), "<no name> :0"); /* two bytes are a function */
 	assert_string_equal(at(&m, 0x1202), "next :0");
-	assert_string_equal(at(&m, 0x1300), "<no name> :0"); /* so is one that ends there */
+	assert_string_equal(at(&m, 0x1300), "<no name> :0"); /* also a function that ends there */
 	assert_string_equal(at(&m, 0x1301), "behind :0");
 	assert_int_equal(m.stats.counts.unnamed, 2);
 	made_deinit(&m);
@@ -245,7 +245,7 @@ static void stubs_are_functions_named_after_what_they_call(void **state)
 {
 	(void)state;
 	struct made m = {0};
-	make_elf_init(&m.elf, 64, false); /* made_deinit() wants both */
+	make_elf_init(&m.elf, 64, false); /* made_deinit() needs both */
 	make_dwarf_init(&m.dwarf, false);
 	struct make_elf elf;
 	assert_int_equal(extract_file(&m, make_stubs_file(&elf, &make_stubs_shapes[0]), 0), UX_OK);

@@ -21,7 +21,7 @@
 
 enum {
 	FAT = SEQUENCED + 1, /* an entry of PADDING bytes */
-	FAR,                 /* an inlined call of a function that any unit may have */
+	FAR,                 /* an inlined call of a function that may be in any unit */
 
 	CONST_VALUE = 0x1c, /* DW_AT_const_value: one that is not read */
 	PADDING = 64 << 10,
@@ -173,7 +173,7 @@ static void damage_fails_as_a_whole(void **state)
 	struct ux_elf elf;
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	const struct ux_elf_section *s = ux_elf_section_find(&elf, ".debug_info");
-	/* The last one is where a second thread inflates before it is known that units are
+	/* The last place is inflated by a second thread before the units are known to be
 	 * independent; the other damage stays. */
 	const uint64_t places[] = {s->size - 100, s->size / 2, 200};
 	for (size_t i = 0; i < ux_countof(places); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which piece of a program's GPU code a person means. */
+/* The choice of a piece of a program's GPU code. */
 #include "sweep.h"
 
 #include "cubin_crc.h"

@@ -123,7 +123,7 @@ static int close_world(void **state)
 	return 0;
 }
 
-/* Someone who waits for a fetch. */
+/* A thread that waits for a fetch. */
 struct sleeper {
 	struct ux_fetch_waiter waiter;
 	atomic_uint woken;
@@ -228,7 +228,7 @@ static void those_who_wait_for_one_thing_share_a_fetch(void **state)
 	uint64_t now = 0, refused = 1;
 	ux_fetcher_load(w->f, &now, &refused);
 	assert_int_equal(now, 1);
-	/* The first, one between and the last leave. */
+	/* The first waiter, a middle one and the last one leave. */
 	ux_fetcher_leave(w->f, &s[0].waiter);
 	ux_fetcher_leave(w->f, &s[2].waiter);
 	ux_fetcher_leave(w->f, &s[4].waiter);

@@ -259,7 +259,7 @@ static void stacks_are_found_by_the_addresses_that_were_kept(void **state)
 	static const struct ux_cached_stack *made[PCS], *got[PCS], *none[PCS];
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	for (size_t i = 0; i < PCS; i++)
-		pcs[i] = i * i; /* 0 is an address as well */
+		pcs[i] = i * i; /* 0 is an address too */
 	make_stacks(m, pcs, PCS, made);
 	assert_int_equal(ux_frame_cache_find_address_stacks(m, pcs, PCS, got), PCS);
 	const size_t before = ux_frame_cache_bytes(m);
@@ -315,7 +315,7 @@ struct racer {
 	unsigned wrong;
 };
 
-/* Frame i of the race: chains of different depth that share their outer frames. */
+/* Frame i of the race: chains of different depths that share their outer frames. */
 static const char *const race_names[] = {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv", "_Z1ev"};
 
 static size_t race_frames(uint64_t pc, struct ux_frame *frames)
@@ -557,7 +557,7 @@ static void a_reply_that_is_used_again_has_nothing_of_the_one_before(void **stat
 	add_nested(m, numbers, N, 3);
 	for (size_t round = 0; round < 5; round++) {
 		struct ux_wire_read r = {0};
-		/* the same number of a frame twice: of the second cache it is another frame */
+		/* the same number twice: in the second cache it is another frame */
 		for (size_t part = 0; part < 2; part++) {
 			ux_frame_reply_reset(&w);
 			assert_true(ux_frame_reply_add(&w, m, numbers, N));

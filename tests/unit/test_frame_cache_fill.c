@@ -13,7 +13,8 @@
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 
-static time_t step_s, later_s; /* by how much each look at a clock puts it forward, and has put */
+static time_t step_s, later_s; /* how far each reading of the clock moves it forward, and how far it
+				  has moved */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 {
@@ -111,7 +112,7 @@ static size_t compare_with_lookups(const struct ux_gsym *g, struct ux_frame_cach
 	return known;
 }
 
-/* The cache of a file, filled; NULL: there is nothing to fill it with. */
+/* Returns the filled cache of a file; NULL: there is nothing to fill it with. */
 static struct ux_frame_cache *filled_cache(const struct ux_gsym *g)
 {
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
@@ -162,7 +163,7 @@ static void made_file_deinit(struct made_file *m)
 
 static const char strings[] = "\0dir\0f.c\0a\0b\0c\0d\0e\0" UX_NO_NAME;
 
-/* The offset of a string that has no other one as its end. */
+/* Returns the offset of a string that no other string shares as its end. */
 static uint32_t string_of(const char *s)
 {
 	for (uint32_t at = 1; at < sizeof(strings); at += (uint32_t)strlen(strings + at) + 1)
@@ -383,7 +384,7 @@ static void filling_ends_when_it_is_stopped(void **state)
 	ux_frame_cache_unref(m);
 }
 
-/* Names may be made to take as long as their demangler allows, each. */
+/* Each name may be made to take as long as its demangler allows. */
 static void filling_ends_when_it_takes_too_long(void **state)
 {
 	static const struct made_function functions[] = {{0x1000, "a", 1}, {0x1100, "b", 2}};
@@ -409,7 +410,7 @@ static enum ux_code fill_with_little_memory(void *ctx)
 	return code;
 }
 
-/* Demangling and the table of a tree may do without the memory that they did not get. */
+/* Demangling and the table of a tree may do without memory that they did not get. */
 static void each_failed_allocation_ends_the_filling(void **state)
 {
 	static const struct made_function functions[] = {

@@ -311,7 +311,7 @@ static void a_call_in_a_later_one_costs_the_inlined_calls(void **state)
 	assert_int_equal(code.rows.size, 5);
 }
 
-/* Until 1.8 tables with these numbers were others. */
+/* Until 1.8 other tables had these numbers. */
 static void what_is_no_tree_is_not_read(void **state)
 {
 	(void)state;
@@ -353,7 +353,7 @@ static void so_many_false_headers_are_passed_and_no_more(void **state)
 	(void)state;
 	enum {
 		TRIED = 256,
-		FAKES_AT = 0x800000, /* of another place than the program has */
+		FAKES_AT = 0x800000, /* at another place than the program's */
 	};
 	for (size_t n = TRIED - 1; n <= TRIED; n++) {
 		ux_cleanup(make_go_deinit) struct make_go m = {0};

@@ -21,7 +21,7 @@ enum {
 	ROOM = 200 /* after the example, for a larger directory */
 };
 
-/* The example, to be changed. */
+/* The example, which tests change. */
 struct changed {
 	uint8_t bytes[MAKE_GSYM_EXAMPLE2_SIZE + ROOM];
 	size_t size;
@@ -254,7 +254,7 @@ static void endless_directories_are_refused(void **state)
 	assert_string_equal(err.text, "directory has more than 1024 sections");
 }
 
-/* A name of 64 bits is one number: not its lower half. */
+/* A 64-bit name is one number, not its lower half. */
 static void names_past_4_gib_are_past_their_table(void **state)
 {
 	(void)state;

@@ -74,7 +74,7 @@ static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t max)
 	g->base = base;
 }
 
-/* Builds the frames of a place from its calls; false when one of their strings is damaged. */
+/* Builds the frames of a place from its calls; false if one of their strings is damaged. */
 static bool frames_of_place(const struct ux_gsym *g, const struct ux_gsym_place *place,
 			    struct ux_frame *frames, size_t *ret_n)
 {
@@ -600,7 +600,8 @@ static void giant_functions_cost_what_small_ones_do(void **state)
 {
 	(void)state;
 	double small = time_of_lookups(600), giant = time_of_lookups(60000);
-	/* The large one needs more of the caches, which other programs may use as well. */
+	/* The large one needs more of the processor's caches, which other programs may use as well.
+	 */
 	for (int i = 0; i < 4 && giant >= 4 * small; i++) {
 		small = ux_max(small, time_of_lookups(600));
 		giant = ux_min(giant, time_of_lookups(60000));

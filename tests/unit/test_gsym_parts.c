@@ -16,7 +16,7 @@ struct partial {
 	uint8_t *noted; /* of each part */
 	size_t n_parts;
 	size_t brought; /* bytes */
-	unsigned fails; /* the how-manieth call of bring() fails; 0: none */
+	unsigned fails; /* the call of bring() that fails, counted from 1; 0: none */
 };
 
 static void partial_need(void *ctx, uint64_t off, uint64_t n)
@@ -216,7 +216,7 @@ static void a_large_table_is_searched_where_it_is(void **state)
 	partial_free(&p);
 }
 
-/* Whichever request fails, the next call goes on, and nothing is wrong then. */
+/* Whichever request fails, the next call continues, and its result is right. */
 static void what_could_not_be_brought_is_brought_later(void **state)
 {
 	(void)state;

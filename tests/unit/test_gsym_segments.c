@@ -29,7 +29,7 @@ static void what_is_written_is_read_in_both_byte_orders(void **state)
 				 file.size - sizeof(make_gsym_example));
 		assert_int_equal(got.n, two.n);
 		assert_memory_equal(got.list, two.list, two.n * sizeof(two.list[0]));
-		/* The end of the file is enough, and no less of it. */
+		/* The end of the file is sufficient, and nothing less. */
 		struct ux_bytes end = ux_bytes(file.data + sizeof(make_gsym_example),
 					       file.size - sizeof(make_gsym_example));
 		assert_int_equal(ux_gsym_segments_read(end, &got), end.size);

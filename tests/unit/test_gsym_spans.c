@@ -102,7 +102,7 @@ static void draw_tree(struct draw *d, uint64_t size)
 	draw_node(d, 0, 0, 0, size);
 }
 
-/* Whether the tree was painted; then the search finds the same. */
+/* Returns whether the tree was painted; then the search must find the same. */
 static bool same_spans(struct ux_bytes bytes, unsigned name_size)
 {
 	UX_ARENA(arena, BUDGET);

@@ -334,7 +334,7 @@ static struct ux_bytes random_bytes(uint64_t seed, uint8_t *buf, size_t size)
 	return ux_bytes(buf, size);
 }
 
-/* The plain meaning of struct ux_counts for functions that do not overlap. */
+/* Computes struct ux_counts by definition for functions that do not overlap. */
 static struct ux_counts plain_counts(const struct make_gsym *m)
 {
 	struct ux_counts c = {.functions = m->n_functions};
@@ -441,7 +441,7 @@ static void dump_shows_all_and_escapes(void **state)
 		"  row 0x401011 /tmp/example/src/m.c:14\n");
 }
 
-/* A verified file keeps its promise. */
+/* Checks the promise of a verified file. */
 static void assert_promise(const struct ux_gsym *g, const struct ux_gsym_notes *notes)
 {
 	bool hidden = notes->count[UX_GSYM_NOTE_OVERLAP] + notes->count[UX_GSYM_NOTE_UNTRIED] > 0;

@@ -355,7 +355,7 @@ static void addresses_decide_where_a_client_may_go(void **state)
 					    {.answer = there, .close = true}};
 	static struct script s;
 	script_open(&s, steps, ux_countof(steps));
-	/* A private address is not for a client of public ones. */
+	/* A client for public addresses does not use a private one. */
 	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_PUBLIC});
 	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
 	assert_non_null(strstr(err.text, "not public"));
@@ -365,7 +365,8 @@ static void addresses_decide_where_a_client_may_go(void **state)
 	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
 	assert_non_null(strstr(err.text, "not public; allow it"));
 	ux_http_client_destroy(client);
-	/* The URL's own server is, but not one that it names; and no proxy is used. */
+	/* The URL's own server may be private, but not one that it redirects to; and no proxy is
+	 * used. */
 	char proxy[64];
 	snprintf(proxy, sizeof(proxy), "%s", target.url);
 	setenv("http_proxy", proxy, 1);

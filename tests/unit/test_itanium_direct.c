@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of C++ that are written while they are read have the text that their tree has. */
+/* C++ names that are written directly have the same text as by their tree. */
 #include "sweep.h"
 
 #include "demangle_schemes.h"

@@ -6,7 +6,7 @@
 #include "json_in.h"
 #include "json_out.h"
 
-/* The offset of the failure when a document is skipped; -1: it is one. */
+/* Returns the offset of the failure when a document is skipped; -1: it is valid. */
 static long skip_all(struct ux_bytes json)
 {
 	struct ux_cur c = ux_cur_make(json, "JSON", false);

@@ -236,12 +236,12 @@ static void the_first_key_is_on_the_disk_before_it_is_valid(void **state)
 			 UX_OK);
 	assert_int_equal(key.scopes, UX_SCOPE_SERVER);
 	assert_int_equal(key.expires, 0);
-	/* There is one first key. */
+	/* There is only one first key. */
 	assert_int_equal(make_first_key(&store, dir, NULL), UX_OK);
 	assert_int_equal(read_key(path, again), UX_TOKEN_SIZE);
 	assert_string_equal(text, again);
 	ux_store_close(&store);
-	/* A name that cannot be replaced is an error, and no key. */
+	/* A name that cannot be replaced is an error, and gives no key. */
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(mkdir(dir, 0700), 0);

@@ -177,7 +177,8 @@ static enum ux_code look(const struct root *r, const struct ux_process_cache_opt
 	return code;
 }
 
-/* The answer for one address: function and pc; part of why there is less, NULL: nothing is lost. */
+/* Checks the answer for one address: function and pc; part of the reason why it is incomplete,
+ * NULL: it is complete. */
 static void assert_answer(const struct root *r, const struct ux_process_cache_opts *more,
 			  uint64_t addr, const char *function, uint64_t pc, const char *lost)
 {
@@ -234,7 +235,7 @@ static void sections_of_a_module_are_where_sys_tells(void **state)
 	put_section(r, ".text", 0);
 	put_section(r, ".text.unlikely", 0);
 	assert_answer(r, NULL, MODULE_AT + 9, "in_text", 9, lost); /* as /proc/modules has it */
-	/* The loader's rule has it elsewhere than the list. */
+	/* The loader's rule puts it elsewhere than the list does. */
 	assert_answer(r, NULL, MODULE_AT + 0x1009, "in_unlikely", MODULE_AT + 0x1009, lost);
 }
 
@@ -268,7 +269,7 @@ static void sources_of_debug_files_are_queried_by_build_id(void **state)
 	snprintf(path, sizeof(path), "%s/fetched", r->path);
 	s.path = path;
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", 9, NULL);
-	assert_int_equal(s.requested, 2); /* also for the lines that the fetched file has not */
+	assert_int_equal(s.requested, 2); /* also for lines that the fetched file lacks */
 	s.path = "/tmp/unhex-there-is-none";
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "does not exist");
 	s.path = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units that name one another's line tables: which of them get rows depends on nothing but them. */
+/* Units that name one another's line tables: which of them get rows depends only on themselves. */
 #include "test_extract.h"
 
 #include "code_budget.h"
@@ -19,7 +19,7 @@ static const struct size {
 
 static const uint8_t padding[3 << 19];
 
-/* Two tables with a row for each function, and much that is passed; units take turns on them. */
+/* Two tables with a row for each function, and many skipped rows; units use them alternately. */
 static void make_tables(struct made *m, const struct size *size, uint64_t off[2])
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -53,7 +53,7 @@ static void make_units(struct made *m, const struct size *size, int alone)
 	}
 }
 
-/* How many functions have their line. */
+/* Returns how many functions have their line. */
 static unsigned with_lines(struct made *m)
 {
 	unsigned n = 0;

@@ -180,7 +180,8 @@ static void starts_are_distances_up_to_a_zero(void **state)
 	make_macho_deinit(&m);
 }
 
-/* Of four stubs the first is main's, the second a local one's, the fourth has no such symbol. */
+/* Of four stubs the first is main's, the second a local function's, the fourth has no such symbol.
+ */
 static void stubs_have_the_names_of_their_indirect_symbols(void **state)
 {
 	(void)state;

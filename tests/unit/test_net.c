@@ -136,7 +136,7 @@ enum {
 	WAITERS = 6 /* three times the threads of the server */
 };
 
-/* Requests that wait for the door. */
+/* Requests that wait for a shared door to open. */
 static struct door {
 	atomic_bool open;
 	atomic_uint calls, n;
@@ -489,7 +489,8 @@ static void json_text_is_valid_whatever_the_bytes(void **state)
 	json_of("\xc0\x80", 2, "\"" FFFD FFFD "\"");                   /* too long a form */
 	json_of("\xed\xa0\x80", 3, "\"" FFFD FFFD FFFD "\"");          /* a surrogate */
 	json_of("\xf4\x90\x80\x80", 4, "\"" FFFD FFFD FFFD FFFD "\""); /* over U+10FFFF */
-	json_of("\xe2\x82", 2, "\"" FFFD "\"");                        /* cut: one for the piece */
+	json_of("\xe2\x82", 2, "\"" FFFD "\"");                        /* cut: one replacement
+									  character for the piece */
 	json_of("\xf0\x9f\x98"
 		"A",
 		4, "\"" FFFD "A\"");
@@ -687,7 +688,7 @@ static void *ask_at_door(void *ctx)
 	return (void *)(uintptr_t)a.status;
 }
 
-/* Asks, and returns when all wait. */
+/* Sends requests, and returns when all of them wait. */
 static void all_wait(const struct pair *p, pthread_t threads[WAITERS])
 {
 	static char address[96];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/extract/pack: which version of GSYM holds a module, and that both say the same. */
+/* lib/extract/pack: chooses the version of GSYM for a module; both versions have the same content.
+ */
 #include "test_extract.h"
 
 #include "elf_defs.h"
@@ -12,7 +13,7 @@
 enum {
 	BUDGET = 1 << 20,
 	FUNCTIONS = 600, /* more than two jobs of a thread */
-	FEW = 40         /* that are sorted without memory, which may not lack there unnoticed */
+	FEW = 40         /* they are sorted without memory, so a lack of it must not matter */
 };
 
 /* n functions of 4 bytes, every second with an inlined call; returns the file. */
@@ -142,7 +143,7 @@ static void place_that_takes_nothing_ends_it(void **state)
 	free(p);
 }
 
-/* All that the file says but its version; "gsym 1" begins the first line. */
+/* Dumps everything in the file except its version; "gsym 1" begins the first line. */
 static void dump(const struct made *m, struct ux_out *out)
 {
 	assert_int_equal(ux_gsym_dump(&m->reader, BUDGET, collect_gsym, out, NULL), UX_OK);

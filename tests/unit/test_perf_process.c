@@ -124,7 +124,7 @@ static void an_exec_clears_and_names(void **state)
 	make_perf_comm(&r.out, next(&r, PID, PID), "renamed", false);
 	sample(&r, PID, PID, 0x7002);
 	expect(&r, ":100 10@/old; new 14@/old; new 10@/new; new 11@/new; renamed 12@/new");
-	assert_int_equal(r.s.unmapped, 1); /* a return address is not of the old program */
+	assert_int_equal(r.s.unmapped, 1); /* a return address does not belong to the old program */
 	finish(&r);
 }
 
@@ -141,7 +141,7 @@ static void threads_share_mappings_and_have_names_of_their_own(void **state)
 	make_perf_exit(&r.out, next(&r, PID, PID));
 	sample(&r, PID, 101, 0x1004); /* the others live on */
 	make_perf_exit(&r.out, next(&r, PID, 101));
-	sample(&r, PID, 101, 0x1008); /* nothing is mapped any more */
+	sample(&r, PID, 101, 0x1008); /* nothing is mapped any longer */
 	expect(&r, "worker 10@/a; worker 14@/a; worker 1008@");
 	finish(&r);
 }

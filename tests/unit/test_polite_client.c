@@ -261,7 +261,7 @@ static void a_crawl_that_was_ended_requests_nothing(void **state)
 	assert_int_equal(script_close(&s), 0);
 }
 
-/* A registry, whose blobs need a token: the third request has it, the fourth keeps it. */
+/* A registry, whose blobs need a token: the third request gets it, the fourth reuses it. */
 static void the_key_of_a_registry_is_fetched_once(void **state)
 {
 	(void)state;

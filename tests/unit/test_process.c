@@ -146,7 +146,8 @@ static void code_made_at_run_time_is_reported_and_followed(void **state)
 	munmap(code, 8192);
 }
 
-/* Text pages of this program as anonymous memory in the same place, as tools for huge pages do. */
+/* Text pages of this program as anonymous memory at the same addresses, as tools for huge pages
+ * make them. */
 static void code_that_was_moved_to_anonymous_memory_is_the_files(void **state)
 {
 	(void)state;
@@ -320,7 +321,7 @@ static void many_threads_look_up_while_code_is_made(void **state)
 	munmap(code, 4096);
 }
 
-/* In the vDSO, which is read in no time: a sweep does it once for each allocation. */
+/* In the vDSO, which is quick to read: a sweep reads it once for each allocation. */
 static enum ux_code open_and_look(void *ctx)
 {
 	(void)ctx;
@@ -533,7 +534,7 @@ static void the_kernel_is_looked_up_without_a_process(void **state)
 	assert_int_equal(ux_process_answer_at(all, 2)->reason_code, UX_PROCESS_REASON_UNMAPPED);
 	assert_int_equal(ux_process_answer_at(all, 2)->retry_ms, 0);
 	ux_process_answers_free(all);
-	list = fopen(path, "w"); /* a module came, and a refresh sees it */
+	list = fopen(path, "w"); /* a module was loaded, and a refresh finds it */
 	assert_non_null(list);
 	fprintf(list, "ffffffff81000100 T other_function\nffffffff81000200 D data\n");
 	fclose(list);

@@ -301,7 +301,7 @@ static void a_text_has_the_code_of_its_times_by_a_jitdump_with_the_name_of_the_p
 	const char *bytes = (const char *)ux_out_bytes(&text).data;
 	text_expect(&r, bytes, "-; first; first; second; second; -");
 	assert_int_equal(r.jit.untimed + r.jit.unsure, 0);
-	/* The text gets the same names at the same places. */
+	/* The text gets the same names in the same places. */
 	assert_int_equal(ux_perf_script_rewrite(ux_bytes_cstr(bytes), &r.jit, &r.p,
 						UX_DEMANGLE_FULL, &again, NULL),
 			 UX_OK);

@@ -345,7 +345,7 @@ static void another_kernel_than_the_recorded_one_names_nothing(void **state)
 	assert_non_null(strstr(why_of(t, module), "another kernel is running: gnu:"));
 }
 
-/* The copy that perf has kept of the symbols of a kernel. */
+/* Perf's copy of a kernel's symbols. */
 static void put_copy(const struct machine *t, struct ux_bytes id, const char *symbols)
 {
 	char hex[2 * UX_ID_GNU_MAX + 1], name[PATH_MAX];
@@ -483,7 +483,7 @@ static void modules_of_another_kernel_are_named_by_their_files(void **state)
 	uint32_t unnamed = add_location(t, other, UX_PROFILE_ADDRESS, start + 9);
 	symbolize(t);
 	assert_string_equal(name_of(t, in_text), "in_text");
-	assert_string_equal(name_of(t, behind), ""); /* where .text.unlikely is, is not known */
+	assert_string_equal(name_of(t, behind), ""); /* the place of .text.unlikely is unknown */
 	assert_string_equal(name_of(t, before), "");
 	assert_string_equal(name_of(t, unnamed), "");
 }

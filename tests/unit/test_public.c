@@ -223,8 +223,7 @@ static void options_of_other_versions_are_taken_when_they_say_nothing_new(void *
 	make_elf_deinit(&elf);
 }
 
-/* Byte for byte, as the answers of lookups say it; structs of other versions are filled as far as
- * they go. */
+/* Byte for byte what lookups answer; structs of other versions are filled as far as they go. */
 static void the_function_at_an_address_has_a_name_a_start_and_a_size(void **state)
 {
 	(void)state;

@@ -393,7 +393,7 @@ static void files_are_sent_themselves_on_order(void **state)
 	assert_int_equal(w->n, 1);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_UPLOADED, "");
 	assert_has(server.requests[1], "\"kind\":\"executable\"");
-	/* The server made less of it than this machine can: the GSYM goes too. */
+	/* The server's result is poorer than this machine's: the GSYM is sent too. */
 	assert_int_equal(push(w, o, path_of(w, "a.so")), UX_OK);
 	assert_int_equal(w->n, 2);
 	assert_int_equal(w->results[0].r.quality, UX_QUALITY_NONE);
@@ -432,7 +432,7 @@ static void make_folder(const struct world *w, const char *name)
 
 #define FOUND ".build-id/ab/ababababababababababababababababababab.debug"
 
-/* A debug file that was found is left out where it is damaged. */
+/* A debug file that was found is left out if it is damaged. */
 static void symbols_are_found_by_the_build_id(void **state)
 {
 	struct world *w = *state;
@@ -449,7 +449,7 @@ static void symbols_are_found_by_the_build_id(void **state)
 	assert_result(w, 0, "a", UX_PUSH_DONE_UPLOADED, "");
 	assert_string_equal(w->results[0].debug, path_of(w, FOUND));
 	assert_int_equal(w->results[0].r.quality, UX_QUALITY_SYMTAB);
-	/* That is the file with the symbols also where nothing is sent. */
+	/* That is also the file with the symbols if nothing is sent. */
 	assert_int_equal(push(w, (struct ux_push_options){0}, path_of(w, "a")), UX_OK);
 	assert_result(w, 0, "a", UX_PUSH_DONE_ALREADY_THERE, "");
 	end_server();

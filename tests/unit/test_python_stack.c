@@ -11,7 +11,7 @@ struct story {
 	char text[4096];
 	size_t size;
 	unsigned threads;
-	bool enough; /* end the walk after a thread */
+	bool enough; /* end the walk after one thread */
 };
 
 static bool tell(void *ctx, const struct ux_interp_thread *t)
@@ -262,7 +262,7 @@ static void a_stack_that_changes_keeps_what_did_not(void **state)
 	}
 }
 
-/* A stack without an end: above ENDLESS each 128 bytes are a frame that the next one called. */
+/* A stack without an end: above ENDLESS each 128 bytes are a frame called by the next one. */
 enum {
 	ENDLESS = 0x10000000
 };

@@ -74,7 +74,7 @@ static void no_rate_and_rates_without_bounds_are_no_trouble(void **state)
 	ux_rates_destroy(NULL);
 }
 
-/* The one that was not used for longest goes, and no other. */
+/* The bucket that was unused for longest is removed, and no other. */
 static void buckets_are_bounded_and_the_oldest_starts_anew(void **state)
 {
 	(void)state;

@@ -94,7 +94,7 @@ static void module_goes_after_its_retention_and_its_grace(void **state)
 	put(s, &arena, "gnu:a", "a");
 	pass(s, 30 * DAY);
 	struct ux_retained_sum sum =
-		retain(s, &month); /* the slack: a use may not be written yet */
+		retain(s, &month); /* the slack: a use may not have been written yet */
 	assert_int_equal(sum.n[UX_RETAINED_MARKED], 0);
 	pass(s, UX_RETENTION_SLACK - 60);
 	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 0);
@@ -129,7 +129,7 @@ static void use_that_is_not_written_yet_counts(void **state)
 	assert_false(ux_last_use_urgent(&s->last_use));
 	pass(s, 40 * DAY);
 	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 1);
-	/* while it is marked, a use is in the index before the answer is out */
+	/* while it is marked, a use is in the index before the answer is sent */
 	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
 			 UX_OK);
 	assert_int_not_equal(m.marked, 0);
@@ -151,7 +151,7 @@ static ux_time last_used(struct ux_store *s, const char *id)
 	return m.last_used;
 }
 
-/* A query knows nothing of earlier uses, and writes one of an hour. */
+/* A query does not know earlier uses, and writes one an hour. */
 static void query_counts_as_a_use_of_what_it_found(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
@@ -401,7 +401,7 @@ static void clock_never_leaps_nor_goes_back(void **state)
 		at = next;
 	}
 	assert_true(at <= t + 200 * 3600);
-	/* and once it is right, it is caught up with */
+	/* and once it is right, the store catches up with it */
 	for (unsigned i = 0; i < 20000; i++)
 		at = ux_store_clock_step(at, t + 300 * 3600 + 60 * (ux_time)i, 60);
 	assert_int_equal(at, t + 300 * 3600 + 60 * 19999);
@@ -422,7 +422,7 @@ static void clock_follows_a_database(void **state)
 	ux_store_clock_deinit(&c);
 }
 
-/* By this time keys expire. */
+/* Keys expire by this time. */
 static void latest_time_never_goes_back_and_goes_on_after_a_restart(void **state)
 {
 	struct folder *f = *state;
@@ -442,10 +442,11 @@ static void latest_time_never_goes_back_and_goes_on_after_a_restart(void **state
 	ux_store_close(s);
 	assert_int_equal(ux_store_open(s, f->path, NULL), UX_OK);
 	assert_in_range(ux_store_key_now(s), ahead + 100, ahead + 160);
-	assert_in_range(ux_store_now(s), wall, wall + 60); /* ages are not by this time */
+	assert_in_range(ux_store_now(s), wall,
+			wall + 60); /* ages are not computed with this time */
 }
 
-/* Requests that have read the row before may still open the file. */
+/* Requests that read the row earlier may still open the file. */
 static void files_of_deleted_modules_go_after_a_while(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;

@@ -197,7 +197,7 @@ static void output_over_the_limit_is_said(void **state)
 	close(out);
 }
 
-/* A program that plays a child which a stranger took over, or which died. */
+/* Runs a program that plays a child that was taken over, or that died. */
 static enum ux_code play(const char *script, unsigned seconds, struct ux_error *err)
 {
 	char path[] = "/tmp/unhex-sandbox-XXXXXX";
@@ -242,7 +242,7 @@ static void a_child_that_says_nonsense_is_not_believed(void **state)
 			 UX_ECORRUPT);
 }
 
-/* The code for a child that sends this reply to a request for the file "x". */
+/* Returns the code for a child that sends this reply to a request for the file "x". */
 static enum ux_code play_reply(const struct ux_sandbox_reply *reply, struct ux_error *err)
 {
 	char path[] = "/tmp/unhex-reply-XXXXXX", script[128];
@@ -527,7 +527,7 @@ static void a_child_says_what_a_file_has(void **state)
 				 files[i].has);
 }
 
-/* An executable, and a debug file; of one of them DWARF refers to a supplementary file. */
+/* An executable, and a debug file; the DWARF of one of them refers to a supplementary file. */
 static int file_with(bool code, bool dwarf, bool link)
 {
 	ux_cleanup(make_elf_deinit) struct make_elf m = {0};
@@ -678,7 +678,7 @@ static void a_program_that_does_not_start_is_an_error(void **state)
 	close(exe);
 }
 
-/* However few descriptors there are, the cause is said and nothing stays open. */
+/* However few descriptors there are, the cause is reported and nothing stays open. */
 static void a_child_without_descriptors_is_an_error(void **state)
 {
 	(void)state;

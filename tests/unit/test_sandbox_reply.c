@@ -101,7 +101,7 @@ static lie_fn *const lies[] = {
 
 static const char prefix[] = "/tmp/unhex-liar-"; /* of a folder */
 
-/* A child that has the number of its lie in the name under which it was started. */
+/* Runs a child that finds the number of its lie in its program's name. */
 static int tell_lie(unsigned number)
 {
 	struct ux_sandbox_request request;

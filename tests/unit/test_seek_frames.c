@@ -297,7 +297,7 @@ static void all_that_read_a_blob_share_its_view(void **state)
 	const struct ux_blob_hash other = {{1}};
 	struct ux_blob_view *v = view_open(UINT64_MAX);
 	assert_brought(v, 0, 1);
-	struct ux_blob_view *same = view_open(UINT64_MAX); /* of a thread that was later */
+	struct ux_blob_view *same = view_open(UINT64_MAX); /* of a thread that came later */
 	assert_ptr_equal(same, v);
 	assert_ptr_equal(ux_blob_views_find(&views, &(struct ux_blob_hash){0}), v);
 	assert_null(ux_blob_views_find(&views, &other));

@@ -151,7 +151,7 @@ static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **s
 	json_decref(doc);
 }
 
-/* In a name: the file is still a GSYM, of other names. */
+/* In a name: the file is still a GSYM, with other names. */
 static void blob_with_a_flipped_bit_gives_no_wrong_name(void **state)
 {
 	struct make_server *s = *state;
@@ -176,7 +176,7 @@ static void blob_with_a_flipped_bit_gives_no_wrong_name(void **state)
 	assert_string_equal(text_of(doc, "status"), "failed");
 	assert_non_null(strstr(text_of(doc, "reason"), "damaged"));
 	json_decref(doc);
-	/* another candidate answers, where it knows something */
+	/* another candidate answers, if it has an answer */
 	json_decref(upload(s, ids, ux_out_bytes(&poor), ",\"force\":true", 200));
 	doc = get(s, target, 200);
 	assert_string_equal(text_of(doc, "quality"), "symtab");
@@ -451,7 +451,8 @@ static void lookups_during_uploads_and_deletions_are_right_or_missing(void **sta
 	usleep(20000);
 	atomic_store(&stop, true);
 	for (size_t i = 0; i < ux_countof(threads); i++)
-		pthread_join(threads[i], NULL); /* all, before a failure leaves */
+		pthread_join(threads[i],
+			     NULL); /* all threads end, before a failure leaves the test */
 	for (size_t i = 0; i < ux_countof(threads); i++) {
 		if (readers[i].wrong > 0)
 			fail_msg("status %u: %s", readers[i].status, readers[i].text);

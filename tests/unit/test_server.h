@@ -74,7 +74,7 @@ static inline const char *error_word(const json_t *doc)
 	return text_of(json_object_get(doc, "error"), "code");
 }
 
-/* An error with this word, and with words in its message. */
+/* Checks for an error with this word, and with words in its message. */
 static inline void refused(json_t *doc, const char *word, const char *message)
 {
 	assert_string_equal(error_word(doc), word);
@@ -84,7 +84,7 @@ static inline void refused(json_t *doc, const char *word, const char *message)
 	json_decref(doc);
 }
 
-/* Announces; uid is filled in. */
+/* Announces an upload; fills in uid. */
 static inline void announce(struct make_server *s, const char *ids, struct ux_bytes bytes,
 			    const char *more, char uid[UX_UPLOAD_UID_SIZE])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle: source files in a pack, whoever wrote it. */
+/* bundle: source files in a pack by any writer. */
 #include "sweep.h"
 
 #include "path_canonical.h"

@@ -124,7 +124,7 @@ static void a_log_that_was_copied_begins_anew(void **state)
 	assert_true(size_of(log_path) < 100 * LOG_PAGES * PAGE);
 }
 
-/* A reader of an old state keeps the log; it is copied when that has ended. */
+/* A reader of an old state delays the copying; the log is copied when that reader has ended. */
 static void a_reader_keeps_what_it_reads(void **state)
 {
 	struct opened *o = *state;

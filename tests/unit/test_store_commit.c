@@ -29,7 +29,7 @@ struct fixture {
 	struct ux_index_fetched fetched;
 };
 
-static struct fixture *fixture; /* the functions of a backend have no context of the test's */
+static struct fixture *fixture; /* the functions of a backend do not get the test's context */
 
 static bool is_locked(void)
 {

@@ -72,7 +72,8 @@ static void engines_open(const struct engines *e, struct ux_store *s)
 		fail_msg("%s", err.text);
 }
 
-/* The suites of the index, of blobs, and of a store over both; opened again, all is there. */
+/* Runs the suites of the index, of blobs, and of a store over both; after reopening, everything is
+ * still there. */
 static void check_engines(bool database, bool bucket)
 {
 	struct engines e;

@@ -229,7 +229,7 @@ static void check_writes_of_modules(struct ux_db *db, int64_t last[2], int64_t s
 	last[1] = ux_stmt_get_int(&st, 1);
 }
 
-/* A hundred by a statement, in two round trips; and each of them once. */
+/* A hundred by one statement, in two round trips; and each of them once. */
 static void uses_of_modules_are_written_by_few_statements(void **state)
 {
 	(void)state;
@@ -362,7 +362,7 @@ static void *open_and_close(void *ctx)
 	return NULL;
 }
 
-/* Nodes that start at one time: one of them makes the tables. */
+/* Of nodes that start at the same time, one makes the tables. */
 static void the_schema_is_made_once(void **state)
 {
 	(void)state;
@@ -385,7 +385,7 @@ static struct ux_node node_at(const char *name, const char *instance, ux_time no
 		.name = name, .instance = instance, .version = "1", .started = 1, .seen = now};
 }
 
-/* The leases of a node that is not seen any more end, and no others do. */
+/* The leases of a node without heartbeats end, and no others do. */
 static void leases_of_a_dead_node_end(void **state)
 {
 	(void)state;
@@ -498,7 +498,7 @@ static void each_change_is_in_one_batch(void **state)
 	assert_int_equal(batch.n_modules, 1);
 	assert_int_equal(batch.modules[0], 77);
 	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
-	seen.from = INT64_MAX / 2; /* as of a database that has had more transactions */
+	seen.from = INT64_MAX / 2; /* as in a database that has had more transactions */
 	assert_true(look(ix, &seen, &arena).everything);
 	ux_changes_deinit(&seen);
 	ux_db_close(&other);

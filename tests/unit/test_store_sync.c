@@ -172,7 +172,7 @@ static void a_sync_that_fails_is_an_error(void **state)
 		assert_int_equal(code, UX_EIO);
 		assert_int_equal(err.os_errno, EIO);
 		failures++;
-		/* As if nothing of it were there. */
+		/* As if nothing of it existed. */
 		snprintf(path, sizeof(path), "%s/store/blobs/ba", top);
 		remove_tree(path);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the symbols that the names of pieces do not show. */
+/* Finds symbols whose names are not the names of pieces. */
 #include "sweep.h"
 
 #include "pack.h"

@@ -21,7 +21,7 @@ struct bell {
 	atomic_uint rung;
 	unsigned number;      /* of timers that have rung: when it did last */
 	int64_t again_ms;     /* -1: not again */
-	atomic_bool *hold_on; /* the call does not return until it is false; NULL: it does */
+	atomic_bool *hold_on; /* the call does not return until it is false; NULL: it returns */
 };
 
 static atomic_uint n_rung;
@@ -62,7 +62,7 @@ static void timers_fire_once_and_in_order(void **state)
 	assert_int_equal(atomic_load(&early.rung), 1);
 	assert_int_equal(atomic_load(&late.rung), 0);
 	assert_int_equal(atomic_load(&never.rung), 0);
-	ux_timer_start(timers, &late.timer, 1); /* now in place of in an hour */
+	ux_timer_start(timers, &late.timer, 1); /* now instead of in an hour */
 	wait_for(&late, 1);
 	ux_timer_start(timers, &early.timer, 0);
 	wait_for(&early, 2);

@@ -436,7 +436,7 @@ static void stacks_of_arm_are_unwound_by_the_compact_tables(void **state)
 			    "20000 1008< 1202< lost");
 }
 
-/* A process of 64 bits may have mapped a library of 32 bits to read it. */
+/* A 64-bit process may have mapped a 32-bit library to read it. */
 static void tables_for_another_machine_are_not_used(void **state)
 {
 	(void)state;

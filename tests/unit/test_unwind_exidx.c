@@ -118,7 +118,7 @@ static void longer_ones_are_in_the_table(void **state)
 	assert_string_equal(RULES_OF(0xb2, 0x81, 0x01), "r13+1040 ra=r14"); /* 0x204 + 129 * 4 */
 	assert_string_equal(RULES_OF(0xb1, 0x09), "r13+16 r0=[-8] r3=[-4] ra=r14");
 	assert_string_equal(RULES_OF(0x88, 0x08), "r13+16 r7=[-8] r15=[-4] ra=r15");
-	/* Registers for floating point move the stack pointer alone. */
+	/* Floating-point registers only move the stack pointer. */
 	assert_string_equal(RULES_OF(0xb3, 0x83), "r13+44 ra=r14");
 	assert_string_equal(RULES_OF(0xb9), "r13+28 ra=r14");
 	assert_string_equal(RULES_OF(0xc1), "r13+24 ra=r14");

@@ -61,7 +61,7 @@ static void breaker_keeps_to_retry_after_within_bounds(void **state)
 	assert_true(ux_breaker_allows(&b, 60001));
 	ux_breaker_failed(&b, 60001, INT64_MAX / 2);
 	assert_true(ux_breaker_allows(&b, 60001 + UX_BREAKER_OPEN_MAX));
-	/* A question from before it was opened changes nothing. */
+	/* A request from before it was opened changes nothing. */
 	b = (struct ux_breaker){0};
 	ux_breaker_failed(&b, 0, 5000);
 	ux_breaker_failed(&b, 4000, 0);
@@ -136,9 +136,9 @@ static void answers_hold_until_they_expire_and_no_clock_makes_them_eternal(void 
 	assert_null(ux_fetch_answer_valid(&list, "gsym", "b", &times, 599));
 	assert_null(ux_fetch_answer_valid(&list, "executable", "a", &times, 599));
 	assert_ptr_equal(ux_fetch_answer_valid(&list, "debuginfo", "a", &times, 509), &rows[1]);
-	rows[0].expires = 1000000; /* written by a clock that was wrong */
+	rows[0].expires = 1000000; /* written by a wrong clock */
 	assert_null(ux_fetch_answer_valid(&list, "gsym", "a", &times, 500));
-	rows[1].expires = 600; /* a broken file: as long as an absence */
+	rows[1].expires = 600; /* a broken file: as long as an absent one */
 	assert_ptr_equal(ux_fetch_answer_valid(&list, "debuginfo", "a", &times, 505), &rows[1]);
 }
 
