@@ -10,7 +10,7 @@ enum {
 	BLOCK_EXTENDED = 3,
 	BLOCK_ALIGN = 8,
 	HEAD_SHORT = 4,
-	VALUES_HEAD = 8, /* two versions, two bytes that are reserved, the root */
+	VALUES_HEAD = 8, /* two versions, two reserved bytes, the root */
 	ROOT = 4,
 };
 
@@ -109,7 +109,7 @@ static uint32_t adb_low(uint32_t value)
 	return value & ((UINT32_C(1) << TYPE_SHIFT) - 1);
 }
 
-/* The offset is that of the value's content, where it is in the block. */
+/* Reports the offset of the value's content, if it is in the block. */
 static enum ux_code adb_bad(struct ux_bytes values, uint32_t value, const char *what,
 			    struct ux_error *err)
 {
@@ -118,7 +118,7 @@ static enum ux_code adb_bad(struct ux_bytes values, uint32_t value, const char *
 			   what);
 }
 
-/* n bytes at an offset from a value's place; NULL: they are not in the block. */
+/* Returns n bytes at an offset from a value's place; NULL: they are not in the block. */
 static const uint8_t *adb_at(struct ux_bytes values, uint32_t value, size_t skip, size_t n)
 {
 	size_t off = (size_t)adb_low(value) + skip;
@@ -137,7 +137,7 @@ static enum ux_code adb_open_list(struct ux_bytes values, uint32_t value, struct
 	const uint8_t *at = adb_at(values, value, 0, sizeof(uint32_t));
 	if (!at)
 		return adb_bad(values, value, "a list is outside its block", err);
-	uint32_t slots = adb_u32(at); /* the number of slots is the first of them */
+	uint32_t slots = adb_u32(at); /* the first slot is the number of slots */
 	if (slots == 0 || slots > values.size / sizeof(uint32_t) ||
 	    !adb_at(values, value, 0, slots * sizeof(uint32_t)))
 		return adb_bad(values, value, "a list exceeds its block", err);
@@ -157,7 +157,7 @@ enum ux_code ux_adb_root(struct ux_bytes values, struct ux_adb_list *ret, struct
 	return adb_open_list(values, adb_u32(values.data + ROOT), ret, err);
 }
 
-/* The four bytes of a value; 0: it is absent. */
+/* Returns the four bytes of a value; 0: absent. */
 static uint32_t adb_slot(const struct ux_adb_list *l, uint32_t i)
 {
 	return i == 0 || i > l->n ? 0

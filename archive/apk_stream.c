@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An .apk of apk-tools 3 as a stream: the block of values has the names and the SHA-256 of all
- * files, then come signatures, then a block for each file that is not empty, in the order of the
- * values. The repository's index has the SHA-256 of the values. So everything is checked here while
- * it passes; the bytes that arrive have no hash of their own.
+ * files; then come signatures, then a block for each file that is not empty, in the order of the
+ * values. The repository's index has the SHA-256 of the values. So everything is checked here as it
+ * passes; the package as a whole has no hash.
  */
 #include "adb_value.h"
 #include "out.h"
@@ -17,7 +17,8 @@ enum {
 	SIGNATURE_MAX = 16 << 10,
 	SHA256 = SHA256_DIGEST_SIZE,
 	SHA512 = SHA512_DIGEST_SIZE,
-	PLACE_BYTES = 8, /* in front of the data of a file: the numbers of its folder and of it */
+	PLACE_BYTES = 8, /* bytes before the data of a file: the numbers of its folder and of the
+			    file */
 	/* fields: of a package, a folder, a file */
 	PACKAGE_PATHS = 2,
 	FOLDER_NAME = 1,
@@ -34,9 +35,9 @@ struct apk_stream {
 	uint8_t *piece;
 	struct ux_out values;
 	struct ux_adb_list folders;
-	/* the next file that has data; folder over folders.n: there is none */
+	/* the next file that has data; folder over folders.n: no more */
 	uint32_t folder, file;
-	struct ux_adb_list files; /* of the folder */
+	struct ux_adb_list files; /* files of that folder */
 	struct ux_bytes folder_name, file_name, hash;
 	uint64_t size;
 	/* while its data are read */
@@ -54,7 +55,7 @@ static void apk_stream_close(struct apk_stream *a)
 static enum ux_code apk_on_read(void *ctx, void *to, size_t n, size_t *ret, struct ux_error *err)
 {
 	struct ux_stream_reading *s = ctx;
-	(void)err; /* that of the whole reading */
+	(void)err; /* the reading has its own error */
 	return ux_stream_source_read(s, to, n, ret);
 }
 
@@ -97,12 +98,12 @@ static enum ux_code apk_take_file(struct apk_stream *a, bool *ret_has_data)
 	UX_TRY(ux_adb_bytes_get(&file, FILE_TARGET, &target, err));
 	UX_TRY(ux_adb_bytes_get(&file, FILE_NAME, &a->file_name, err));
 	UX_TRY(ux_adb_bytes_get(&file, FILE_HASH, &a->hash, err));
-	/* a link and a device have a target and no data */
+	/* a link or a device has a target and no data */
 	*ret_has_data = a->size > 0 && target.size == 0;
 	return UX_OK;
 }
 
-/* Goes to the next file that has data. */
+/* Moves to the next file that has data. */
 static enum ux_code apk_next_file(struct apk_stream *a)
 {
 	struct ux_adb_list folder;
@@ -219,7 +220,7 @@ static enum ux_code apk_next_block(struct apk_stream *a, struct ux_adb_block *re
 	return ux_adb_block_read(head, ret, a->s->err);
 }
 
-/* Is it the package of the index, which has the hash of its values? */
+/* Returns UX_OK if this is the package of the index, which has the hash of its values. */
 static enum ux_code apk_check_values(const struct apk_stream *a)
 {
 	const struct ux_bytes want = a->s->source->identity;
@@ -235,7 +236,8 @@ static enum ux_code apk_check_values(const struct apk_stream *a)
 		"the package's metadata does not match the SHA-256 in its repository index");
 }
 
-/* Reads the block of values. Memory grows with what arrives, not with what its head says. */
+/* Reads the block of values. Memory grows with the bytes that arrive: the head's size is not
+ * trusted. */
 static enum ux_code apk_read_values(struct apk_stream *a)
 {
 	struct ux_adb_block block = {0};

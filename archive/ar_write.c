@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing of static libraries. */
+/* Writes static libraries. */
 #include "ar_write.h"
 
 #include "file.h"
@@ -9,7 +9,7 @@ enum ux_code ux_ar_write_begin(int fd, struct ux_error *err)
 	return ux_file_write(fd, UX_STR("!<arch>\n"), err);
 }
 
-/* A header of 60 bytes, the content, and a byte of padding to an even size. */
+/* Writes a header of 60 bytes, the content, and a byte of padding to an even size. */
 enum ux_code ux_ar_write_member(int fd, uint64_t name, struct ux_bytes content,
 				struct ux_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading and writing of source files in archives, with libarchive. Source of the format: pax(1),
- * "pax Interchange Format".
+ * Reads and writes source files in archives, with libarchive. Source of the format: pax(1), "pax
+ * Interchange Format".
  */
 #include "bundle.h"
 
@@ -219,7 +219,7 @@ static enum ux_code unpacking_copy(const struct unpacking *u)
 	}
 }
 
-/* The raw bytes of the name, or its UTF-8 form if the archive has only that. */
+/* Returns the raw bytes of the name, or its UTF-8 form if the archive has only that. */
 static const char *unpacking_name_of(const struct unpacking *u, struct archive_entry *entry)
 {
 	const char *name = u->calls->archive_entry_pathname(entry);

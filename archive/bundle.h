@@ -98,7 +98,7 @@ struct ux_bundle_writer {
 };
 
 /*
- * Begins an archive in out, limited to `most` bytes. It is deterministic: owners, times and modes
+ * Begins an archive in out, limited to `max` bytes. It is deterministic: owners, times and modes
  * are constant. UX_EUNSUPPORTED: libarchive is not installed, or does not support zstd.
  */
 enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t max,
@@ -122,11 +122,10 @@ enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err) ux_must
 
 /*
  * Packs the regular files of a tar or zip archive, which may be compressed by zstd, gzip or xz, or
- * of an rpm package. A
- * member's name is an absolute path, with or without the leading slash. `most` bounds the total
- * size of the unpacked files. The archive is untrusted and is read by libarchive, so this must run
- * only in the confined child (sandbox.h). UX_ECORRUPT: it is truncated, or a name leads above the
- * root; UX_ELIMIT; UX_ENOTFOUND: it contains no file.
+ * of an rpm package. A member's name is an absolute path, with or without the leading slash. `max`
+ * bounds the total size of the unpacked files. The archive is untrusted and is read by libarchive,
+ * so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is truncated, or a name
+ * leads above the root; UX_ELIMIT; UX_ENOTFOUND: it contains no file.
  */
 enum ux_code ux_bundle_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
 			      uint64_t max, struct ux_source_packer *packer, struct ux_error *err)

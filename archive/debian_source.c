@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source packages of Debian: their archives are read, and their patches are applied. */
+/* Reads the archives of Debian source packages and applies their patches. */
 #include "debian_source.h"
 
 #include "cursor.h"
@@ -19,7 +19,8 @@ enum {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The first file of a tar, behind what says more of it than a header can; false: there is none. */
+/* Reads the header of the first file of a tar, after its extended headers; false: the first member
+ * is not a file. */
 static bool source_first_name(struct ux_bytes file, struct ux_tar_header *ret)
 {
 	struct ux_cur c = ux_cur_make(file, "tar", false);
@@ -70,7 +71,7 @@ enum source_part_kind {
 
 struct source_part {
 	enum source_part_kind kind;
-	char folder[UX_DEBIAN_SOURCE_NAME]; /* of PART_COMPONENT: "/NAME/" */
+	char folder[UX_DEBIAN_SOURCE_NAME]; /* folder of PART_COMPONENT: "/NAME/" */
 	struct ux_bytes bytes;
 };
 
@@ -113,11 +114,11 @@ struct source_changed {
 UX_VEC(source_changes, struct source_changed);
 UX_MAP(source_numbers, struct ux_bytes, uint32_t, ux_hash_bytes, ux_bytes_eq);
 
-/* A file of the archive that is read, which gets its name when all of them are known. */
+/* A file of the current archive. It gets its name when all files are known. */
 struct source_member {
 	const char *path;
 	uint64_t off, size; /* in the pack */
-	struct ux_out text; /* instead: it may be one that a patch names */
+	struct ux_out text; /* kept in memory instead: a patch may name it */
 	bool held;
 };
 
@@ -131,12 +132,12 @@ struct debian_source {
 	char root[UX_DEBIAN_SOURCE_NAME];
 	struct source_part parts[UX_DEBIAN_SOURCE_FILES_MAX];
 	size_t n_parts;
-	bool has_debian; /* what upstream has in debian/ does not count */
+	bool has_debian; /* the package has its own debian/: ignore upstream's */
 	struct ux_arena arena;
-	struct source_patches patches; /* files of debian/patches, then those of the series */
+	struct source_patches patches; /* files of debian/patches, later the files of the series */
 	struct source_changes changes;
-	struct source_numbers numbers; /* of paths in `changes` */
-	struct source_members members; /* of the archive that is read */
+	struct source_numbers numbers; /* numbers in `changes` by path */
+	struct source_members members; /* of the current archive */
 	uint64_t held;                 /* bytes of all texts in memory */
 	uint64_t work;
 	unsigned count; /* members of all archives */
@@ -183,7 +184,7 @@ static enum ux_code source_hold(struct debian_source *s, struct ux_out *text, st
 	return ux_out_status(text, s->err);
 }
 
-/* Reads the tar that has the files of the package. */
+/* Reads the tar of the package's files. */
 static enum ux_code source_read_parts(struct debian_source *s, struct ux_bytes file)
 {
 	struct ux_cur c = ux_cur_make(file, "tar", false);
@@ -217,7 +218,7 @@ static enum ux_code source_read_parts(struct debian_source *s, struct ux_bytes f
 
 /* --- the archives ----------------------------------------------------------------------------- */
 
-/* Compilers read none of these, so that no line of a program is in them. */
+/* Returns whether a compiler may read the file: otherwise no line of a program is in it. */
 static bool source_is_wanted(const char *path)
 {
 	static const char *const others[] = {
@@ -232,7 +233,8 @@ static bool source_is_wanted(const char *path)
 	return true;
 }
 
-/* Files of debian/patches are held: the series tells which ones matter, and may come last. */
+/* Returns whether the path is in debian/patches. Such files are kept: the series, which may come
+ * last, tells which ones matter. */
 static bool source_is_patch(const char *path)
 {
 	return strncmp(path, "/debian/patches/", strlen("/debian/patches/")) == 0;
@@ -248,7 +250,8 @@ static bool source_is_changed(const struct debian_source *s, const char *path)
 	return path && source_numbers_find(&s->numbers, ux_bytes_cstr(path)) != NULL;
 }
 
-/* May a patch name the member? Whether its first folder counts is known at the archive's end. */
+/* Returns whether a patch may name the member. Only at the archive's end it is known whether its
+ * first folder counts. */
 static bool source_must_hold(struct debian_source *s, const struct source_part *p, const char *path)
 {
 	char whole[UX_PATH_BYTES];
@@ -284,7 +287,7 @@ static enum ux_code source_read_member(struct debian_source *s, struct archive *
 	bool text = n >= 0 && !memchr(s->piece, 0, ux_min((size_t)n, (size_t)HEAD));
 	if (n < 0)
 		return ux_archive_failure(s->calls, a, s->err);
-	/* a patch may have the bytes of a test's file in it */
+	/* a patch may contain the bytes of a test's file */
 	if (!(text && source_is_wanted(path)) && !(p->kind == PART_DEBIAN && source_is_patch(path)))
 		return UX_OK;
 	m.held = source_must_hold(s, p, path);
@@ -295,7 +298,7 @@ static enum ux_code source_read_member(struct debian_source *s, struct archive *
 	}
 	if (code == UX_OK && n < 0)
 		code = ux_archive_failure(s->calls, a, s->err);
-	/* n > 0: the file is too long to be one of a compiler's, and stays without a name */
+	/* n > 0: the file is too long for a compiler's input, and stays without a name */
 	if (code == UX_OK && n == 0 && !source_members_append(&s->members, m))
 		code = ux_error_nomem(s->err);
 	if (code != UX_OK || n != 0)
@@ -375,7 +378,7 @@ static enum ux_code source_read_archive(struct debian_source *s, const struct so
 	return code;
 }
 
-/* --- names of what was read ------------------------------------------------------------------- */
+/* --- names of the files that were read -------------------------------------------------------- */
 
 static enum ux_code source_name(struct debian_source *s, const char *path, uint64_t off,
 				uint64_t size)
@@ -397,7 +400,7 @@ static enum ux_code source_write(struct debian_source *s, const char *path, stru
 	return source_name(s, path, off, text.size);
 }
 
-/* Is the path below a folder that another archive of the package has? */
+/* Returns whether the path is below a folder that another archive of the package provides. */
 static bool source_is_replaced(const struct debian_source *s, const struct source_part *p,
 			       const char *path)
 {
@@ -437,7 +440,7 @@ static enum ux_code source_settle_member(struct debian_source *s, const struct s
 	return UX_OK;
 }
 
-/* The path in the tree of a member of an archive; NULL: it is none. */
+/* Returns the path in the tree of a member of an archive; NULL: it has none. */
 static const char *source_settled_path(struct debian_source *s, const struct source_part *p,
 				       const char *path, bool one, bool *ret_failed)
 {
@@ -454,7 +457,7 @@ static const char *source_settled_path(struct debian_source *s, const struct sou
 	return path;
 }
 
-/* An archive whose members are all in one folder is that folder. */
+/* If all members of an archive are in one folder, that folder is stripped. */
 static enum ux_code source_read_part(struct debian_source *s, const struct source_part *p)
 {
 	bool one = false, failed = false;
@@ -481,7 +484,7 @@ static enum ux_code source_read_all(struct debian_source *s, enum source_part_ki
 
 /* --- patches ---------------------------------------------------------------------------------- */
 
-/* The name of a file in a diff as a path of the tree; NULL: it is none. */
+/* Sets the path in the tree of a file name in a diff; NULL: the file is not in the tree. */
 static enum ux_code source_diff_path(struct debian_source *s, struct ux_bytes name,
 				     const char **ret)
 {
@@ -512,7 +515,7 @@ static enum ux_code source_expect(struct debian_source *s, const char *path)
 		       : ux_error_nomem(s->err);
 }
 
-/* Notes the files that a patch names, before these are read. */
+/* Notes the files that a patch names, before they are read. */
 static enum ux_code source_expect_all(struct debian_source *s, struct ux_bytes text)
 {
 	struct ux_diff d = {.text = text};
@@ -541,7 +544,7 @@ static enum ux_code source_change(struct debian_source *s, const struct ux_diff_
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_diff_apply(f, ux_out_bytes(&to->text), &s->work, &text, &why);
 	if (code == UX_ECONFLICT || code == UX_ECORRUPT) {
-		/* lines of another state would be wrong; without the file they are not shown */
+		/* lines of another version would be wrong; without the file they are not shown */
 		to->bad = true;
 		return UX_OK;
 	}
@@ -573,7 +576,7 @@ static enum ux_code source_apply(struct debian_source *s, struct ux_bytes patch)
 	return UX_OK;
 }
 
-/* Puts the patches that the series names behind the files, in its order. */
+/* Moves the patches of the series to the end of the list, in the series' order. */
 static enum ux_code source_order_series(struct debian_source *s, size_t *ret_first)
 {
 	static const char series[] = "/debian/patches/series";
@@ -609,7 +612,7 @@ static enum ux_code source_order_series(struct debian_source *s, size_t *ret_fir
 	return UX_OK;
 }
 
-/* The diff of format 1.0. */
+/* Reads the diff of format 1.0. */
 static enum ux_code source_read_diff(struct debian_source *s, const struct source_part *p)
 {
 	struct ux_unpack *u = NULL;

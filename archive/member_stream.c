@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of packages as a stream: archives that libarchive reads, and what all readers share. */
+/* Members of packages as a stream: archives that libarchive reads, and functions that all readers
+ * share. */
 #include "adb_value.h"
 #include "path_canonical.h"
 #include "rpm_header.h"
@@ -10,7 +11,7 @@ enum {
 	HEAD = 8,      /* bytes that tell rpm and apk packages from other archives */
 };
 
-/* --- what all readers share ------------------------------------------------------------------- */
+/* --- functions that all readers share --------------------------------------------------------- */
 
 enum ux_code ux_stream_source_read(struct ux_stream_reading *s, void *to, size_t n, size_t *ret)
 {
@@ -111,13 +112,14 @@ bool ux_stream_open_archive(const struct ux_archive_calls *calls, struct archive
 
 /* --- archives that libarchive reads ----------------------------------------------------------- */
 
-/* One archive that is open. The lowest one reads the package, another one a member below it. */
+/* An open archive. The lowest one reads the package, each other one a member of the one below. */
 struct stream_level {
 	struct ux_stream_reading *s;
 	struct stream_level *below; /* NULL: the package */
 	struct archive *archive;
 	unsigned depth;
-	struct ux_bytes ahead; /* of the current member: what was read to know its kind */
+	struct ux_bytes
+		ahead; /* of the current member: bytes that were read ahead to find its kind */
 	uint8_t *raw;
 };
 
@@ -128,7 +130,7 @@ static void stream_level_close(struct stream_level *l)
 	free(l->raw);
 }
 
-/* The error of what libarchive could not do, unless a callback had one first. */
+/* Sets libarchive's error, unless a callback had one first. */
 static enum ux_code stream_level_fail(const struct stream_level *l)
 {
 	if (l->s->code == UX_OK)
@@ -149,7 +151,7 @@ static ssize_t stream_level_data(void *ctx, void *to, size_t n)
 	return s->code == UX_OK ? (ssize_t)got : -1;
 }
 
-/* Called by libarchive for the bytes of the archive at this level. */
+/* Called by libarchive for the bytes of this level's archive. */
 static la_ssize_t stream_level_on_read(struct archive *a, void *ctx, const void **ret)
 {
 	struct stream_level *l = ctx;
@@ -174,7 +176,7 @@ static la_ssize_t stream_level_on_read(struct archive *a, void *ctx, const void 
 
 static enum ux_code stream_level_read(struct stream_level *l);
 
-/* Reads the archive that the current member of l is. */
+/* Reads the archive that is the current member of l. */
 static enum ux_code stream_read_nested(struct stream_level *l, struct ux_bytes ahead)
 {
 	ux_cleanup(stream_level_close) struct stream_level inner = {
@@ -238,7 +240,7 @@ static enum ux_code stream_level_read(struct stream_level *l)
 
 /* --- packages --------------------------------------------------------------------------------- */
 
-/* Reads the first bytes of the package, which stay to be read. */
+/* Peeks at the first bytes of the package; consumes nothing. */
 static enum ux_code stream_read_head(struct ux_stream_reading *s, uint8_t head[HEAD])
 {
 	size_t have = 0;
@@ -259,7 +261,7 @@ static enum ux_code stream_read_archive(struct ux_stream_reading *s)
 	return stream_level_read(&lowest);
 }
 
-/* Reads what follows the archive, so that the whole package was seen. */
+/* Reads to the end of the package, so that all its bytes were seen. */
 static enum ux_code stream_drain(struct ux_stream_reading *s)
 {
 	ux_cleanup(ux_free_ptr) uint8_t *piece = malloc(UX_STREAM_PIECE);

@@ -26,7 +26,7 @@ static bool member_name_ends(const char *name, const char *ending)
 	return n > e && strcasecmp(name + n - e, ending) == 0;
 }
 
-/* Is a compressed file of this name an archive? */
+/* Returns whether a compressed file of this name is an archive. */
 static bool member_name_is_archive(const char *name)
 {
 	static const char *const endings[] = {".tgz",     ".txz",     ".tzst",    ".tbz",
@@ -60,7 +60,8 @@ bool ux_member_name_is_packed(const char *path)
 	return false;
 }
 
-/* A universal Mach-O file. A class of Java begins with the same bytes, and a version above 44. */
+/* Returns whether it is a universal Mach-O file. A Java class begins with the same bytes, followed
+ * by a version above 44. */
 static bool member_is_universal(struct ux_bytes head)
 {
 	static const uint8_t magic[] = {0xca, 0xfe, 0xba};
@@ -150,7 +151,7 @@ static enum ux_code members_put(const struct members *m, const void *data, size_
 	return ux_source_packer_put(m->packer, ux_bytes(data, n), m->err);
 }
 
-/* Writes zeros up to where a content may begin. */
+/* Writes zeros up to the next position where a content may begin. */
 static enum ux_code members_align(const struct members *m)
 {
 	static const uint8_t zeros[ALIGN];
@@ -177,7 +178,7 @@ static enum ux_code members_name(const struct members *m, enum ux_member_kind ki
 static enum ux_code members_content(const struct members *m, const char *name,
 				    struct ux_arena *arena)
 {
-	/* a whole piece, since the kind shows only in some hundred bytes */
+	/* a whole piece: some kinds show only after some hundred bytes */
 	ssize_t n = ux_archive_read_piece(m->calls, m->archive, m->piece, PIECE);
 	if (n < 0)
 		return ux_archive_failure(m->calls, m->archive, m->err);
@@ -198,7 +199,7 @@ static enum ux_code members_content(const struct members *m, const char *name,
 	return members_name(m, kind, name, off, arena);
 }
 
-/* The same file under another name. base: the folder that a relative target counts from. */
+/* Adds another name of the same file. base: the folder that a relative target counts from. */
 static enum ux_code members_link(const struct members *m, const char *name, struct ux_bytes base,
 				 const char *target, struct ux_arena *arena)
 {
@@ -216,7 +217,7 @@ static enum ux_code members_link(const struct members *m, const char *name, stru
 	return members_name(m, UX_MEMBER_LINK, name, off, arena);
 }
 
-/* A member without a content: a folder, a link, a device. */
+/* Adds a member without content: a folder, a link, a device. */
 static enum ux_code members_add_name(const struct members *m, struct archive_entry *entry,
 				     const char *name, struct ux_arena *arena)
 {
@@ -238,7 +239,7 @@ static enum ux_code members_add_name(const struct members *m, struct archive_ent
 			    arena);
 }
 
-/* The folder that was packed, as `tar -c .` and layers of images have it. */
+/* Returns whether the member is the packed folder itself, as in `tar -c .` and layers of images. */
 static bool members_is_root(const struct members *m, struct archive_entry *entry, const char *name)
 {
 	return m->calls->archive_entry_filetype(entry) == AE_IFDIR &&
@@ -308,7 +309,7 @@ static enum ux_code members_on_begin(void *ctx, enum ux_member_kind kind, const 
 static enum ux_code members_on_put(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct members_stream *s = ctx;
-	(void)err; /* that of the whole reading */
+	(void)err; /* the reading has its own error */
 	return members_put(s->m, bytes.data, bytes.size);
 }
 

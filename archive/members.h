@@ -29,36 +29,36 @@ enum ux_member_kind {
 };
 
 /*
- * What a file is, by its first bytes, and where these only show a compression by its name: a
- * ".tar.gz", ".tgz" or ".apk" is an archive, another ".gz" is a packed file. An archive of object
+ * Returns the kind of a file by its first bytes. If they only show a compression, its name decides:
+ * a ".tar.gz", ".tgz" or ".apk" is an archive, another ".gz" is a packed file. An archive of object
  * files (.a) has no modules and is UX_MEMBER_OTHER.
  */
 enum ux_member_kind ux_member_kind(struct ux_bytes head, const char *name);
 
-/* Is it named as distributions name compressed kernel modules and debug files? */
+/* Returns whether the path has a usual name of a compressed kernel module or debug file. */
 bool ux_member_name_is_packed(const char *path);
 
 /*
- * The paths in the pack begin with a folder that is the kind: "/object", "/packed", "/gsym",
- * "/archive", "/link", "/folder" or "/other". Sets *ret_name to the rest, which begins with a
- * slash. False: the path has no such folder.
+ * Splits a path of the pack, which begins with a folder that is the kind: "/object", "/packed",
+ * "/gsym", "/archive", "/link", "/folder" or "/other". Sets *ret_name to the rest, which begins
+ * with a slash. False: the path has no such folder.
  */
 bool ux_member_of_path(const char *path, enum ux_member_kind *ret, const char **ret_name) ux_must;
 
 enum ux_members_mode {
-	UX_MEMBERS_SYMBOLS, /* what can have symbols */
+	UX_MEMBERS_SYMBOLS, /* members that can have symbols */
 	/*
-	 * That, and the names of all others, of links and folders: a file system needs them where a
-	 * layer hides what the one below it has
+	 * these, and the names of all others, of links and folders: a file system needs them to
+	 * know where a layer hides a file of the layer below it
 	 */
 	UX_MEMBERS_FILE_SYSTEM,
 	UX_MEMBERS_CONTENTS, /* the contents of all files, and symbolic links */
 };
 
 /*
- * Packs the members of a tar, zip, ar, cpio or rpm archive, and for UX_MEMBERS_SYMBOLS of an .apk
- * of apk-tools 3 (then UX_ECONFLICT: a file has another hash than the package says), which may be
- * compressed by gzip, bzip2, xz, lzma, lz4 or zstd. Contents begin at multiples of 64 bytes. `most`
+ * Packs the members of a tar, zip, ar, cpio or rpm archive, and with UX_MEMBERS_SYMBOLS of an .apk
+ * of apk-tools 3 (UX_ECONFLICT: a file does not match its hash in the package), which may be
+ * compressed by gzip, bzip2, xz, lzma, lz4 or zstd. Contents begin at multiples of 64 bytes. `max`
  * bounds the bytes of the contents. The archive is untrusted and is read by libarchive, so this
  * must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged or truncated;
  * UX_EINVAL: a name leads above the root; UX_ELIMIT.

@@ -8,7 +8,7 @@ enum {
 	MAGIC = 6,
 	NUMBER = 8,     /* hexadecimal digits of each number */
 	FIELDS = 13,    /* of a header of 070701 */
-	FIELD_MODE = 1, /* which of them */
+	FIELD_MODE = 1, /* index of a field */
 	FIELD_SIZE = 6,
 	FIELD_NAME = 11, /* bytes of the name, with its NUL */
 	ALIGN = 4,
@@ -64,7 +64,7 @@ static bool cpio_number(const char *text, uint32_t *ret)
 	return true;
 }
 
-/* An entry that has its own name and size. */
+/* Reads an entry that has its own name and size. */
 static enum ux_code cpio_named(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret,
 			       struct ux_error *err)
 {
@@ -89,7 +89,7 @@ static enum ux_code cpio_named(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret,
 	return UX_OK;
 }
 
-/* An entry that refers to the header. */
+/* Reads an entry that refers to the header. */
 static enum ux_code cpio_numbered(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret,
 				  struct ux_error *err)
 {

@@ -75,7 +75,7 @@ struct rpm_header {
 	struct ux_bytes data;
 };
 
-/* The values of a tag. count 0: there are none. */
+/* The values of a tag. count 0: no values. */
 struct rpm_values {
 	struct ux_cur at;
 	uint32_t type;
@@ -129,7 +129,7 @@ static const char *rpm_text(struct rpm_values *v)
 	return text.data ? (const char *)text.data : "";
 }
 
-/* What else is known of each file while the list is made. */
+/* Further facts about each file while the list is made. */
 struct rpm_inode {
 	uint64_t device, inode;
 	uint32_t number;
@@ -145,7 +145,7 @@ static int rpm_by_inode(const void *x, const void *y)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Of several names of one file, only the last has the content. */
+/* Drops the content of all but the last name of a file: only the last has it. */
 static void rpm_clear_links(struct ux_rpm_files *files, struct rpm_inode *inodes, size_t n)
 {
 	if (n > 1)
@@ -156,7 +156,7 @@ static void rpm_clear_links(struct ux_rpm_files *files, struct rpm_inode *inodes
 			files->list[inodes[i].number].size = 0;
 }
 
-/* All tags that the list is made of. */
+/* All tags that the list is made from. */
 struct rpm_tags {
 	struct rpm_values names, folders, folder_of, sizes, modes, flags, devices, inodes;
 };
@@ -186,7 +186,7 @@ static enum ux_code rpm_find_tags(const struct rpm_header *h, struct rpm_tags *t
 	return UX_OK;
 }
 
-/* The names of all folders. */
+/* Reads the names of all folders. */
 static enum ux_code rpm_read_folders(struct rpm_values *v, struct ux_arena *arena,
 				     const char ***ret, struct ux_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An rpm package: its header, as far as its payload needs it, which is the list of its files, and
- * its payload. Source: RPM
- * package format (rpm.org, docs/manual/format_v4, format_v6), lib/rpmtag.h for the numbers.
+ * An rpm package: its header, only the list of files that the payload needs, and its payload.
+ * Source: RPM package format (rpm.org, docs/manual/format_v4, format_v6), lib/rpmtag.h for the
+ * numbers.
  */
 #ifndef UX_RPM_HEADER_H
 #define UX_RPM_HEADER_H
@@ -15,12 +15,12 @@
 enum {
 	UX_RPM_LEAD_BYTES = 96,
 	UX_RPM_INTRO_BYTES = 16,     /* of a header: magic, number of entries, bytes of data */
-	UX_RPM_ENTRIES_MAX = 65535,  /* as rpm itself takes */
-	UX_RPM_DATA_MAX = 256 << 20, /* bytes, as rpm itself takes */
+	UX_RPM_ENTRIES_MAX = 65535,  /* rpm's own limit */
+	UX_RPM_DATA_MAX = 256 << 20, /* bytes; rpm's own limit */
 	UX_RPM_FILES_MAX = 1000000,
 };
 
-/* True when the file begins as an rpm package. */
+/* Returns whether the file begins like an rpm package. */
 bool ux_rpm_is(struct ux_bytes head) ux_must;
 
 /*
@@ -30,7 +30,7 @@ bool ux_rpm_is(struct ux_bytes head) ux_must;
 enum ux_code ux_rpm_intro(struct ux_bytes intro, uint64_t *ret, struct ux_error *err) ux_must;
 
 struct ux_rpm_file {
-	const char *name; /* as it is written, an absolute path; valid as long as the header is */
+	const char *name; /* as written, an absolute path; valid as long as the header */
 	const char *folder;
 	uint64_t
 		size; /* bytes of its content in the payload: 0 for all but the last of its links */
@@ -44,17 +44,17 @@ struct ux_rpm_files {
 };
 
 /*
- * Reads the files of the main header. header: with its introduction. A header without files is that
- * of a package that has none. UX_ECORRUPT: an entry or a number is outside of its bounds,
+ * Reads the files of the main header. header: with its introduction. A header without files belongs
+ * to a package without files. UX_ECORRUPT: an entry or a number is outside of its bounds,
  * UX_ELIMIT, UX_ENOMEM.
  */
 enum ux_code ux_rpm_files_read(struct ux_bytes header, struct ux_arena *arena,
 			       struct ux_rpm_files *ret, struct ux_error *err) ux_must;
 
 /*
- * The payload: a cpio archive, whose entries have their own name and size (magic 070701, cpio(5)
- * "New ASCII Format"), or the number of a file in the package's header (07070X: of files over
- * 4 GiB, and of all packages that rpm 6 makes).
+ * The payload: a cpio archive. Its entries have their own name and size (magic 070701, cpio(5) "New
+ * ASCII Format"), or the number of a file in the package's header (07070X: for files over 4 GiB,
+ * and in all packages that rpm 6 makes).
  */
 
 /* Reads at most n bytes of the decompressed payload. *ret 0: the end. */
@@ -67,7 +67,7 @@ struct ux_rpm_cpio {
 	void *ctx;
 	const struct ux_rpm_files *files;
 	uint64_t off;  /* bytes read */
-	uint64_t left; /* of the content of the current entry */
+	uint64_t left; /* unread bytes of the current entry's content */
 };
 
 struct ux_rpm_entry {
@@ -77,8 +77,8 @@ struct ux_rpm_entry {
 };
 
 /*
- * Goes to the next entry, over what was not read of the current one. *ret_more false: the archive
- * ended. UX_ECORRUPT: it is damaged or truncated, or names a file that the header does not have;
+ * Moves to the next entry; skips the unread rest of the current one. *ret_more false: the archive
+ * ended. UX_ECORRUPT: it is damaged or truncated, or refers to a file that is not in the header;
  * UX_ELIMIT; codes of read.
  */
 enum ux_code ux_rpm_cpio_next(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret, bool *ret_more,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An rpm package as a stream: lead, header with signatures, main header, payload. The payload is
- * decompressed by libarchive, and its entries are read here, since libarchive knows only one of
- * their forms.
+ * An rpm package as a stream: lead, header with signatures, main header, payload. libarchive
+ * decompresses the payload, and its entries are read here, since libarchive knows only one of their
+ * forms.
  */
 #include "rpm_header.h"
 #include "out.h"
@@ -11,7 +11,7 @@
 enum {
 	FILES_MEMORY = 512 << 20, /* bytes for the list of files */
 	HEADER_PIECE = 16 << 10,
-	SIGNATURE_ALIGN = 8, /* the main header begins at a multiple of it */
+	SIGNATURE_ALIGN = 8, /* alignment of the main header */
 };
 
 /* The payload of a package. */
@@ -45,7 +45,8 @@ static enum ux_code rpm_exactly(struct ux_stream_reading *s, void *to, size_t n)
 	return UX_OK;
 }
 
-/* Reads a header, with its introduction. Memory grows with what arrives, not with what it says. */
+/* Reads a header, with its introduction. Memory grows with the bytes that arrive: the header's size
+ * is not trusted. */
 static enum ux_code rpm_read_header(struct ux_stream_reading *s, struct ux_out *ret)
 {
 	uint8_t intro[UX_RPM_INTRO_BYTES], piece[HEADER_PIECE];
@@ -63,7 +64,7 @@ static enum ux_code rpm_read_header(struct ux_stream_reading *s, struct ux_out *
 	return ux_out_status(ret, s->err);
 }
 
-/* Goes to the main header. */
+/* Skips to the main header. */
 static enum ux_code rpm_skip_signature(struct ux_stream_reading *s)
 {
 	uint8_t lead[UX_RPM_LEAD_BYTES], pad[SIGNATURE_ALIGN];
@@ -96,7 +97,7 @@ static enum ux_code rpm_fail(const struct rpm_stream *r)
 static enum ux_code rpm_on_payload(void *ctx, void *to, size_t n, size_t *ret, struct ux_error *err)
 {
 	struct rpm_stream *r = ctx;
-	(void)err; /* that of the whole reading */
+	(void)err; /* the reading has its own error */
 	la_ssize_t got = r->s->calls->archive_read_data(r->archive, to, n);
 	if (got < 0)
 		return rpm_fail(r);

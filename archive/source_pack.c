@@ -123,7 +123,7 @@ static int source_pack_by_path(const void *x, const void *y)
 	return r != 0 ? r : (a->off > b->off) - (a->off < b->off);
 }
 
-/* Of entries with the same path, keeps the last. */
+/* Keeps only the last of the entries with the same path. */
 static size_t source_pack_unique(struct ux_packed_source *list, size_t n)
 {
 	size_t kept = 0;

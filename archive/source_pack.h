@@ -20,8 +20,8 @@ struct ux_packed_source {
 };
 
 /*
- * Writes a pack: contents are written at once, the table is kept in memory until the end. Before
- * use everything is zero except write and ctx.
+ * Writes a pack: contents are written immediately, the table is kept in memory until the end.
+ * Before use everything is zero except write and ctx.
  */
 struct ux_source_packer {
 	enum ux_code (*write)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
@@ -41,7 +41,7 @@ enum ux_code ux_source_packer_put(struct ux_source_packer *p, struct ux_bytes co
 enum ux_code ux_source_packer_name(struct ux_source_packer *p, const char *path, uint64_t off,
 				   struct ux_error *err) ux_must;
 
-/* The same for contents that were ended before their path was known: size bytes at off. */
+/* The same for contents that ended before their path was known: size bytes at off. */
 enum ux_code ux_source_packer_entry(struct ux_source_packer *p, const char *path, uint64_t off,
 				    uint64_t size, struct ux_error *err) ux_must;
 enum ux_code ux_source_packer_end(struct ux_source_packer *p, struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private declarations of what reads packages as streams. */
+/* Private declarations of the readers of packages as streams. */
 #ifndef UX_STREAM_READING_H
 #define UX_STREAM_READING_H
 
@@ -9,13 +9,13 @@ enum {
 	UX_STREAM_PIECE = 256 << 10,
 };
 
-/* One package that is read, whatever is inside of what in it. */
+/* The reading of one package, with all archives nested in it. */
 struct ux_stream_reading {
 	const struct ux_archive_calls *calls;
 	const struct ux_stream_source *source;
 	const struct ux_stream_sink *sink;
 	struct ux_error *err;
-	enum ux_code code;    /* what ended the reading while libarchive was calling back */
+	enum ux_code code;    /* reason why the reading ended during a callback of libarchive */
 	struct ux_bytes head; /* first bytes of the package, not yet given to its reader */
 	uint64_t in, out;     /* bytes */
 	unsigned members;
@@ -25,21 +25,21 @@ struct ux_stream_reading {
 enum ux_code ux_stream_source_read(struct ux_stream_reading *s, void *to, size_t n, size_t *ret)
 	ux_must;
 
-/* Counts bytes that came out, and refuses what no package contains. UX_ELIMIT. */
+/* Counts unpacked bytes, and refuses amounts that no package contains. UX_ELIMIT. */
 enum ux_code ux_stream_count(struct ux_stream_reading *s, uint64_t n) ux_must;
 
 /* Counts a member. UX_ELIMIT. */
 enum ux_code ux_stream_count_member(struct ux_stream_reading *s) ux_must;
 
-/* Reads content of the current member. Returns the number of bytes, or -1: s->code says why. */
+/* Reads content of the current member. Returns the number of bytes; -1: s->code has the reason. */
 typedef ssize_t ux_stream_content_fn(void *ctx, void *to, size_t n);
 
-/* A member whose content is read. */
+/* A member and the reader of its content. */
 struct ux_stream_content {
 	ux_stream_content_fn *read;
 	void *ctx;
 	uint8_t *piece; /* UX_STREAM_PIECE bytes */
-	size_t n;       /* of them, those that were read ahead to know its kind */
+	size_t n;       /* bytes in it that were read ahead to find the member's kind */
 	uint64_t size;  /* bytes, as its header tells */
 	const char *path;
 };
@@ -48,11 +48,11 @@ struct ux_stream_content {
 enum ux_code ux_stream_content_kind(struct ux_stream_reading *s, struct ux_stream_content *c,
 				    enum ux_member_kind *ret) ux_must;
 
-/* Passes the member on, or reads over it. */
+/* Passes the member on, or skips it. */
 enum ux_code ux_stream_content_pass(struct ux_stream_reading *s, struct ux_stream_content *c,
 				    enum ux_member_kind kind) ux_must;
 
-/* Has libarchive read the package from ctx, with all decoders. False: it cannot. */
+/* Makes libarchive read the package from ctx, with all decoders. False: it cannot. */
 bool ux_stream_open_archive(const struct ux_archive_calls *calls, struct archive *archive,
 			    void *ctx, archive_read_callback *read) ux_must;
 
@@ -60,8 +60,8 @@ bool ux_stream_open_archive(const struct ux_archive_calls *calls, struct archive
 enum ux_code ux_rpm_stream_read(struct ux_stream_reading *s) ux_must;
 
 /*
- * Reads a package that ux_adb_is() accepts. UX_ECONFLICT: its metadata are not those that the
- * source expects, or the data of a file not those of the metadata.
+ * Reads a package that ux_adb_is() accepts. UX_ECONFLICT: its metadata do not match the source's
+ * hash, or the data of a file do not match the metadata.
  */
 enum ux_code ux_apk_stream_read(struct ux_stream_reading *s) ux_must;
 

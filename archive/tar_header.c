@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* Where the fields are: POSIX.1-2017, pax, table "ustar Header Block". */
+/* Positions of the fields: POSIX.1-2017, pax, table "ustar Header Block". */
 enum {
 	NAME = 0,
 	NAME_SIZE = 100,
@@ -112,7 +112,7 @@ enum ux_code ux_tar_header_read(const uint8_t block[UX_TAR_BLOCK], struct ux_tar
 	if (!tar_read_number(block + SIZE, &ret->size) || ret->size > INT64_MAX - UX_TAR_BLOCK)
 		return ux_error_set(err, UX_ECORRUPT, "the size in a tar header is malformed");
 	if (ret->type == UX_TAR_LINK)
-		ret->size = 0; /* POSIX: a link has no data here, whatever its size says */
+		ret->size = 0; /* POSIX: a link has no data here, whatever its size field is */
 	tar_read_path(block, ret);
 	return UX_OK;
 }
@@ -131,7 +131,7 @@ static enum ux_code tar_set_name(char to[UX_TAR_PATH], struct ux_bytes name, str
 	return UX_OK;
 }
 
-/* One record: "LENGTH KEY=VALUE\n", whose length counts all of it. */
+/* Applies one record: "LENGTH KEY=VALUE\n"; LENGTH is the size of the whole record. */
 static enum ux_code tar_apply_record(struct ux_bytes *content, struct ux_tar_header *to,
 				     struct ux_error *err)
 {
@@ -188,7 +188,7 @@ static void tar_write_number(uint8_t *field, uint64_t v)
 		field[--i] = (uint8_t)v;
 }
 
-/* The place of the slash between prefix and name; 0: there is none that fits. */
+/* Returns the place of the slash between prefix and name; 0: no slash makes both fit. */
 static size_t tar_split(const char *path)
 {
 	const size_t n = strlen(path);

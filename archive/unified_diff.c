@@ -7,7 +7,7 @@
 
 /* --- the files of a diff ---------------------------------------------------------------------- */
 
-/* The line at an offset, with its end; empty at the end of the text. */
+/* Returns the line at an offset, with its end; empty at the end of the text. */
 static struct ux_bytes diff_line_at(struct ux_bytes text, size_t at)
 {
 	if (at >= text.size)
@@ -18,8 +18,8 @@ static struct ux_bytes diff_line_at(struct ux_bytes text, size_t at)
 }
 
 /*
- * The name in a line that begins with "--- " or "+++ ". A tab ends it; without one, a blank does,
- * since a date may follow.
+ * Returns the name in a line that begins with "--- " or "+++ ". A tab ends it; without one, a blank
+ * does, since a date may follow.
  */
 static struct ux_bytes diff_name(struct ux_bytes line)
 {
@@ -36,7 +36,7 @@ static struct ux_bytes diff_name(struct ux_bytes line)
 	return ux_bytes_eq(name, UX_STR("/dev/null")) ? UX_BYTES_NONE : name;
 }
 
-/* Numbers of a hunk: "@@ -1,3 +1,4 @@". */
+/* The numbers of a hunk: "@@ -1,3 +1,4 @@". */
 struct diff_hunk {
 	uint64_t old_first, old_count, new_first, new_count;
 };
@@ -78,7 +78,7 @@ static bool diff_hunk_read(struct ux_bytes line, struct diff_hunk *ret)
 	       diff_take_range(&line, &ret->new_first, &ret->new_count) && diff_take(&line, " @@");
 }
 
-/* Moves behind the lines of a hunk, as far as they are there. */
+/* Returns the position after the lines of a hunk, as far as the text has them. */
 static size_t diff_hunk_end(struct ux_bytes text, size_t at, const struct diff_hunk *h)
 {
 	uint64_t old = h->old_count, new = h->new_count;
@@ -136,7 +136,7 @@ struct ux_bytes ux_diff_strip(struct ux_bytes name)
 	return ux_bytes(slash + 1, (size_t)(name.data + name.size - (slash + 1)));
 }
 
-/* --- the lines of a hunk, and those of a text ------------------------------------------------- */
+/* --- the lines of a hunk and of a text -------------------------------------------------------- */
 
 UX_VEC(diff_lines, struct ux_bytes);
 
@@ -158,11 +158,11 @@ static enum ux_code diff_lines_split(struct diff_lines *v, struct ux_bytes text,
 	return UX_OK;
 }
 
-/* A hunk: the lines that it expects, and those that it puts there. */
+/* A hunk: the lines that it expects, and their replacement. */
 struct diff_change {
 	struct diff_hunk h;
 	struct diff_lines old, new;
-	size_t before, after; /* unchanged lines at its begin and at its end */
+	size_t before, after; /* unchanged lines at its beginning and at its end */
 };
 
 static void diff_change_deinit(struct diff_change *c)
@@ -171,7 +171,7 @@ static void diff_change_deinit(struct diff_change *c)
 	diff_lines_deinit(&c->new);
 }
 
-/* The last line of a list has no line break. */
+/* Removes the line break of a list's last line. */
 static void diff_lines_cut(struct diff_lines *v)
 {
 	struct ux_bytes *last = v->size > 0 ? &v->data[v->size - 1] : NULL;
@@ -179,7 +179,7 @@ static void diff_lines_cut(struct diff_lines *v)
 		last->size--;
 }
 
-/* Reads the lines of a hunk; *at is behind its first line. */
+/* Reads the lines of a hunk; *at is after its first line. */
 static enum ux_code diff_change_read(struct diff_change *c, const struct ux_diff_file *f,
 				     size_t *at, struct ux_error *err)
 {
@@ -222,11 +222,11 @@ static enum ux_code diff_change_read(struct diff_change *c, const struct ux_diff
 
 /* --- application ------------------------------------------------------------------------------ */
 
-/* What is done of a text. */
+/* The state of applying a diff to a text. */
 struct diff_applying {
 	struct diff_lines lines;
 	size_t done;   /* lines of the text that are in the output */
-	int64_t moved; /* where the last hunk was, against what it says */
+	int64_t moved; /* position of the last hunk, relative to its stated one */
 	uint64_t *work;
 	struct ux_out *out;
 	struct ux_error *err;
@@ -243,9 +243,9 @@ static bool diff_matches_at(struct diff_applying *a, const struct diff_change *c
 }
 
 /*
- * Finds where the lines of a hunk are: at the place that it says, else at the nearest one behind or
- * before it, after what is done. A hunk with less context at one end than at the other is at that
- * end of the file, and at no other place. False: nowhere, or it took too long.
+ * Finds the lines of a hunk: at its stated place, else at the nearest place after or before it that
+ * follows the applied hunks. A hunk with less context at one end than at the other must be at that
+ * end of the file. False: nowhere, or the search took too long.
  */
 static bool diff_locate(struct diff_applying *a, const struct diff_change *c, size_t *ret)
 {

@@ -8,7 +8,7 @@
 #include <zstd_errors.h>
 
 enum {
-	PIECE = 64 << 10, /* compressed bytes that are read at once */
+	PIECE = 64 << 10, /* compressed bytes of one read */
 	GZIP_FRAME = 16,  /* added to the window's bits: zlib expects gzip's frame */
 };
 
@@ -17,7 +17,7 @@ struct ux_unpack {
 	ux_unpack_read_fn *read;
 	void *ctx;
 	struct ux_bytes in; /* compressed, not yet taken by the decoder */
-	bool in_ends;       /* the source has no more */
+	bool in_ends;       /* the source has ended */
 	bool in_frame;      /* a frame has begun and not ended */
 	bool ended;
 	bool inflates; /* z is to be freed */
@@ -123,7 +123,7 @@ static enum ux_code unpack_too_much(const struct ux_unpack *u, struct ux_error *
 			   "its decoder would need too much memory");
 }
 
-/* A frame has ended: with raw deflate all of it. */
+/* Handles the end of a frame; raw deflate has only one. */
 static enum ux_code unpack_frame_ended(struct ux_unpack *u, struct ux_error *err)
 {
 	u->in_frame = false;
@@ -203,7 +203,7 @@ static enum ux_code unpack_copy(struct ux_unpack *u, uint8_t *to, size_t n, size
 	return UX_OK;
 }
 
-/* Has the decoder work on what is there. */
+/* Runs the decoder on the bytes that are there. */
 static enum ux_code unpack_step(struct ux_unpack *u, uint8_t *to, size_t n, size_t *ret,
 				struct ux_error *err)
 {

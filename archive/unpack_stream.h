@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompression in pieces: what is compressed comes from a function, and only the decoder's own
- * window is in memory.
+ * Decompression in pieces: compressed bytes come from a function, and only the decoder's own window
+ * is in memory.
  */
 #ifndef UX_UNPACK_STREAM_H
 #define UX_UNPACK_STREAM_H
@@ -14,21 +14,21 @@ typedef enum ux_code ux_unpack_read_fn(void *ctx, void *to, size_t n, size_t *re
 				       struct ux_error *err);
 
 enum ux_unpack_form {
-	UX_UNPACK_NONE,    /* as it is */
+	UX_UNPACK_NONE,    /* not compressed */
 	UX_UNPACK_DEFLATE, /* RFC 1951, without a frame; ends at its last block */
-	UX_UNPACK_GZIP,    /* RFC 1952, xz and zstd: frames one behind the other, to the end */
+	UX_UNPACK_GZIP,    /* RFC 1952, xz and zstd: consecutive frames, to the end */
 	UX_UNPACK_XZ,
 	UX_UNPACK_ZSTD, /* RFC 8878 */
 };
 
 enum {
 	UX_UNPACK_HEAD = 6, /* bytes that tell the form */
-	/* decoders: the dictionary of xz -9 and the window of zstd --ultra */
+	/* bytes for decoders: the dictionary of xz -9 and the window of zstd --ultra */
 	UX_UNPACK_XZ_MEMORY = 72 << 20,
 	UX_UNPACK_ZSTD_WINDOW_LOG = 27,
 };
 
-/* The form by the first bytes; UX_UNPACK_NONE where they are those of no compression. */
+/* Returns the form by the first bytes; UX_UNPACK_NONE: no known compression. */
 enum ux_unpack_form ux_unpack_form_of(struct ux_bytes head);
 
 struct ux_unpack;
@@ -44,7 +44,7 @@ enum ux_code ux_unpack_open(struct ux_unpack **ret, enum ux_unpack_form form,
 enum ux_code ux_unpack_read(struct ux_unpack *u, void *to, size_t n, size_t *ret,
 			    struct ux_error *err) ux_must;
 
-/* A source of bytes in memory. ctx: a struct ux_bytes, which becomes what is left. */
+/* Reads from bytes in memory. ctx: a struct ux_bytes, which becomes the rest. */
 ux_unpack_read_fn ux_unpack_from_bytes;
 
 /* NULL is allowed. */

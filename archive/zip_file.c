@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading ZIP archives. */
+/* Reads ZIP archives. */
 #include "zip_file.h"
 
 #include "cursor.h"
@@ -40,14 +40,14 @@ static struct ux_cur zip_cursor_at(struct ux_bytes file, uint64_t off)
 /* --- the records of the end --------------------------------------------------------------------
  */
 
-/* What the records say of the directory. */
+/* The directory's numbers in the records. */
 struct directory {
 	uint64_t off;
 	uint64_t size;
 	uint64_t count;
 };
 
-/* Finds the record of the end, behind which only a comment of the stated size may be. */
+/* Finds the record of the end; only a comment of the stated size may follow it. */
 static enum ux_code zip_find_end(struct ux_zip_file *zip, struct ux_error *err)
 {
 	size_t max = ux_min(zip->file.size, (size_t)END_SIZE + COMMENT_MAX);
@@ -63,7 +63,7 @@ static enum ux_code zip_find_end(struct ux_zip_file *zip, struct ux_error *err)
 			    "has no ZIP directory at its end: truncated, or not a ZIP archive");
 }
 
-/* The locator of the ZIP64 record is in front of the record of the end. */
+/* The locator of the ZIP64 record precedes the record of the end. */
 static enum ux_code zip_read_end64(struct ux_zip_file *zip, struct directory *ret,
 				   struct ux_error *err)
 {
@@ -123,7 +123,7 @@ static enum ux_code zip_read_end(struct ux_zip_file *zip, struct directory *ret,
 /* --- members -----------------------------------------------------------------------------------
  */
 
-/* Takes the numbers that are too large for their fields from the ZIP64 extra field. */
+/* Reads numbers that are too large for their fields from the ZIP64 extra field. */
 static void zip_read_extra(struct ux_bytes extra, uint64_t *size, uint64_t *packed, uint64_t *off)
 {
 	struct ux_cur c = zip_cursor(extra);
@@ -182,7 +182,7 @@ static enum ux_code zip_read_central(struct ux_cur *c, struct ux_zip_member *m,
 	return zip_check_name(m->name, err);
 }
 
-/* The data behind the local header, which must have the name of the central one. */
+/* Finds the data after the local header, whose name must equal the central one's. */
 static enum ux_code zip_read_local(const struct ux_zip_file *zip, struct ux_zip_member *m,
 				   uint64_t packed, struct ux_error *err)
 {
@@ -217,8 +217,9 @@ static int zip_order_by_member(const void *a, const void *b)
 }
 
 /*
- * A member ends where the next one begins: data descriptors and padding in between are its own.
- * What is in front of the first (a program that unpacks itself) has offsets of its own.
+ * A member ends where the next one begins: data descriptors and padding between them belong to the
+ * first of the two. Bytes before the first member (a program that unpacks itself) are refused: they
+ * would have offsets of their own.
  */
 static enum ux_code zip_find_ends(struct ux_zip_file *zip, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reader and the writer of ZIP files need to know of their format (APPNOTE.TXT 6.3.10). */
+/* Facts about ZIP files that the reader and the writer share (APPNOTE.TXT 6.3.10). */
 #ifndef UX_ZIP_FORMAT_H
 #define UX_ZIP_FORMAT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing ZIP archives: new ones, and old ones with other members. */
+/* Writes ZIP archives: new ones, and old ones with other members. */
 #include "zip_file.h"
 
 #include "cursor.h"
@@ -11,11 +11,11 @@ enum {
 	FLAG_UTF8 = 1 << 11,
 	LEVEL = 9,
 	VERSION = 20,               /* 2.0: deflate */
-	MADE_BY = 3 << 8 | VERSION, /* Unix, whose modes are in the attributes */
+	MADE_BY = 3 << 8 | VERSION, /* Unix, so that the attributes have its modes */
 	MODE = 0100644,
 };
 
-/* The machine's order is turned into the format's. */
+/* Returns a buffer that writes little-endian numbers on any machine. */
 static struct ux_out zip_buffer(void)
 {
 	return (struct ux_out){.swap = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
@@ -51,7 +51,7 @@ static uint32_t zip_load(const uint8_t *at, size_t n)
 	return v;
 }
 
-/* The ZIP64 field among the extra fields of a header; size 0: there is none. */
+/* Returns the ZIP64 field among the extra fields of a header; size 0: none. */
 static struct ux_bytes zip_field64(struct ux_bytes extra)
 {
 	struct ux_cur c = ux_cur_make(extra, NULL, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
@@ -64,13 +64,13 @@ static struct ux_bytes zip_field64(struct ux_bytes extra)
 	return UX_BYTES_NONE;
 }
 
-/* Numbers of a header, in the order in which the ZIP64 field has those that are too large. */
+/* Numbers of a header, in the order in which the ZIP64 field lists the ones that are too large. */
 struct zip_number {
 	size_t at; /* of its field of 32 bits; 0: the header has none */
 	uint64_t value;
 };
 
-/* Sets the numbers where the header has them: in the ZIP64 field those that were there. */
+/* Sets the numbers in place: numbers of the ZIP64 field stay there. */
 static enum ux_code zip_set_numbers(uint8_t *header, struct ux_bytes extra,
 				    const struct zip_number *numbers, size_t n,
 				    struct ux_error *err)
@@ -97,7 +97,7 @@ static enum ux_code zip_set_numbers(uint8_t *header, struct ux_bytes extra,
 /* --- rewriting ---------------------------------------------------------------------------------
  */
 
-/* What is known of a member once it is written. */
+/* Facts about a member after it was written. */
 struct zip_written {
 	uint64_t off;
 	uint64_t packed;
@@ -127,8 +127,8 @@ static enum ux_code zip_put(struct zip_rewrite *r, struct ux_bytes bytes, struct
 }
 
 /*
- * The local header with its new numbers. A data descriptor is left out: the header has what it
- * would say.
+ * Writes the local header with its new numbers. The data descriptor is left out: the header has its
+ * numbers.
  */
 static enum ux_code zip_put_local(struct zip_rewrite *r, const struct ux_zip_member *m,
 				  const struct zip_written *w, struct ux_error *err)
@@ -189,7 +189,7 @@ static enum ux_code zip_put_central(struct zip_rewrite *r, size_t i, struct ux_e
 	return zip_put(r, ux_out_bytes(&out), err);
 }
 
-/* The records of the end, with the new place of the directory. */
+/* Writes the records of the end, with the new place of the directory. */
 static enum ux_code zip_put_end(struct zip_rewrite *r, uint64_t directory, struct ux_error *err)
 {
 	const struct ux_zip_file *zip = r->zip;
@@ -202,7 +202,7 @@ static enum ux_code zip_put_end(struct zip_rewrite *r, uint64_t directory, struc
 		uint8_t *end64 = out.data + (zip->end64 - from);
 		zip_patch(end64 + 40, size, 8);
 		zip_patch(end64 + 48, directory, 8);
-		/* The locator is in front of the record of the end. */
+		/* The locator precedes the record of the end. */
 		zip_patch(end - 12, r->off + (zip->end64 - from), 8);
 	}
 	bool in64 = zip->end64 && zip_load(end + 16, 4) == UINT32_MAX;

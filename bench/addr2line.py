@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for addr2line against binutils' own, on libjvm. Processor seconds, one line a case.
 
-first: nothing is kept yet. later: what was extracted is in the cache, as it is after some calls. without:
-UNHEX_CACHE=off. Then many calls of one address each from an empty cache, as perf and scripts make them;
-binutils' are counted as so many of its one. A ratio is binutils' figure divided by ours.
+first: the cache is empty. later: the cache has the extracted symbols, as after some calls. without:
+UNHEX_CACHE=off. Then many calls of one address each from an empty cache, as perf and scripts make them; for
+binutils, one call's time is multiplied. A ratio is binutils' figure divided by ours.
 """
 import argparse
 import os
@@ -80,7 +80,7 @@ def bench(path, count, unhex, work):
 
 
 def bench_calls(path, each, unhex, work):
-    """Many calls; `each` is what one of binutils' takes."""
+    """Many calls; `each` is the time of one of binutils' calls."""
     requested, cache = work / "requests", Cache(work / "cache")
     write_addresses(path, TIMES, requested)
     addresses = requested.read_text(encoding="ascii").split()

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways to notice what a host executes, side by side: scanning /proc, the proc connector, fanotify
- * and the kernel's records of mappings. Each counts the files below a folder that it could open
- * while they were mapped, and its own processor time. bench/agent_ways.py runs it.
+ * Ways to notice the programs that a host executes, side by side: scanning /proc, the proc
+ * connector, fanotify and the kernel's records of mappings. Each counts the files below a folder
+ * that it could open while they were mapped, and its own processor time. bench/agent_ways.py runs
+ * it.
  *   agent_ways scan|connector|fanotify|mappings SECONDS FOLDER [SCAN_MS]
  */
 #include "clock.h"

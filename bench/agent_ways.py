@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which way to notice what a host executes sees the most, and what it costs (docs/agent.md).
+"""Finds the way that notices most of the programs that a host executes, and its cost (docs/agent.md).
 
-Starts crowds of sleeping processes, then programs that live for a second, each a file of its own with a library of
-its own, which are deleted while they run; each way counts those that it could open. It needs root and a C compiler.
+Starts crowds of sleeping processes, then programs that live for a second, each a separate file with its own
+library, deleted while they run; each way counts the files that it could open. It needs root and a C compiler.
 
   bench/agent_ways.py build/bench/agent_ways [--crowd 10000] [--programs 200] [--seconds 30] [--lives 1.0]
 """

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times unhex against LLVM's tools: A B A B, medians, one line a case.
 
-A ratio is the peer's figure divided by ours: 8.0 means that we take an eighth. "cpu" is the ratio of
-user and system time, which other load on the machine disturbs less than the time by the clock.
-Memory is the peak of the resident set and of its anonymous part, sampled from /proc while the command
-runs. (wait4's ru_maxrss would be this script's wherever that is larger: it is kept across exec.) It is
-sampled in the round that warms up alone, since sampling takes a processor from commands with threads.
-Outputs are new files: what a file system does when a file is replaced, such as ext4's writing of the new
-one at once, is in no figure of either side.
+A ratio is the peer's figure divided by ours: 8.0 means that we take an eighth. "cpu" is the ratio of user and
+system time, which other load on the machine disturbs less than the time by the clock. Memory is the peak of the
+resident set and of its anonymous part, sampled from /proc while the command runs. (wait4's ru_maxrss would be
+this script's wherever that is larger: it is kept across exec.) It is sampled only in the round that warms up,
+since sampling takes a processor from commands with threads. Outputs are new files: the work of a file system
+when a file is replaced, such as ext4's immediate writing of the new one, is in no figure of either side.
 """
 import argparse
 import os
@@ -76,7 +75,7 @@ def watch_memory(pid, ended, result):
 
 
 def run_once(args, given, result, memory=True):
-    """Runs a command that has to work, and adds its figures; those of memory cost it some time."""
+    """Runs a command that has to succeed, and adds its figures; measuring memory costs it some time."""
     ended = threading.Event()
     if "-o" in args:
         Path(args[args.index("-o") + 1]).unlink(missing_ok=True)
@@ -169,7 +168,7 @@ def bench_extract(name, path, options, work):
 
 
 def run_pair(pair, results):
-    """Two commands at once; the seconds until both have ended."""
+    """Runs two commands at the same time; returns the seconds until both have ended."""
     threads = [threading.Thread(target=run_once, args=(args, None, result, False))
                for args, result in zip(pair, results)]
     start = time.perf_counter()
@@ -181,8 +180,8 @@ def run_pair(pair, results):
 
 
 def bench_threads(name, path, options, work):
-    """Two threads against one, and what the machine gives: two extractions by one thread each at
-    once against two one after the other. Processors that share a core give less than 2."""
+    """Compares two threads with one, and shows the machine's limit: two extractions by one thread each at the same
+    time against two in succession. Processors that share a core give less than 2."""
     outputs = [work / "ours.gsym", work / "other.gsym"]
     one, two, beside = Result(), Result(), Result()
     pairs = []
@@ -223,7 +222,7 @@ def bench_walk(name, path, options, work):
 
 
 def bench_memory(name, path, options, work):
-    """What a bound of 100 MB costs."""
+    """Measures the cost of a bound of 100 MB."""
     compare(f"memory {name}, 1 thread",
             ("--memory=100M", extraction(options, path, work / "ours.gsym", "--threads=1",
                                          "--memory=100M"), None),
@@ -270,7 +269,7 @@ def bench_file(name, path, options, work):
 
 
 def inputs(wanted):
-    """(name, path) of what is there; all but libc need `./dev corpus`."""
+    """Lists the (name, path) of existing files; all but libc need `./dev corpus`."""
     corpus = ROOT / "corpus"
     with open("/proc/self/maps", encoding="ascii") as maps:
         libc = next(line.split()[-1] for line in maps if "/libc.so.6" in line)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fills the index of a server that is stopped with millions of modules, in SQLite or in PostgreSQL.
 
-Every module is a copy of one that was really uploaded, with IDs, a file name and a blob of its own. Tables are loaded in
-the order of their keys, without triggers and secondary indexes, which are made again from the statements that the
-database itself has for them. The rows are those of uploads; only the blobs' files are not there.
+Every module is a copy of one that was really uploaded, with its own IDs, file name and blob. Tables are loaded
+in the order of their keys, without triggers and secondary indexes, which are made again from the database's own
+statements. The rows are the same as after uploads; only the blobs' files are missing.
 """
 import contextlib
 import itertools
@@ -15,7 +15,7 @@ STEP_BITS = 32
 ODD = 0x9E3779B97F4A7C15  # spreads numbers over 64 bits
 MASK = (1 << 64) - 1
 LARGEST = 1 << STEP_BITS
-PIECE = 10_000  # rows that are written at once
+PIECE = 10_000  # rows of one write
 LIKE = {"ns": "default"}
 
 
@@ -43,11 +43,11 @@ class Population:
         return f"{kind}:{digits}"
 
     def module(self, kind, position):
-        """Whose ID that is: neighbours in one order are strangers in the other."""
+        """Position of an ID: neighbours in one order are strangers in the other."""
         return self.first + (position * self.stride + KINDS.index(kind) * 7919) % self.count
 
     def absent(self, position):
-        """An ID that lies between those that there are."""
+        """An ID between two existing ones."""
         return f"gnu:{position * self.step + self.step // 2:08x}{position * ODD & MASK:032x}"
 
     def blob(self, position):
@@ -71,7 +71,7 @@ def coprime(a, b):
 
 
 class Rows:
-    """Rows of a table, of which each has the same values but for some columns."""
+    """Rows of a table, which differ only in some columns."""
 
     def __init__(self, table, same, varying, rows):
         self.table, self.varying, self.rows = table, varying, rows
@@ -79,7 +79,7 @@ class Rows:
 
 
 def rows_of(population, template):
-    """Per table its rows, in an order in which every table only grows at its end."""
+    """Yields the rows of each table, in an order in which every table only grows at its end."""
     module, candidate, blob, rank = template["modules"], template["candidates"], template["blobs"], template["ids"]
     count, first = population.count, population.first
 
@@ -97,7 +97,7 @@ def rows_of(population, template):
 
 
 def totals(population, template):
-    """Statements that count what triggers would have counted, and where numbering goes on."""
+    """Statements that set the counts of the triggers, and where numbering continues."""
     last = population.first + population.count - 1
     size = template["candidates"]["size"] * population.count
     return [f"UPDATE usage SET modules = modules + {population.count}, bytes = bytes + {size} WHERE ns = 'default'",
@@ -111,7 +111,7 @@ class Sqlite:
         self.path = path
 
     def template(self):
-        """The rows of the one module that there is, by table."""
+        """Reads the rows of the only module, by table."""
         with contextlib.closing(sqlite3.connect(self.path)) as db:
             db.row_factory = sqlite3.Row
             one = {t: dict(db.execute(f"SELECT * FROM {t}").fetchone()) for t in ("modules", "candidates", "blobs")}
@@ -163,7 +163,7 @@ class Postgres:
         return [line.split("|") for line in self.server.query(sql, self.name)]
 
     def template(self):
-        """As that of SQLite; hashes are replaced anyway."""
+        """The same for PostgreSQL; hashes are replaced anyway."""
         one = {}
         for table in ("modules", "candidates", "blobs"):
             names = [n for (n,) in self.query("SELECT column_name FROM information_schema.columns WHERE table_schema = "

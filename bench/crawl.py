@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packages to symbols: a folder of .deb by `unhex crawl work` into a server, beside elfutils' debuginfod that indexes the
-same folder, and beside their floor, the decompression alone. What it consists of is timed apart too: the decompression by
-ours, and `unhex extract` of each debug file in the packages.
+"""Packages to symbols: a folder of .deb by `unhex crawl work` into a server, beside elfutils' debuginfod that
+indexes the same folder, and beside their floor, the decompression alone. The parts are also timed separately:
+the decompression by ours, and `unhex extract` of each debug file in the packages.
 
-Both have the same threads. debuginfod notes which package has which build ID and converts nothing; ours extracts each file
-and keeps the symbols. "cpu" is processor time of all processes, which other load disturbs less than the time by the clock.
+Both have the same threads. debuginfod notes which package has which build ID and converts nothing; ours
+extracts each file and keeps the symbols. "cpu" is processor time of all processes, which other load disturbs
+less than the time by the clock.
 """
 import argparse
 import json
@@ -45,7 +46,7 @@ def floor(packages):
 
 
 class Memory(threading.Thread):
-    """Samples the memory of a process and all below it: what no file stands behind, and the files without names that
+    """Samples the memory of a process and all its descendants: anonymous memory, and the files without names that
     members wait in."""
 
     def __init__(self, pid):
@@ -98,7 +99,8 @@ def conversion(unhex, packages, work):
 
 
 def ours(unhex, packages, jobs, work):
-    """Processor time, that of the server in it, time, the rows of all packages, and the worker's memory."""
+    """Returns the processor time (including the server's), the time, the rows of all packages, and the worker's
+    memory."""
     before = cpu_of_children()
     server = serve_unhex(unhex, work / "data", work)
     with running(server):
@@ -126,8 +128,8 @@ def indexed(server, n):
 
 
 def peer(folder, n, jobs, work):
-    """The same of debuginfod, from its start until it has looked through the folder. Its -U needs bsdtar, and finds
-    nothing without it; this is what -U does where dpkg-deb is used."""
+    """The same of debuginfod, from its start until it has looked through the folder. Its -U needs bsdtar, and
+    finds nothing without it; this does the same with dpkg-deb."""
     before = cpu_of_children()
     url = f"http://127.0.0.1:{free_port()}"
     began = time.monotonic()

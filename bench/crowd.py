@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fills the folder of a server that is stopped with many modules: copies of one that it has.
+"""Fills the folder of a stopped server with many modules: copies of one that it has.
 
-Each is what an upload would have made: rows with IDs of their own and, where requested, a GSYM with
-that UUID. Only the syncs of so many uploads are left out."""
+Each is the same as after an upload: rows with their own IDs and, if requested, a GSYM with that UUID. Only the
+syncs of the uploads are left out."""
 import hashlib
 import os
 import random
@@ -35,7 +35,7 @@ class Table:
         self.columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})")]
 
     def row(self, where, *values):
-        """The one row that there is, by column."""
+        """Reads the only row, by column."""
         (row,) = self.db.execute(f"SELECT * FROM {self.name} WHERE {where}", values)
         return dict(zip(self.columns, row))
 

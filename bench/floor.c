@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * floor GSYM ADDRESSES BATCH: what answers to new addresses cost at least, stage by stage, over the
+ * floor GSYM ADDRESSES BATCH: the least cost of answers to new addresses, stage by stage, over the
  * last fifth of them (bench/symbolize measures the server's handlers over the same). Each stage is
- * the library's own code for it and nothing around it: finding rows and calls in the records (the
- * index is built by the addresses before), demangling the names that are new, and copying the
- * answer's pieces to where the answer before was. Prints nanoseconds an address, and bytes of
- * answer.
+ * only the library's own code for it: finding rows and calls in the records (earlier addresses have
+ * built the index), demangling the new names, and copying the answer's pieces over the previous
+ * answer. Prints nanoseconds an address, and bytes of answer.
  */
 #include "demangle.h"
 #include "file.h"
@@ -35,7 +34,7 @@ UX_VEC(names, const char *);
 enum {
 	INDEX_MAX = 256 << 20,
 	CACHE_MAX = 1 << 30,
-	LOCKED = 256, /* addresses that are added to the cache at once, as the server does */
+	LOCKED = 256, /* addresses that are added to the cache under one lock, as in the server */
 	NUMBER = 12,  /* room for a line number */
 };
 
@@ -126,7 +125,7 @@ __attribute__((noinline)) static void floor_compact(struct floor *f)
 	f->bytes[STAGE_COMPACT] += f->answer_size;
 }
 
-/* --- what is between them --------------------------------------------------------------------- */
+/* --- the stages between ----------------------------------------------------------------------- */
 
 /* The names that the batch needs and no batch before did. */
 static void floor_find_names(struct floor *f, size_t n)
@@ -200,7 +199,7 @@ static void floor_json_pieces(struct floor *f, size_t n)
 	}
 }
 
-/* Those of the compact form: each text once, and the tables, which are one piece. */
+/* Copies the pieces of the compact form: each text once, and the tables, which are one piece. */
 static void floor_compact_pieces(struct floor *f, size_t n)
 {
 	f->pieces.size = f->answer_size = 0;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times a server whose index has millions of modules: queries of 10,000 IDs, uploads, bytes a module.
 
-The index is that of --database, filled by bench/big_index.py. Each query has other IDs than those before it. With --keep
-the filled index stays in the folder and is used by the next run.
+The option --database selects the index, which bench/big_index.py fills. Each query has new IDs. With --keep the
+filled index stays in the folder and is used by the next run.
 """
 import argparse
 import contextlib
@@ -87,7 +87,7 @@ def read_whole(path):
 
 
 def tree_cpu(postgres):
-    """Seconds of processor time of the database's processes that run; those of connections stay as long as these."""
+    """Returns seconds of processor time of the database's live processes; a connection has one as long as it is open."""
     postmaster = (Path(postgres.data) / "postmaster.pid").read_text(encoding="ascii").split()[0]
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -118,7 +118,7 @@ def ids_of(seed):
 
 
 class Bench:
-    """An index that is filled, and what is timed on it."""
+    """A filled index, and the measurements on it."""
 
     def __init__(self, options, work, gsym):
         self.options, self.work, self.gsym = options, work, gsym
@@ -127,7 +127,7 @@ class Bench:
         self.unhex = str((options.build / "cli/unhex").resolve())
 
     def serve(self, data, place):
-        """A server whose limits are out of the way."""
+        """A server with limits that cannot be reached."""
         options = ["--index", place] if place else []
         return running(serve_unhex(self.unhex, data, self.work, None, *options))
 
@@ -190,13 +190,13 @@ class Bench:
                   f"{server.anonymous() / 1e6:.1f} MB", flush=True)
             wait_until_idle(server, database_cpu)  # the sweep of a start lists 65,536 folders, once an hour
             self.queries(server, database_cpu)
-            if population.count >= FOLDERS:  # a store of so many blobs has all folders; a sweep at the start would list them
+            if population.count >= FOLDERS:  # a store with this many blobs has all folders, which a sweep would list
                 for i in range(FOLDERS):
                     (data / f"blobs/{i >> 8:02x}/{i & 255:02x}").mkdir(mode=0o700, parents=True, exist_ok=True)
             self.uploads(server, data, database_cpu)
 
     def fill(self, data, place, index):
-        """An index of one uploaded module, and then of millions. What an interrupted run left is made anew."""
+        """Makes an index of one uploaded module, and then of millions. Replaces the index of an interrupted run."""
         shutil.rmtree(data, ignore_errors=True)
         with self.serve(data, place) as server:
             Client(server).upload(ids_of("template"), with_uuid(self.gsym, bytes.fromhex(ids_of("template")[0][4:])), "/usr/bin/one")
@@ -226,8 +226,9 @@ class Bench:
             size = int(server.query("SELECT pg_database_size('big')")[0])
             server.query("SELECT sum(pg_prewarm(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                          "WHERE n.nspname = 'public' AND c.relkind IN ('r', 'i')", "big")
-            # All of it is in the page cache now, and in the database's own buffers, which are smaller, what came last. What
-            # queries read again and again stays in them on a server that has run for a while.
+            # All of it is in the page cache now, and the latest part in the database's own buffers, which are
+            # smaller. On a server that has run for a while, these buffers hold the pages that queries read again and
+            # again.
             server.query("SELECT pg_prewarm('ids_pkey')", "big")
             self.measure("PostgreSQL", data, server.url("big"), size, lambda: tree_cpu(server))
 

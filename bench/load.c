@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * load [OPTION...] HOST PORT PATH: asks an HTTP server on connections that stay open, one request
- * at a time on each, and prints what came of it as NAME=NUMBER words. {id} in PATH is another
- * random ID of 40 hex digits each time.
+ * at a time on each, and prints the results as NAME=NUMBER words. {id} in PATH is another random ID
+ * of 40 hex digits each time.
  *
  * Without --rate, a connection asks again as soon as it has its answer. With it, requests fall due
- * at random moments, on average so many a second, and the time of each counts from then: a server
- * that stands still is also charged the requests that could not be sent meanwhile.
+ * at random moments, at that average rate, and the time of each counts from then: a server that
+ * stands still is also charged the requests that could not be sent meanwhile.
  */
 #include "file.h"
 #include "out.h"
@@ -40,7 +40,7 @@ struct client {
 	bool busy;
 	double due; /* of the request under way */
 	const struct ux_out *text;
-	uint8_t *own; /* the text with an ID of its own; NULL: it has none */
+	uint8_t *own; /* the text with its own ID; NULL: it has none */
 	size_t sent;
 	bool in_body;
 	uint64_t left; /* bytes of the body */
@@ -154,7 +154,7 @@ static void send_more(struct load *l, struct client *c)
 			die("send");
 		c->sent += (size_t)n;
 	}
-	if (c->text->size > HEAD_MAX) /* it may not have gone at once */
+	if (c->text->size > HEAD_MAX) /* it may not have been sent in one call */
 		watch(l, c, EPOLL_CTL_MOD, EPOLLIN);
 }
 
@@ -181,7 +181,8 @@ static double gap(struct load *l)
 	return -log(1 - (double)(roll(l) >> 11) * 0x1p-53) / l->rate;
 }
 
-/* Those that fell due, as far as connections are free; then the timer is set to the next one. */
+/* Sends the requests that fell due, as far as connections are free; then sets the timer to the next
+ * one. */
 static void ask_due(struct load *l)
 {
 	double t = now();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both sides of the lookup benchmark share: addresses in, time out. Also C++. */
+/* Code shared by both sides of the lookup benchmark: addresses in, time out. Also C++. */
 #ifndef LOOKUP_CASES_H
 #define LOOKUP_CASES_H
 
@@ -27,7 +27,7 @@ static uint64_t *lookup_addresses(const char *path, size_t *ret_n)
 	return all;
 }
 
-/* Time of the processor, in ns: what others do on the machine costs it only its caches. */
+/* Processor time, in ns: other programs on the machine affect it only through the caches. */
 static double lookup_now(void)
 {
 	struct timespec t;
@@ -35,7 +35,8 @@ static double lookup_now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Nanoseconds an address, and what was found, which both sides have to agree on. */
+/* Prints nanoseconds for an address, and the numbers of results, on which both sides have to agree.
+ */
 static inline void lookup_report(double ns, size_t n, uint64_t frames, uint64_t lines)
 {
 	printf("%.2f %llu %llu\n", ns / (double)n, (unsigned long long)frames,

@@ -59,7 +59,7 @@ static void cold(const char *path, const uint64_t *pcs, size_t n)
 	lookup_report(lookup_now() - start, n, frames, lines);
 }
 
-/* The time is that of the call; what it gave is summed up behind it. */
+/* Only the call is timed; its results are summed up afterwards. */
 static void batch(const char *path, const uint64_t *pcs, size_t n)
 {
 	struct ux_module *m = open_module(path, 0);

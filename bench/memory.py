@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peak of anonymous memory of extractions, with and without a limit; the limit must hold.
 
-Each file is read as a whole and without DWARF, without a limit and with that of the agent (100 and
-40 MB). The bytes that come out must not depend on the limit.
+Each file is read as a whole and without DWARF, without a limit and with the agent's limit (100 and 40 MB). The
+output must not depend on the limit.
 """
 import argparse
 import sys

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names a second. One line a case.
 
-Names: those of libLLVM and of what else is installed, by bench/demangle on one core; c++filt and
-llvm-cxxfilt are timed as whole processes, reading and writing included, as ours is in the third figure.
+Names from libLLVM and from other installed libraries, by bench/demangle on one core; c++filt and llvm-cxxfilt
+are timed as whole processes, reading and writing included, as ours is in the third figure.
 """
 import argparse
 import re

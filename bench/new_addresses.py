@@ -5,9 +5,9 @@
 For each file 200,000 random addresses, each once, in requests of 10,000. Figures are of the last fifth, an
 address: by then the frame cache is filled in the background, if there is room for it. Reached: the server's
 handlers without sockets (bench/symbolize). All: of all addresses, with the processor time of filling. Floor:
-the library's own code for each stage with nothing around it (bench/floor), as it is without a filled frame
-cache: rows and calls found in the records, new names demangled, the answer's pieces copied. Rounds alternate; a
-time is the smallest of them, in nanoseconds of processor time. --instructions counts them by callgrind as well.
+only the library's own code for each stage (bench/floor), without a filled frame cache: rows and calls found in
+the records, new names demangled, the answer's pieces copied. Rounds alternate; a time is the smallest of them,
+in nanoseconds of processor time. --instructions counts them by callgrind as well.
 """
 import argparse
 import re
@@ -30,13 +30,13 @@ STAGES = ["places", "names", "json", "compact"]
 
 
 def run(*command):
-    """What a command prints."""
+    """Returns the output of a command."""
     return subprocess.run([str(c) for c in command], check=True, capture_output=True,
                           text=True).stdout
 
 
 def reached(options, form, files):
-    """{what: figure} of a run; "last" is ns of an address of the last fifth."""
+    """Returns {name: figure} of a run; "last" is ns of an address of the last fifth."""
     out = run(options.build / "bench/symbolize", form, *files, BATCH, 0)
     found = {"last": r"the last fifth (\d+) ns", "all": r"new (\d+) ns", "bytes": r"([\d.]+) bytes of answer",
              "filled": r"filled: (\d+)", "filling": r"in (\d+) ms", "memory": r"caches ([\d.]+) MB"}
@@ -50,7 +50,7 @@ def floors(options, files):
 
 
 def counted(work, functions, *command):
-    """What callgrind_annotate says about a run of which only calls of these functions were counted."""
+    """Returns callgrind_annotate's report of a run in which only calls of these functions were counted."""
     out = work / "callgrind"
     run("valgrind", "--tool=callgrind", *(f"--toggle-collect={f}*" for f in functions),
         f"--callgrind-out-file={out}", *command)
@@ -58,7 +58,7 @@ def counted(work, functions, *command):
 
 
 def calls_of(table, function):
-    """Instructions of a function and what it calls, for an address of the last fifth."""
+    """Returns the instructions of a function and its callees, for an address of the last fifth."""
     return int(re.search(rf"([\d,]+) .*:{function}\b", table)[1].replace(",", "")) / LATE
 
 
@@ -77,7 +77,7 @@ def instructions(options, files, work):
 
 
 def show(name, times, found, runs):
-    """Two rows of the table; runs: {form: what reached() returned}."""
+    """Two rows of the table; runs: {form: result of reached()}."""
     for form, (title, goal) in FORMS.items():
         floor = times["places"] + times["names"] + times[form]
         best = {what: min(r[what] for r in runs[form]) for what in runs[form][0]}

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times named OpenTelemetry profiles: addresses of libjvm that a recording of a JVM has, each once.
 
-The recording is that of `./dev bench profile` (bench/profile.py makes it where there is none). Its locations in libjvm,
-in the order of their first sample and shuffled, are sent in messages of 10,000 to the server's handler without a socket
-(bench/symbolize otlp): as new ones, of which the last fifth counts, and as known ones. Then a million different random
-addresses of libjvm, as new ones, of which all count, with the time in which the frame cache is filled in the background. Times are
-the processor's, the smallest of some rounds, each with a server of its own.
+The recording is the one of `./dev bench profile` (bench/profile.py makes it if it is missing). Its locations in
+libjvm, in the order of their first sample and shuffled, are sent in messages of 10,000 to the server's handler
+without a socket (bench/symbolize otlp): as new ones (only the last fifth counts), and as known ones. Then a
+million different random addresses of libjvm, as new ones (all count), including the time in which the frame
+cache is filled in the background. Times are the processor's, the smallest of some rounds, each with a server of
+its own.
 """
 import argparse
 import os

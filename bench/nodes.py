@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times servers that share an index in PostgreSQL: beside one with its own index, and one of them beside two.
 
-A B A B, medians. "p99": of requests for 100 addresses of a module that is open, at a fifth of what the first one can do.
-"two": requests for 10,000 addresses as fast as they are answered, each server on a processor of its own; the load runs
-beside them and costs little of that. Needs two processors with nothing else to do; ratios of a loaded machine vary.
-"uploads": of GSYMs, as fast as they are finished, over 16 connections. The database and the load work on the same two
-processors, which bounds what a second server can gain: by how much is printed, from the processor time of each.
+A B A B, medians. "p99": of requests for 100 addresses of an open module, at a fifth of the first server's
+highest rate. "two": requests for 10,000 addresses as fast as they are answered, each server on a processor of
+its own; the load runs beside them and costs little of that. Needs two processors with nothing else to do;
+ratios of a loaded machine vary. "uploads": of GSYMs, as fast as they are finished, over 16 connections. The
+database and the load work on the same two processors, which bounds the gain of a second server: the bound is
+printed, from the processor time of each.
 """
 import argparse
 import contextlib
@@ -35,7 +36,8 @@ P99_MAX, TWO_MIN = 1.2, 1.8
 
 
 def cpu_of_database(database):
-    """Seconds of processor time of PostgreSQL's processes, those that have ended included. Each has a session of its own."""
+    """Returns seconds of processor time of PostgreSQL's processes, including ended ones. Each has a session of its
+    own."""
     parent = int(Path(database.data, "postmaster.pid").read_text(encoding="ascii").split()[0])
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
     seconds = 0.0
@@ -54,7 +56,7 @@ class Nodes(Bench):
     """The servers, all with one module."""
 
     def node(self, name, place, core, shared=None):
-        """A server; with shared, its blobs are those of that folder."""
+        """Starts a server; with shared, its blobs are in that folder."""
         data = self.work / name
         if shared:
             data.mkdir()
@@ -64,7 +66,7 @@ class Nodes(Bench):
         return running(serve_unhex(self.unhex, data, self.work, core, *options))
 
     def body(self, name, count):
-        """A file with a request for so many addresses."""
+        """Writes a file with a request for `count` addresses."""
         path = self.work / f"{name}.json"
         path.write_text(json.dumps(json_body(self.build_id(self.program), random_addresses(self.program, count))))
         return path
@@ -75,7 +77,7 @@ class Nodes(Bench):
         return self.options.program
 
     def latencies(self, own, shared):
-        """p99 of both, and the ratio of each round."""
+        """Compares p99 of both; prints the ratio of each round."""
         body = self.body("few", FEW)
         for server in (own, shared):
             self.load(server, "/v1/symbolize", bodies=[body], connections=4)
@@ -122,7 +124,7 @@ class Nodes(Bench):
         return self.options.uploads / took, [(b - a) / self.options.uploads for a, b in zip(before, spent())]
 
     def uploads(self, first, second, database):
-        """Uploads to one server beside those to two."""
+        """Compares uploads to one server with uploads to two."""
         (self.work / "tiny.so").write_bytes(tiny_elf(self.work))
         subprocess.run([self.unhex, "extract", self.work / "tiny.so", "-o", self.work / "tiny.gsym"], check=True)
         gsym = (self.work / "tiny.gsym").read_bytes()

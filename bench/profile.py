@@ -52,7 +52,7 @@ def show(name, text, goal=None, fine=True):
 
 
 def record(folder, rate, name, graph):
-    """Both programs at once, each for SECONDS of processor time, whatever else the machine does."""
+    """Runs both programs at the same time, each for SECONDS of processor time, however busy the machine is."""
     data = folder / name
     if data.exists():
         return data
@@ -175,7 +175,7 @@ def bench_recording(options, data, folder):
 
 
 def thinned(data, to, count):
-    """A recording with every so many of another's samples, and with all of its other records."""
+    """Makes a recording with every n-th sample of another, and all of its other records."""
     raw = data.read_bytes()
     begin, length = struct.unpack_from("<QQ", raw, 40)
     records, at = [], begin
@@ -196,7 +196,7 @@ def thinned(data, to, count):
 
 
 def with_data(raw, data):
-    """A recording with another data section; the features behind it are moved."""
+    """Makes a recording with another data section; moves the features that follow it."""
     begin, length = struct.unpack_from("<QQ", raw, 40)
     head, rest = bytearray(raw[:begin]), bytearray(raw[begin + length:])
     struct.pack_into("<Q", head, 48, len(data))
@@ -259,7 +259,7 @@ def plain_name(name):
 
 
 def demangled(names):
-    """{name: the same as binutils shows it, without parameters and the type of what is returned}."""
+    """Returns {name: binutils' form of it, without parameters and return type}."""
     names = sorted(names)
     done = subprocess.run(["c++filt", "-p"], input="\n".join(names), check=True, capture_output=True, text=True)
     return dict(zip(names, done.stdout.split("\n")))
@@ -396,7 +396,7 @@ def libjvm():
 
 
 def bench_pprof(options, work, folder):
-    """A profile whose locations are all different addresses of libjvm's code."""
+    """Makes a profile whose locations are all different addresses of libjvm's code."""
     path = libjvm()
     build_id = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", path], check=True, capture_output=True,
                                                            text=True).stdout)[1]
@@ -423,7 +423,7 @@ def bench_pprof(options, work, folder):
 
 
 def repeat(data, to, size):
-    """A recording whose data section is that of another, again and again until it has size bytes."""
+    """Makes a recording whose data section repeats another's until it has size bytes."""
     raw = data.read_bytes()
     begin, length = struct.unpack_from("<QQ", raw, 40)
     times = -(-size // length)

@@ -13,7 +13,7 @@ DAY_S = 86400
 
 
 class Model:
-    """The inputs by name, and what follows from them."""
+    """The inputs by name, and the results computed from them."""
 
     def __init__(self, document):
         self.document = document
@@ -26,7 +26,7 @@ class Model:
             raise AttributeError(name) from None
 
     def inputs(self):
-        """Rows of what was measured and what is assumed."""
+        """Rows of measured and assumed values."""
         yield ("measured", "value", "by")
         for name, one in self.document["measured"].items():
             yield (f"`{name}`", f"{one['value']:,} {one['unit']}", one["from"])
@@ -36,7 +36,7 @@ class Model:
             yield (f"`{name}`", f"{one['value']:,}", one["why"])
 
     def load(self):
-        """Rows of what so many hosts cost."""
+        """Rows of the cost of this many hosts."""
         frames = self.hosts * self.busy_cores * self.samples_per_core_s * self.frames_per_sample
         new = frames * self.new_share
         queried = self.hosts * self.modules_per_host * self.queries_per_module_day

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times `unhex serve` against other symbol servers on loopback: A B A B, medians, one line a case.
 
-The server under load is alone on one processor and the load on another one, where there are two. A
-ratio is ours divided by the peer's, for what is done a second; "cpu" is the same of what is done in
-a second of the server's processor time, which other work on the machine disturbs less.
+The server under load is alone on one processor and the load on another one, where there are two. A ratio is our
+throughput divided by the peer's; "cpu" is the same for the throughput in a second of the server's processor
+time, which other work on the machine disturbs less.
 """
 import argparse
 import json
@@ -46,7 +46,7 @@ def show(name, text, goal, fine):
 
 
 class Bench:
-    """What all rows share."""
+    """State shared by all rows."""
 
     def __init__(self, options, work):
         self.options, self.work = options, work
@@ -55,7 +55,7 @@ class Bench:
         self.core, self.load_core = (cores[0], cores[1]) if len(cores) > 1 else (None, None)
 
     def run(self, *args, server=None, check=True):
-        """What our command prints; with check, it has to work for all of its files."""
+        """Returns the output of our command; with check, the command has to succeed for all of its files."""
         env = clean_environment(self.work)
         if server:
             env |= {"UNHEX_URL": server.url, "UNHEX_TOKEN": server.token}
@@ -148,7 +148,7 @@ def push_libjvm(bench, server):
 
 
 def bench_v5(bench, _rows):
-    """What the Firefox Profiler asks, against samply's server."""
+    """The Firefox Profiler's requests, against samply's server."""
     path = bench.libjvm()
     library = {"name": "libjvm.so", "debugName": "libjvm.so", "path": str(path),
                "debugPath": str(path), "breakpadId": debug_id(bench.build_id(path)),

@@ -17,7 +17,7 @@ LOAD_S = 900
 
 
 class Failed(Exception):
-    """A server or the load on it did not do what is timed."""
+    """A server or its load did not do the work that is timed."""
 
 
 @dataclass
@@ -25,17 +25,17 @@ class Server:
     """One that runs."""
     name: str
     process: subprocess.Popen
-    url: str  # with what goes before every path
+    url: str  # the part before every path
     token: str = ""
 
     def cpu(self):
-        """Seconds of processor time so far of all threads, those that ended too.
+        """Returns seconds of processor time so far of all threads, including ended ones.
 
         The clock is the one that clock_getcpuclockid(3) gives for a process."""
         return time.clock_gettime(~self.process.pid << 3 | 2)
 
     def anonymous(self):
-        """Bytes of memory that no file stands behind."""
+        """Returns bytes of anonymous memory."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
             return next(int(line.split()[1]) * 1024 for line in f if line.startswith("RssAnon:"))
 
@@ -72,7 +72,8 @@ def clean_environment(home):
 
 
 def wait_until(what, ready, process, most=START_S):
-    """What ready() tells as soon as that is true; Failed when the process ends before, or after so many seconds."""
+    """Returns the value of ready() as soon as it is true; raises Failed if the process ends before, or after
+    `most` seconds."""
     end = time.monotonic() + most
     while time.monotonic() < end:
         if process.poll() is not None:
@@ -100,7 +101,7 @@ def running(server):
 
 
 def text_of(path):
-    """What a log has so far."""
+    """Returns the text of a log so far."""
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
@@ -159,7 +160,7 @@ def serve_samply(program, libraries, work, core=None):
 
 @dataclass
 class Figures:
-    """What one load gave."""
+    """The results of one load."""
     requests: int
     rate: float   # requests a second
     cpu: float    # seconds of the server's processor time a request

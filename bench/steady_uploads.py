@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads that come at a steady rate, whatever the server does, and where their time goes.
+"""Uploads that come at a steady rate, whatever the server does, and how their time is spent.
 
-Every other one is an ELF file with DWARF, which the server extracts meanwhile; the others are GSYMs. An upload takes from
-the moment at which it was to begin until the answer to its finish. Beside it stands what the disk alone takes for the
-syncs of an upload: the bytes, their folder, and the log of an index.
+Every other one is an ELF file with DWARF, which the server extracts meanwhile; the others are GSYMs. An upload
+takes from the moment at which it was to begin until the answer to its finish. It also prints the disk's time
+alone for the syncs of an upload: the bytes, their folder, and the log of an index.
 """
 import hashlib
 import http.client
@@ -34,7 +34,7 @@ def percentile(values, share):
 
 @dataclass
 class Prepared:
-    """An upload whose bytes are ready."""
+    """An upload with its bytes."""
     announcement: str
     data: bytes
 
@@ -135,7 +135,7 @@ def disk_alone(folder):
 
 
 def stages(server):
-    """Seconds of each stage and how many there were, and how many were at most so long."""
+    """Seconds of each stage, their number, and how many took at most this long."""
     status, text = server.ask("GET", "/metrics")
     found = {}
     for what, stage, bound, value in STAGE.findall(text.decode() if status == 200 else ""):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a store takes: bytes of index and resident memory a module, and bytes of a GSYM against its debug information.
+"""Measures the size of a store: bytes of index and resident memory for each module, and bytes of a GSYM against
+its debug information.
 
-bench/store_size.py UNHEX [--modules N] [FILE...]: N modules of a small GSYM are uploaded, each with two IDs and a file
-name; FILE is an ELF file with debug information.
+bench/store_size.py UNHEX [--modules N] [FILE...]: N modules of a small GSYM are uploaded, each with two IDs and
+a file name; FILE is an ELF file with debug information.
 """
 import argparse
 import concurrent.futures
@@ -20,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 
 
 def resident(pid):
-    """Bytes that no file stands behind."""
+    """Returns bytes of anonymous memory."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) << 10
 
@@ -45,7 +46,7 @@ def upload_all(server, gsym, n):
 
 
 def of_modules(n):
-    """One line: what n modules take."""
+    """Prints one line: the size of n modules."""
     from conftest import Server
     from tool import compile_c, unhex
 

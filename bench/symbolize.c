@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * symbolize json|compact|otlp|named GSYM ADDRESSES BATCH [ROUNDS]: the server's handlers without a
- * socket. ADDRESSES is a file of 64-bit numbers. Prints the processor's time of an address: when
- * all are new to the server, with what filling its frame cache takes; of the last fifth of these,
- * when the frame cache is filled, if there is room for it; and the best of some rounds when it has
+ * socket. ADDRESSES is a file of 64-bit numbers. Prints the processor's time for an address: when
+ * all are new to the server, including the filling of its frame cache; for the last fifth of these,
+ * when the frame cache is filled, if there is room for it; and the best of some rounds after it has
  * seen them (ROUNDS; 0: none, for a profile of new ones). Caches have the memory that they have in
  * a server with default settings. The hash of the first answers tells whether two builds answer the
- * same. named: messages as otlp whose locations have lines already, which pass as they are. For
- * both, the floor is what reading the locations of the message, reading a line of the processor's
- * cache for each from a table of all addresses, and copying the fields of the answer's dictionary
- * cost by themselves. What the answers have of functions and strings is printed with it.
+ * same. named: the same messages as for otlp, but the locations have lines already and pass
+ * unchanged. For both, the floor is the cost of only reading the locations of the message, reading
+ * one cache line for each from a table of all addresses, and copying the fields of the answer's
+ * dictionary. It also prints the numbers of functions and strings in the answers.
  */
 #include "file.h"
 #include "lookup_cases.h"
@@ -31,7 +31,7 @@ enum {
 
 static char id[UX_ID_TEXT];
 
-/* What a location's frames are in: a line of the processor's cache. */
+/* Stands for the frames of a location: one line of the processor's cache. */
 struct floor_line {
 	uint64_t words[8];
 };
@@ -164,7 +164,8 @@ static const struct floor_line *floor_line_of(const struct asker *a, uint64_t pc
 	return &a->lines[ux_hash_u64(pc) & (a->n_lines - 1)];
 }
 
-/* What reading locations, a line for each, and copying the answer field by field cost: ns. */
+/* Returns the cost of reading locations, a line for each, and copying the answer field by field, in
+ * ns. */
 static double floor_of(const struct asker *a, struct ux_bytes question, struct ux_bytes answer)
 {
 	enum {
@@ -296,7 +297,7 @@ static void must(enum ux_code code, const struct ux_error *err)
 	exit(2);
 }
 
-/* Asks for what has to succeed; the caller releases the text. */
+/* Sends a request that has to succeed; the caller releases the text. */
 static char *must_ask(struct make_server *s, const char *method, const char *target,
 		      struct ux_bytes body)
 {

@@ -27,12 +27,12 @@ from bench import ROOT  # noqa: E402
 from servers import running, serve_unhex  # noqa: E402
 
 SOURCE = "static inline int sq(int x) { return x * x; }\nint f(int a) { return sq(a) + sq(a + 1); }\n"
-ID = bytes(range(1, 21))  # the build ID of the file from which the others are made
+ID = bytes(range(1, 21))  # build ID of the file from which the others are made
 GOAL_SECONDS = 60  # for 10,000 uploads
 
 
 def tiny_elf(work):
-    """Bytes of a shared object whose build ID is ID."""
+    """Returns the bytes of a shared object whose build ID is ID."""
     (work / "tiny.c").write_text(SOURCE)
     subprocess.run(["gcc", "-g", "-O2", "-shared", "-nostdlib", "-fPIC", f"-Wl,--build-id=0x{ID.hex()}",
                     "-o", work / "tiny.so", work / "tiny.c"], check=True, cwd=work)
@@ -93,7 +93,7 @@ class Uploader:
 
 
 def send_all(servers, data, count, connections, first=0, kind="executable"):
-    """Sends the files on so many connections, which the servers share; the numbers that they are made of begin at first."""
+    """Sends the files on these many connections, spread over the servers; the files' numbers begin at first."""
     with selectors.DefaultSelector() as selector:
         for i in range(min(connections, count)):
             uploader = Uploader(servers[i % len(servers)], data, range(first + i, first + count, connections), kind)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The floor of reading DWARF that is not compressed: "walk FILE [touch|entries|lines|write SIZE]".
- * Each step contains those before it:
+ * The floor of reading uncompressed DWARF: "walk FILE [touch|entries|lines|write SIZE]". Each step
+ * contains those before it:
  *   touch    one byte of each cache line of the sections that an extraction reads is read
  *   entries  the entries of all units are passed, at best without a look at their attributes
  *   lines    the opcodes of all line programs are run, whose rows are counted and not kept
  *   write    SIZE bytes are written to a new file, as many as the symbols take
- * No names are found, no ranges are read, nothing is sorted, merged or encoded. It prints what it
- * counted.
+ * No names are found, no ranges are read, nothing is sorted, merged or encoded. It prints its
+ * counts.
  */
 #include "dwarf_stride.h"
 #include "elf_file.h"
@@ -35,7 +35,7 @@ struct walk_sum {
 	uint64_t lines; /* of the cache, that were touched */
 	uint64_t entries;
 	uint64_t rows;
-	uint64_t check; /* of what was read, so that nothing is optimized away */
+	uint64_t check; /* result of the reads, so that nothing is optimized away */
 };
 
 static void walk_touch(struct ux_bytes content, struct walk_sum *sum)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a script to standard output by which a shell completes command lines of unhex: for "bash",
- * "zsh" or "fish". */
+/* Writes a script to standard output that makes a shell complete command lines of unhex: for
+ * "bash", "zsh" or "fish". */
 #include "commands.h"
 #include "output.h"
 #include "vec.h"
@@ -11,13 +11,13 @@ enum {
 	NAME_BYTES_MAX = 48
 };
 
-/* What completes an argument. */
+/* The kind of values that complete an argument. */
 enum complete_kind {
 	COMPLETE_FILE,
 	COMPLETE_FOLDER,
 	COMPLETE_PROCESS,
-	COMPLETE_WORDS, /* some that are known */
-	COMPLETE_LIST,  /* some of these, with commas between them */
+	COMPLETE_WORDS, /* known words */
+	COMPLETE_LIST,  /* known words, several with commas between them */
 	COMPLETE_NOTHING,
 };
 
@@ -71,7 +71,8 @@ static struct complete_argument complete_option_argument(const struct ux_option 
 	return a;
 }
 
-/* What the lines of a command's usage begin with: verbs, which are in lower case, or a file. */
+/* Returns the argument that the lines of a command's usage begin with: verbs, which are in lower
+ * case, or a file. */
 static struct complete_argument complete_first_operand(const struct ux_command *cmd)
 {
 	struct complete_argument a = {.kind = COMPLETE_FILE};
@@ -94,8 +95,8 @@ static struct complete_argument complete_first_operand(const struct ux_command *
 	return a;
 }
 
-/* The options of a command, in a table of its own if the command replaces another program: then
- * they are those that its help names. */
+/* The options of a command. If the command replaces another program, they are a separate table,
+ * read from its help. */
 struct complete_options {
 	struct ux_option *items;
 	size_t n, capacity;
@@ -166,7 +167,7 @@ static void complete_commands_list(struct ux_out *out)
 		ux_out_fmt(out, "%s ", ux_commands[i]->name);
 }
 
-/* Writes text inside quotes: single ones of a shell, in which a quote ends them for a while.
+/* Writes text inside a shell's single quotes; a quote in the text ends them and starts them again.
  * `special` are characters that get a backslash. */
 static void complete_quoted(struct ux_out *out, const char *text, const char *special)
 {
@@ -189,8 +190,8 @@ static void bash_option_word(struct ux_out *out, const struct ux_command *cmd,
 	ux_out_fmt(out, "--%s ", o->long_name);
 }
 
-/* Writes a condition of bash and zsh: whether the command's verb, in a variable of the shell, has
- * the option. Before a verb is typed it may be any. */
+/* Writes a condition for bash and zsh: the command's verb, in a variable of the shell, has the
+ * option. Before a verb is typed, any option matches. */
 static void complete_verb_test(struct ux_out *out, const char *verb, const struct ux_option *o)
 {
 	bool others = o->verbs[0] == '!';
@@ -198,7 +199,7 @@ static void complete_verb_test(struct ux_out *out, const char *verb, const struc
 		   others ? "!=" : "==", verb);
 }
 
-/* An option that some verbs of the command have. */
+/* Writes an option that only some verbs of the command have. */
 static void bash_verb_option(struct ux_out *out, const struct ux_command *cmd,
 			     const struct ux_option *o)
 {
@@ -213,7 +214,7 @@ static void bash_verb_option(struct ux_out *out, const struct ux_command *cmd,
 	ux_out_cstr(out, "'\n");
 }
 
-/* What completes an option's argument, in the words of each shell. A % stands for the known words.
+/* Completion of an option's argument, in the syntax of each shell. A % stands for the known words.
  */
 static const struct complete_texts {
 	const char *bash; /* a value of `kind` in the script */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a manual page to standard output: that of a command, of "unhex" or of
- * "unhex-serve.conf". */
+/* Writes a manual page to standard output: for a command, "unhex" or "unhex-serve.conf". */
 #include "commands.h"
 #include "output.h"
 #include "settings.h"
@@ -24,7 +23,7 @@ static void man_text(struct ux_out *out, const char *text, size_t n)
 	}
 }
 
-/* Writes text in which `words` in backquotes become bold and an empty line ends a paragraph. */
+/* Writes text: `words` in backquotes become bold, and an empty line ends a paragraph. */
 static void man_prose(struct ux_out *out, const char *text)
 {
 	bool bold = false;

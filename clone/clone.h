@@ -14,25 +14,25 @@ struct ux_minisign_public;
 struct ux_minisign_secret;
 
 enum {
-	UX_CLONE_JOBS = 4, /* modules that are copied at once, by default */
+	UX_CLONE_JOBS = 4, /* modules that are copied at the same time, by default */
 	UX_CLONE_JOBS_MAX = 64,
 };
 
-/* Which objects are copied. Zeroed: all. */
+/* Selects the objects to copy. Zeroed: all. */
 struct ux_clone_filter {
-	const char *ns;           /* of this namespace alone; NULL: of all */
+	const char *ns;           /* only of this namespace; NULL: of all */
 	const char *distribution; /* from packages of this distribution... */
 	const char *suite;        /* ...and suite; NULL: any */
-	int64_t since;            /* that came at this time or later; 0: any time */
-	int64_t before;           /* that came before this time; 0: any time */
+	int64_t since;            /* time of arrival, at or after this; 0: any time */
+	int64_t before;           /* time of arrival, before this; 0: any time */
 };
 
 /* One side of a copy. */
 struct ux_clone_place {
 	/*
-	 * "http://HOST", "https://HOST": a server; "bucket+http://HOST/PATH": a folder behind a
-	 * static web server, to copy from; "s3://BUCKET/PREFIX": a bucket; "FILE.tar" or "-": an
-	 * archive; anything else: a folder
+	 * "http://HOST", "https://HOST": a server; "bucket+http://HOST/PATH": a folder of a static
+	 * web server, to copy from; "s3://BUCKET/PREFIX": a bucket; "FILE.tar" or "-": an archive;
+	 * anything else: a folder
 	 */
 	const char *where;
 	const char *token; /* key of a server; "" for none */
@@ -41,7 +41,7 @@ struct ux_clone_place {
 enum ux_clone_outcome {
 	UX_CLONE_COPIED,
 	UX_CLONE_THERE,  /* the target has it */
-	UX_CLONE_BETTER, /* the target has a better one, and takes no poorer ones */
+	UX_CLONE_BETTER, /* the target has a better one, and does not accept poorer ones */
 	UX_CLONE_GONE,   /* the source has removed it since it was listed */
 	UX_CLONE_FAILED,
 	UX_CLONE_OUTCOME_COUNT
@@ -50,13 +50,13 @@ enum ux_clone_outcome {
 /* "copied", "already-there", "better-there", "gone", "failed". */
 const char *ux_clone_outcome_name(enum ux_clone_outcome outcome);
 
-/* Called for each object that the target did not have, one call at a time. */
+/* Called for each object that the target lacked, one call at a time. */
 typedef void ux_clone_report_fn(void *ctx, const struct ux_entry *o, enum ux_clone_outcome outcome,
 				const char *reason);
 
 struct ux_clone_progress {
 	uint64_t objects, objects_total;
-	uint64_t bytes, bytes_total; /* of what is copied */
+	uint64_t bytes, bytes_total; /* of the objects to copy */
 };
 
 /* One call at a time. */
@@ -68,10 +68,12 @@ struct ux_clone_options {
 	const char *s3_endpoint; /* URL of the server of s3://BUCKET; NULL: Amazon's */
 	struct ux_clone_filter filter;
 	unsigned jobs;   /* 0: UX_CLONE_JOBS */
-	bool dry_run;    /* lists what would be copied */
-	bool check;      /* compares all that a folder has with its manifest, by content */
-	bool everything; /* lists a server from the beginning, also what was listed before */
-	const struct ux_minisign_public *key;    /* the source's manifest must be signed by it */
+	bool dry_run;    /* only list the objects that would be copied */
+	bool check;      /* compare everything in a folder with its manifest, by content */
+	bool everything; /* list a server from the beginning, including objects that were listed
+			    before */
+	const struct ux_minisign_public *key;    /* the source's manifest must be signed with this
+						    key; NULL: not checked */
 	const struct ux_minisign_secret *signer; /* signs the target's manifest; NULL: none */
 	ux_clone_report_fn *report;              /* may be NULL */
 	ux_clone_progress_fn *progress;          /* may be NULL */
@@ -84,11 +86,11 @@ struct ux_clone_summary {
 };
 
 /*
- * Copies what the target lacks. Every object is compared with its hash before the target has it,
- * and the target's manifest is written last. A run that was killed is continued by the next one.
- * UX_OK also when some objects failed. UX_ECORRUPT: the manifest or its signature is not valid;
- * UX_EDENIED, UX_EUNAVAILABLE: a server; UX_ECONFLICT: another copy to the same folder is running;
- * UX_EINVAL: the two places do not go together; UX_EIO.
+ * Copies the objects that the target lacks. Every object is checked against its hash before the
+ * target gets it, and the target's manifest is written last. If a run was killed, the next one
+ * continues it. UX_OK even if some objects failed. UX_ECORRUPT: the manifest or its signature is
+ * not valid; UX_EDENIED, UX_EUNAVAILABLE: a server; UX_ECONFLICT: another copy to the same folder
+ * is running; UX_EINVAL: the two places cannot be combined; UX_EIO.
  */
 enum ux_code ux_clone_run(const struct ux_clone_options *o, struct ux_clone_summary *ret,
 			  struct ux_error *err) ux_must;

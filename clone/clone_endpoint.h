@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a copy needs of a source and of a target; each kind of place has a file of its own. */
+/* The interface of a source and a target of a copy; each kind of place has its own file. */
 #ifndef UX_CLONE_ENDPOINT_H
 #define UX_CLONE_ENDPOINT_H
 
@@ -10,12 +10,12 @@ enum {
 	UX_CLONE_TRIES = 4,  /* attempts at one object while a server cannot be reached */
 };
 
-/* What an endpoint lists. */
+/* The listing of an endpoint. */
 struct ux_clone_list {
 	struct ux_manifest manifest;
 	/* the bytes of its manifest and of the signature; empty: it keeps none */
 	struct ux_out text, signature;
-	/* where the next list of a server goes on; "": it has no such places */
+	/* where the next list of a server continues; "": not supported */
 	char next[UX_CLONE_NEXT];
 };
 
@@ -32,43 +32,43 @@ static inline void ux_clone_list_deinit(struct ux_clone_list *list)
 	ux_out_deinit(&list->signature);
 }
 
-/* The bytes of an object on their way: written by the source, then given to the target. */
+/* The bytes of an object in transit: written by the source, then given to the target. */
 struct ux_clone_part {
-	const struct ux_entry *object; /* of the target's manifest */
-	int fd;                        /* its bytes; -1: the same bytes as `same` has */
+	const struct ux_entry *object; /* from the target's manifest */
+	int fd;                        /* its bytes; -1: the same bytes as part `same` */
 	size_t same;                   /* index of another part of the module */
-	char name[64];                 /* the target's own */
-	bool done;                     /* set by put(): the target has it, or reported why not */
+	char name[64];                 /* private to the target */
+	bool done; /* set by put(): the target has it, or has reported why not */
 };
 
-/* What a target is to have. */
+/* The planned contents of a target. */
 struct ux_clone_plan {
-	struct ux_clone_list *had; /* what its list() returned; NULL: there was nothing */
+	struct ux_clone_list *had; /* result of its list(); NULL: the target was empty */
 	const struct ux_manifest *all;
-	struct ux_bytes text, signature; /* of `all`, if every object can be had */
+	struct ux_bytes text, signature; /* of `all`, if every object is available */
 	bool dry_run;                    /* nothing may be changed */
 };
 
 /*
- * A place. Functions that are NULL are not offered: a source has list() and get(), a target the
+ * A place. Functions that are NULL are not supported: a source has list() and get(), a target the
  * others too. Worker numbers are below UX_CLONE_JOBS_MAX, and one thread at a time uses each.
  */
 struct ux_clone_endpoint {
-	/* objects are read, or written, in the order of their paths by one worker alone */
+	/* a single worker reads, or writes, the objects in the order of their paths */
 	bool in_order;
-	/* the target keeps a manifest, to which the objects that it had before belong too */
+	/* the target keeps a manifest, which includes the objects that it had before */
 	bool keeps;
 
 	/*
 	 * Lists all objects. since: a place of an earlier list of a server, "": all. UX_ENOTFOUND:
-	 * there is nothing yet (a target).
+	 * the place is still empty (a target).
 	 */
 	enum ux_code (*list)(struct ux_clone_endpoint *e, const char *since,
 			     struct ux_clone_list *ret, struct ux_error *err);
 	/*
-	 * Appends the bytes of an object from `have` on to the end of fd, and no more than its size
-	 * says; or, when the source cannot begin there, all of them to the emptied file.
-	 * UX_ENOTFOUND: it is gone. UX_EUNAVAILABLE: try again.
+	 * Appends the bytes of an object from `have` on to the end of fd, at most to its size; or,
+	 * if the source cannot start there, empties the file and writes all of them. UX_ENOTFOUND:
+	 * it is gone. UX_EUNAVAILABLE: try again.
 	 */
 	enum ux_code (*get)(struct ux_clone_endpoint *e, unsigned worker, const struct ux_entry *o,
 			    int fd, uint64_t have, struct ux_error *err);
@@ -76,24 +76,26 @@ struct ux_clone_endpoint {
 	/* Prepares for the objects of this plan, which lives until close(). */
 	enum ux_code (*begin)(struct ux_clone_endpoint *e, const struct ux_clone_plan *plan,
 			      struct ux_error *err);
-	/* Does the target have this object of the manifest already? Called in order, before put().
-	 */
+	/* Sets whether the target already has this object of the manifest. Called in order, before
+	 * put(). */
 	enum ux_code (*has)(struct ux_clone_endpoint *e, const struct ux_entry *o,
 			    enum ux_clone_outcome *ret, struct ux_error *err);
-	/* Opens a file for the bytes of an object; *ret_have of them are in it. */
+	/* Opens a file for the bytes of an object; *ret_have of them are already in it. */
 	enum ux_code (*part)(struct ux_clone_endpoint *e, struct ux_clone_part *p,
 			     uint64_t *ret_have, struct ux_error *err);
-	/* Takes complete, compared objects of one module. report() is called for each. */
+	/* Takes complete, checked objects of one module. Calls report() for each. */
 	enum ux_code (*put)(struct ux_clone_endpoint *e, unsigned worker,
 			    struct ux_clone_part *parts, size_t n, ux_clone_report_fn *report,
 			    void *ctx, struct ux_error *err);
 	/*
-	 * Everything is there. The bytes of the manifest and of its signature (empty: none). left:
-	 * the objects of an earlier manifest that are not in this one may go.
+	 * Ends the copy when everything is there. Gets the bytes of the manifest and of its
+	 * signature (empty: none). left: objects of an earlier manifest that are not in this one
+	 * may be removed.
 	 */
 	enum ux_code (*finish)(struct ux_clone_endpoint *e, struct ux_bytes manifest,
 			       struct ux_bytes signature, struct ux_error *err);
-	/* What a folder notes of its sources: where their lists go on. "" when nothing is noted. */
+	/* Sets where the list of a source continues, from a folder's notes. "": nothing is noted.
+	 */
 	enum ux_code (*noted)(struct ux_clone_endpoint *e, const char *source,
 			      char ret[UX_CLONE_NEXT], struct ux_error *err);
 	enum ux_code (*note)(struct ux_clone_endpoint *e, const char *source, const char *next,
@@ -114,7 +116,7 @@ enum ux_code ux_clone_s3_open(const char *where, const struct ux_clone_options *
 enum ux_code ux_clone_tar_open(const char *path, bool target, struct ux_clone_endpoint **ret,
 			       struct ux_error *err) ux_must;
 
-/* An unnamed temporary file for the bytes of an object, for targets that keep no parts. */
+/* Makes an unnamed temporary file for the bytes of an object, for targets that keep no parts. */
 enum ux_code ux_clone_temporary_part(struct ux_clone_endpoint *e, struct ux_clone_part *p,
 				     uint64_t *ret_have, struct ux_error *err) ux_must;
 
@@ -122,13 +124,13 @@ enum ux_code ux_clone_temporary_part(struct ux_clone_endpoint *e, struct ux_clon
 enum ux_code ux_clone_copy(int from, uint64_t off, uint64_t size, int to, struct ux_error *err)
 	ux_must;
 
-/* SHA-256 of a file of that many bytes. UX_ECORRUPT: it has another size. */
+/* Computes the SHA-256 of a file of that many bytes. UX_ECORRUPT: it has another size. */
 enum ux_code ux_clone_hash(int fd, uint64_t size, uint8_t hash[UX_MANIFEST_HASH],
 			   struct ux_error *err) ux_must;
 
 /*
- * GET of a path whose answer is appended to fd, from `have` on (see get()). Repeats a call that
- * breaks off as long as it makes progress.
+ * Sends GET for a path and appends the answer to fd, from `have` on (see get()). Repeats a call
+ * that breaks off as long as it makes progress.
  */
 struct ux_http_client;
 enum ux_code ux_clone_download(struct ux_http_client *client, const char *path,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A folder as the source or the target of a copy. Objects appear under their paths in one step,
- * complete and compared with their hash; the manifest is replaced when all of them are there.
- * docs/clone.md describes what is in the folder.
+ * complete and checked against their hashes; the manifest is replaced when all of them are there.
+ * docs/clone.md describes the contents of the folder.
  */
 #include "clone_endpoint.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of what is on its way; no path of an object begins with a dot. */
+/* The folder for objects in transit; no path of an object begins with a dot. */
 #define PARTS ".clone"
 #define NOTES PARTS "/sources.json"
 #define LOCK  PARTS "/lock"
@@ -91,7 +91,7 @@ static enum ux_code clone_folder_list(struct ux_clone_endpoint *e, const char *s
 {
 	const struct clone_folder *f = clone_folder_of(e);
 	struct ux_error why = UX_ERROR_INIT;
-	(void)since; /* the manifest has all */
+	(void)since; /* the manifest lists everything */
 	UX_TRY(folder_read_file(f, UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MAX, &ret->text, err));
 	enum ux_code code = folder_read_file(f, UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MAX,
 					     &ret->signature, &why);
@@ -99,7 +99,7 @@ static enum ux_code clone_folder_list(struct ux_clone_endpoint *e, const char *s
 		*err = why;
 		return code;
 	}
-	/* a source's is read when its signature has been compared */
+	/* a source's manifest is read after its signature was checked */
 	return e->put ? ux_manifest_read(ux_out_bytes(&ret->text), &ret->manifest, err) : UX_OK;
 }
 
@@ -120,9 +120,9 @@ static enum ux_code clone_folder_get(struct ux_clone_endpoint *e, unsigned worke
 	return ux_clone_copy(fd, have, o->size - have, to, err);
 }
 
-/* --- what a target has ------------------------------------------------------------------------ */
+/* --- objects that a target has ---------------------------------------------------------------- */
 
-/* Is the file of a path there, with these bytes? known: an earlier manifest says so. */
+/* Sets whether the file of a path exists with these bytes. known: an earlier manifest lists it. */
 static enum ux_code folder_file_is(const struct clone_folder *f, const char *path,
 				   const struct ux_entry *o, bool known, bool *ret,
 				   struct ux_error *err)
@@ -162,7 +162,7 @@ static enum ux_code folder_make_above(const struct clone_folder *f, const char *
 	return UX_OK;
 }
 
-/* Gives the file of one path another path too, in place of what is there. */
+/* Links the file of one path to another path too, and replaces the file there. */
 static enum ux_code folder_link(const struct clone_folder *f, const char *from, const char *to,
 				struct ux_error *err)
 {
@@ -176,14 +176,14 @@ static enum ux_code folder_link(const struct clone_folder *f, const char *from, 
 			return ux_error_os(err, errno, "cannot link %.100s", from);
 		}
 		int failed = renameat(f->dir, temp, f->dir, to) != 0 ? errno : 0;
-		/* when both are the same file already, the rename does nothing */
+		/* if both are already the same file, the rename does nothing */
 		(void)unlinkat(f->dir, temp, 0);
 		return failed ? ux_error_os(err, failed, "cannot rename to %.100s", to) : UX_OK;
 	}
 	return ux_error_set(err, UX_EIO, "cannot make a name for a link");
 }
 
-/* Another path at which the folder has these bytes; NULL: none. */
+/* Finds another path at which the folder has these bytes; NULL: none. */
 static enum ux_code folder_find_same(const struct clone_folder *f, const struct ux_entry *o,
 				     const char **ret, struct ux_error *err)
 {
@@ -232,8 +232,8 @@ static enum ux_code folder_take_lock(struct clone_folder *f, struct ux_error *er
 }
 
 /*
- * Objects that get another path, since a better one takes theirs, are linked to it before anything
- * is replaced: so a copy that is killed loses none of them.
+ * Links objects that get another path, because a better one takes theirs, before anything is
+ * replaced: so a killed copy loses none of them.
  */
 static enum ux_code folder_keep_moved(struct clone_folder *f, struct ux_error *err)
 {
@@ -263,7 +263,7 @@ static enum ux_code clone_folder_begin(struct ux_clone_endpoint *e,
 	return plan->had && !plan->dry_run ? folder_keep_moved(f, err) : UX_OK;
 }
 
-/* The name is the same in the next run, which goes on with the bytes that are there. */
+/* The name is the same in the next run, which continues with the bytes in the file. */
 static enum ux_code clone_folder_part(struct ux_clone_endpoint *e, struct ux_clone_part *p,
 				      uint64_t *ret_have, struct ux_error *err)
 {
@@ -346,7 +346,7 @@ static void folder_remove_left(const struct clone_folder *f)
 
 /*
  * All objects are on the disk before the manifest names them. The signature of the earlier manifest
- * goes first: between the two steps there is none, which is not taken for a valid one.
+ * is removed first: between the two steps there is no signature, rather than a wrong one.
  */
 static enum ux_code clone_folder_finish(struct ux_clone_endpoint *e, struct ux_bytes manifest,
 					struct ux_bytes signature, struct ux_error *err)
@@ -369,9 +369,9 @@ static enum ux_code clone_folder_finish(struct ux_clone_endpoint *e, struct ux_b
 	return UX_OK;
 }
 
-/* --- where lists of sources go on ------------------------------------------------------------- */
+/* --- where the lists of sources continue ------------------------------------------------------ */
 
-/* Reads ["SOURCE","PLACE",...]. A file that is damaged counts as empty: then all is listed. */
+/* Reads ["SOURCE","PLACE",...]. A damaged file counts as empty: then everything is listed. */
 typedef void folder_note_fn(void *ctx, struct ux_bytes source, struct ux_bytes next);
 
 static void folder_each_note(struct ux_bytes text, folder_note_fn *fn, void *ctx)
@@ -393,7 +393,7 @@ static void folder_each_note(struct ux_bytes text, folder_note_fn *fn, void *ctx
 struct folder_note {
 	struct ux_bytes source;
 	char next[UX_CLONE_NEXT];
-	struct ux_json *json; /* where the others are written to */
+	struct ux_json *json; /* output for the other notes */
 };
 
 static void folder_find_note(void *ctx, struct ux_bytes source, struct ux_bytes next)

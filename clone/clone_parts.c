@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of objects on their way: copied, downloaded, hashed. */
+/* The bytes of objects in transit: copied, downloaded, hashed. */
 #include "clone_endpoint.h"
 
 #include "clock.h"
@@ -15,10 +15,10 @@
 
 enum {
 	BUFFER = 128 << 10,
-	SILENCE_MS = 60000,            /* without a byte, after which a server is given up */
-	SLOW_BYTES = 1024,             /* a second, below which it is given up... */
-	SLOW_S = 60,                   /* ...after so long */
-	TRANSFER_MS = 24 * 3600 * 1000 /* of one object */
+	SILENCE_MS = 60000,            /* ms without a byte until a server is given up */
+	SLOW_BYTES = 1024,             /* bytes a second; a slower server is given up... */
+	SLOW_S = 60,                   /* ...after this many s */
+	TRANSFER_MS = 24 * 3600 * 1000 /* ms for one object */
 };
 
 enum ux_code ux_clone_temporary_part(struct ux_clone_endpoint *e, struct ux_clone_part *p,
@@ -94,7 +94,7 @@ struct download {
 	uint64_t have;
 };
 
-/* A server may send all of it, whatever was requested. */
+/* A server may send all of it, whatever range was requested. */
 static enum ux_code download_begins(void *ctx, const struct ux_http_answer *answer,
 				    struct ux_error *err)
 {
@@ -150,7 +150,7 @@ static enum ux_code download_once(struct ux_http_client *client, const char *pat
 		return UX_OK;
 	if (answer.status == 404 || answer.status == 410)
 		return ux_error_set(err, UX_ENOTFOUND, "the source no longer has it");
-	if (answer.status == 416) /* what is here is longer than what is there */
+	if (answer.status == 416) /* the local file is longer than the server's */
 		return ux_error_set(err, UX_ECORRUPT, "it has fewer bytes than the manifest says");
 	enum ux_code code = ux_server_answer(&answer, &doc, err);
 	json_decref(doc);

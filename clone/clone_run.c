@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy from one place to another: what is missing is fetched, compared with its hash, and put. */
+/* A copy from one place to another: missing objects are fetched, checked against their hashes, and
+ * put. */
 #include "clone_endpoint.h"
 
 #include "minisign.h"
@@ -19,11 +20,11 @@ const char *ux_clone_outcome_name(enum ux_clone_outcome outcome)
 	return (unsigned)outcome < UX_CLONE_OUTCOME_COUNT ? names[outcome] : "failed";
 }
 
-/* What becomes of one object of the target's manifest. */
+/* The state of one object of the target's manifest. */
 struct clone_item {
-	const struct ux_entry *source; /* where its bytes are; NULL: the target alone has them */
+	const struct ux_entry *source; /* object with its bytes; NULL: only the target has them */
 	bool needed;                   /* it has to be copied */
-	bool lost;                     /* the target does not have it in the end */
+	bool lost;                     /* the target lacks it at the end */
 };
 
 /* The objects of one module. */
@@ -37,15 +38,15 @@ UX_VEC(clone_spans, struct clone_span);
 struct clone {
 	const struct ux_clone_options *o;
 	struct ux_clone_endpoint *from, *to;
-	struct ux_clone_list source, target; /* what both had */
+	struct ux_clone_list source, target; /* the earlier lists of both */
 	bool has_target;
-	struct ux_manifest all;        /* what the target will have... */
-	struct ux_out text, signature; /* ...as bytes, if all of it can be had */
+	struct ux_manifest all;        /* the future objects of the target... */
+	struct ux_out text, signature; /* ...as bytes, if all of it is available */
 	struct ux_clone_plan plan;
 	struct clone_item *items;
 	struct ux_entries_by_hash by_hash; /* the source's objects */
 	struct clone_spans spans;
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* protects the rest */
 	struct ux_clone_summary *summary;
 	struct ux_clone_progress progress;
 };
@@ -134,7 +135,7 @@ static void clone_filter(struct ux_manifest *m, const struct ux_clone_filter *f)
 	m->objects.size = n;
 }
 
-/* The name under which a folder notes where the list of this source goes on. */
+/* Writes the name under which a folder notes where the list of this source continues. */
 static enum ux_code clone_note_name(const struct clone *c, struct ux_out *out, struct ux_error *err)
 {
 	const struct ux_clone_filter *f = &c->o->filter;
@@ -187,7 +188,7 @@ static enum ux_code clone_list_source(struct clone *c, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The source's object with these bytes, that of the same module if there are several. */
+/* Finds the source's object with these bytes, preferably of the same module. */
 static const struct ux_entry *clone_find_source(const struct clone *c, const struct ux_entry *o)
 {
 	const struct ux_entries_by_hash *by = &c->by_hash;
@@ -202,7 +203,8 @@ static const struct ux_entry *clone_find_source(const struct clone *c, const str
 	return found;
 }
 
-/* What the target will have: what it had, if it keeps a manifest, and what the source has. */
+/* Makes the future list of the target: its own objects, if it keeps a manifest, and the source's.
+ */
 static enum ux_code clone_unite(struct clone *c, struct ux_error *err)
 {
 	const struct ux_entries *lists[] = {
@@ -252,7 +254,7 @@ static void clone_count_bytes(struct clone *c, uint64_t bytes, bool copied)
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-/* Fetches an object into its part, and compares it with its hash. */
+/* Fetches an object into its part, and checks it against its hash. */
 static enum ux_code clone_fetch(struct clone *c, unsigned worker, const struct ux_entry *source,
 				struct ux_clone_part *part, uint64_t have, struct ux_error *err)
 {
@@ -266,12 +268,12 @@ static enum ux_code clone_fetch(struct clone *c, unsigned worker, const struct u
 		return UX_OK;
 	if (ftruncate(part->fd, 0) != 0)
 		return ux_error_os(err, errno, "cannot truncate a file");
-	if (have > 0) /* what an earlier run left may be damaged: once more from the beginning */
+	if (have > 0) /* the part of an earlier run may be damaged: start again */
 		return clone_fetch(c, worker, source, part, 0, err);
 	return ux_error_set(err, UX_ECORRUPT, "content does not match the SHA-256 in the manifest");
 }
 
-/* Does the failure concern one object alone, so that the copy can go on? */
+/* Returns whether the failure concerns only one object, so that the copy can go on. */
 static bool clone_may_go_on(const struct clone *c, enum ux_code code, const struct ux_error *err)
 {
 	bool own = err->os_errno != 0;
@@ -301,7 +303,7 @@ static enum ux_code clone_fill_part(struct clone *c, unsigned worker, size_t ite
 	return UX_OK;
 }
 
-/* The objects of one module on their way. */
+/* The objects of one module in transit. */
 struct clone_parts {
 	struct ux_clone_part *data;
 	size_t *items;
@@ -317,7 +319,8 @@ static void clone_parts_deinit(struct clone_parts *p)
 	free(p->items);
 }
 
-/* The part that has the same bytes and is complete; the number of parts if there is none. */
+/* Finds the part that has the same bytes and is complete; the number of parts if there is no such
+ * part. */
 static size_t clone_find_same(const struct clone_parts *p, const struct ux_entry *o)
 {
 	size_t i = 0;
@@ -327,7 +330,7 @@ static size_t clone_find_same(const struct clone_parts *p, const struct ux_entry
 	return i;
 }
 
-/* The needed item of the module that comes next in the order of the source. */
+/* Returns the module's needed item that comes next in the order of the source. */
 static size_t clone_next_item(const struct clone *c, const struct clone_span *span,
 			      const struct ux_entry *last)
 {
@@ -370,7 +373,7 @@ static enum ux_code clone_module(void *ctx, size_t job, unsigned worker, struct 
 	for (size_t i = clone_next_item(c, span, last); i < span->end;
 	     i = clone_next_item(c, span, last)) {
 		last = c->items[i].source;
-		/* several paths may have one source: those of an ELF file with code and DWARF */
+		/* several paths may have one source: an ELF file with code and DWARF has two */
 		for (size_t k = span->first; k < span->end; k++)
 			if (c->items[k].needed && c->items[k].source == last)
 				UX_TRY(clone_fill_item(c, worker, k, &p, err));
@@ -383,7 +386,7 @@ static enum ux_code clone_module(void *ctx, size_t job, unsigned worker, struct 
 	return UX_OK;
 }
 
-/* Decides what has to be copied, and reports nothing of what is there. */
+/* Decides which objects have to be copied; does not report existing ones. */
 static enum ux_code clone_plan(struct clone *c, struct ux_error *err)
 {
 	for (size_t i = 0; i < c->all.objects.size; i++) {
@@ -423,7 +426,7 @@ static enum ux_code clone_group(struct clone *c, struct ux_error *err)
 		while (end < all->size && strncmp(all->data[end].path, all->data[i].path, n) == 0)
 			end++;
 		const struct clone_span span = {i, end};
-		/* an archive has all objects, also those that it had before */
+		/* an archive contains all objects, including the ones that it had before */
 		if (clone_span_is_needed(c, &span) && !clone_spans_append(&c->spans, span))
 			return ux_error_nomem(err);
 	}
@@ -448,7 +451,7 @@ static void clone_drop_lost(struct clone *c)
 	c->all.objects.size = n;
 }
 
-/* The signature of the source is valid here too when the manifest is the same. */
+/* The source's signature stays valid if the manifest is the same. */
 static enum ux_code clone_sign(const struct clone *c, struct ux_bytes text, struct ux_out *ret,
 			       struct ux_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A bucket as the source or the target of a copy: the same paths and the same manifest as in a
- * folder. An object of a bucket appears as a whole, and the manifest is written when all that it
- * names is there. A bucket has no lock: two copies to one place at a time are the user's mistake,
- * after which `--check` and another copy put it right.
+ * folder. An object of a bucket appears as a whole, and the manifest is written when all its
+ * objects are there. A bucket has no lock: two copies to one place at the same time are the user's
+ * mistake; `--check` and another copy repair it.
  */
 #include "clone_endpoint.h"
 
@@ -51,7 +51,7 @@ static enum ux_code clone_s3_list(struct ux_clone_endpoint *e, const char *since
 	struct ux_error why = UX_ERROR_INIT;
 	struct s3_text text = {&ret->text, UX_MANIFEST_SIZE_MAX};
 	struct s3_text signature = {&ret->signature, UX_MANIFEST_LINE_MAX};
-	(void)since; /* the manifest has all */
+	(void)since; /* the manifest lists everything */
 	UX_TRY(ux_s3_get(c->s3, UX_MANIFEST_NAME, 0, UINT64_MAX, s3_text_take, &text, err));
 	enum ux_code code = ux_s3_get(c->s3, UX_MANIFEST_SIGNATURE, 0, UINT64_MAX, s3_text_take,
 				      &signature, &why);
@@ -59,7 +59,7 @@ static enum ux_code clone_s3_list(struct ux_clone_endpoint *e, const char *since
 		*err = why;
 		return code;
 	}
-	/* a source's is read when its signature has been compared */
+	/* a source's manifest is read after its signature was checked */
 	return e->put ? ux_manifest_read(ux_out_bytes(&ret->text), &ret->manifest, err) : UX_OK;
 }
 
@@ -93,7 +93,7 @@ static enum ux_code s3_hash_take(void *ctx, struct ux_bytes bytes, struct ux_err
 	return UX_OK;
 }
 
-/* Reads an object that the manifest names, and compares it. */
+/* Reads an object that the manifest names, and checks it. */
 static enum ux_code clone_s3_compare(struct clone_s3 *c, const struct ux_entry *o, bool *ret,
 				     struct ux_error *err)
 {
@@ -126,7 +126,7 @@ static enum ux_code clone_s3_write(struct clone_s3 *c, const struct ux_entry *o,
 	return ux_s3_put(c->s3, o->path, &body, err);
 }
 
-/* Objects that get another path are written there before anything is replaced. */
+/* Writes objects that get another path there before anything is replaced. */
 static enum ux_code clone_s3_move(struct clone_s3 *c, const struct ux_entry *o,
 				  const struct ux_entry *from, struct ux_error *err)
 {
@@ -195,8 +195,9 @@ static enum ux_code clone_s3_write_text(struct clone_s3 *c, const char *name, st
 }
 
 /*
- * The signature of the earlier manifest goes first: between the two steps there is none, which is
- * not taken for a valid one. Objects whose path the manifest no longer has go last.
+ * The signature of the earlier manifest is removed first: between the two steps there is no
+ * signature, rather than a wrong one. Objects whose path the manifest no longer has are removed
+ * last.
  */
 static enum ux_code clone_s3_finish(struct ux_clone_endpoint *e, struct ux_bytes manifest,
 				    struct ux_bytes signature, struct ux_error *err)

@@ -16,9 +16,9 @@
 
 enum {
 	PAGE = 5000,            /* objects of one request */
-	PAGE_BYTES = 256 << 20, /* of its answer */
+	PAGE_BYTES = 256 << 20, /* bytes of its answer */
 	PAGE_MS = 120000,
-	UPLOAD_MS = 7 * 24 * 3600 * 1000, /* for the whole copy */
+	UPLOAD_MS = 7 * 24 * 3600 * 1000, /* ms for the whole copy */
 	RETRIES = 5,
 };
 
@@ -26,8 +26,8 @@ struct clone_server {
 	struct ux_clone_endpoint base;
 	struct ux_clone_place place;
 	const char *cacert;
-	struct ux_push_options options; /* of the pushes, which point to it */
-	/* one of each for each worker, made when it is needed */
+	struct ux_push_options options; /* options of the pushes, which point to it */
+	/* one for each worker, made when needed */
 	struct ux_http_client *clients[UX_CLONE_JOBS_MAX];
 	struct ux_push_client pushes[UX_CLONE_JOBS_MAX];
 	const struct ux_clone_plan *plan;
@@ -179,7 +179,7 @@ static enum ux_code clone_server_begin(struct ux_clone_endpoint *e,
 	return plan->had ? ux_manifest_name(&plan->had->manifest, err) : UX_OK;
 }
 
-/* The first object of a folder in a sorted list. */
+/* Finds the first object of a folder in a sorted list. */
 static size_t clone_server_find_folder(const struct ux_manifest *m, const char *folder)
 {
 	return ux_partition_point(i, 0, m->objects.size,
@@ -195,8 +195,8 @@ static bool clone_server_beats(const struct ux_entry *there, const struct ux_ent
 }
 
 /*
- * The server takes no poorer candidate than it has, so such a one is not sent. An object that
- * belongs to another namespace at the source becomes one of the key's namespace.
+ * Sets whether the server need not get an object: it accepts no poorer candidate than it has. An
+ * object of another namespace at the source becomes one of the key's namespace.
  */
 static enum ux_code clone_server_has(struct ux_clone_endpoint *e, const struct ux_entry *o,
 				     enum ux_clone_outcome *ret, struct ux_error *err)
@@ -281,7 +281,7 @@ static int clone_server_compare_parts(const void *a, const void *b)
 	return by != 0 ? by : strcmp((*x)->object->path, (*y)->object->path);
 }
 
-/* The poorer ones first, since a server refuses what is poorer than what it has. */
+/* Send poorer candidates first, since a server refuses candidates that are poorer than its best. */
 static enum ux_code clone_server_put(struct ux_clone_endpoint *e, unsigned worker,
 				     struct ux_clone_part *parts, size_t n,
 				     ux_clone_report_fn *report, void *ctx, struct ux_error *err)

@@ -2,7 +2,7 @@
 /*
  * A tar archive as the source or the target of a copy: the manifest, its signature, then the
  * objects in the manifest's order. A file is written beside its name and renamed when it is
- * complete; what an interrupted run has written of it is gone on with.
+ * complete; a run continues the file of an interrupted one.
  */
 #include "clone_endpoint.h"
 
@@ -18,14 +18,14 @@
 
 enum {
 	FILE_MODE = 0666,
-	END_BLOCKS = 2, /* of zeros, behind the last member */
+	END_BLOCKS = 2, /* blocks of zeros after the last member */
 	SKIP_BUFFER = 64 << 10,
 };
 
 /* A member of an archive in a file. */
 struct tar_place {
 	const char *path;
-	uint64_t off; /* of its content */
+	uint64_t off; /* offset of its content */
 	uint64_t size;
 };
 
@@ -34,9 +34,9 @@ UX_VEC(tar_places, struct tar_place);
 /* Reads an archive from its beginning to its end. */
 struct tar_reader {
 	int fd;       /* -1: closed */
-	bool seeks;   /* it is a file, of which any part can be read */
+	bool seeks;   /* it is a file, which can be read at any position */
 	uint64_t off; /* bytes that were read */
-	/* of a stream: the member that was read last but whose content was not */
+	/* of a stream: the last member that was read, and whether its content is still unread */
 	struct ux_tar_header member;
 	bool waiting;
 };
@@ -44,12 +44,12 @@ struct tar_reader {
 struct clone_tar {
 	struct ux_clone_endpoint base;
 	struct tar_reader in;
-	struct ux_arena arena;    /* of the places' paths */
+	struct ux_arena arena;    /* owns the places' paths */
 	struct tar_places places; /* of an archive in a file, sorted by path */
 	/* the target */
 	char *path, *part_path; /* malloc'ed; NULL: standard output */
 	int out;
-	bool unchanged; /* it has all of the manifest already */
+	bool unchanged; /* it already has everything in the manifest */
 	size_t next;    /* the object that is written next */
 	const struct ux_clone_plan *plan;
 	struct ux_entries_by_hash by_hash; /* the objects that it had */
@@ -62,12 +62,12 @@ static struct clone_tar *clone_tar_of(struct ux_clone_endpoint *e)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads n bytes, or with data NULL passes them. UX_ECORRUPT: the archive ends before. */
+/* Reads n bytes, or with data NULL skips them. UX_ECORRUPT: the archive ends before. */
 static enum ux_code tar_take(struct tar_reader *r, uint8_t *data, uint64_t n, struct ux_error *err)
 {
 	uint8_t skipped[SKIP_BUFFER];
 	if (!data && r->seeks) {
-		r->off += n; /* whether they are there shows when the next header is read */
+		r->off += n; /* a missing rest is noticed when the next header is read */
 		return UX_OK;
 	}
 	while (n > 0) {
@@ -91,14 +91,14 @@ static enum ux_code tar_take(struct tar_reader *r, uint8_t *data, uint64_t n, st
 	return UX_OK;
 }
 
-/* Passes the content of the member that was read last. */
+/* Skips the content of the last member. */
 static enum ux_code tar_pass(struct tar_reader *r, struct ux_error *err)
 {
 	r->waiting = false;
 	return tar_take(r, NULL, r->member.size + ux_tar_padding(r->member.size), err);
 }
 
-/* What extended headers in front of a member say of it. */
+/* Fields of extended headers before a member. */
 struct tar_extension {
 	enum ux_tar_type type;
 	struct ux_out content;
@@ -126,7 +126,7 @@ static enum ux_code tar_read_extension(struct tar_reader *r, const struct ux_tar
 	return tar_take(r, NULL, ux_tar_padding(h->size), err);
 }
 
-/* Reads headers up to that of the next file or link; its type is UX_TAR_END behind the last one. */
+/* Reads headers up to the next file or link; its type is UX_TAR_END after the last one. */
 static enum ux_code tar_next(struct tar_reader *r, struct ux_error *err)
 {
 	ux_cleanup(tar_extensions_deinit) struct tar_extension extensions[3] = {0};
@@ -159,13 +159,13 @@ static enum ux_code tar_next(struct tar_reader *r, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Archives of `tar c` begin their names with "./". */
+/* Removes "./", with which names in archives of `tar c` begin. */
 static const char *tar_plain_path(const char *path)
 {
 	return strncmp(path, "./", 2) == 0 ? path + 2 : path;
 }
 
-/* The content of a small member, the manifest or its signature. */
+/* Reads the content of a small member, the manifest or its signature. */
 static enum ux_code tar_read_text(struct tar_reader *r, uint64_t max, struct ux_out *ret,
 				  struct ux_error *err)
 {
@@ -187,7 +187,7 @@ static bool tar_member_is(const struct tar_reader *r, const char *path)
 	return r->member.type == UX_TAR_FILE && strcmp(tar_plain_path(r->member.path), path) == 0;
 }
 
-/* A stream has the manifest first, then perhaps its signature. */
+/* Reads the manifest, which comes first in a stream, and then its signature, if any. */
 static enum ux_code tar_read_front(struct tar_reader *r, struct ux_clone_list *ret,
 				   struct ux_error *err)
 {
@@ -225,7 +225,7 @@ static enum ux_code tar_add_place(struct clone_tar *t, struct ux_error *err)
 	if (t->places.size >= UX_MANIFEST_OBJECTS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "the archive has more than %d members",
 				    UX_MANIFEST_OBJECTS_MAX);
-	/* the target of a link stands in front of it; few members are links */
+	/* the target of a link comes before it; few members are links */
 	for (size_t i = t->places.size; h->type == UX_TAR_LINK && i > 0; i--) {
 		const struct tar_place *to = &t->places.data[i - 1];
 		if (strcmp(to->path, tar_plain_path(h->link)) == 0) {
@@ -268,7 +268,7 @@ static enum ux_code clone_tar_list(struct ux_clone_endpoint *e, const char *sinc
 {
 	struct clone_tar *t = clone_tar_of(e);
 	struct ux_error why = UX_ERROR_INIT;
-	(void)since; /* the manifest has all */
+	(void)since; /* the manifest lists everything */
 	if (t->in.fd < 0)
 		return ux_error_set(err, UX_ENOTFOUND, "the archive does not exist yet");
 	if (!t->in.seeks)
@@ -397,7 +397,7 @@ static enum ux_code tar_hash_range(int fd, uint64_t off, uint64_t size,
 	return UX_OK;
 }
 
-/* The object in the archive that is there already; NULL: it does not have it. */
+/* Finds the object in the existing archive; NULL: absent. */
 static const struct tar_place *tar_find_had(const struct clone_tar *t, const struct ux_entry *o)
 {
 	if (!t->plan->had)
@@ -422,7 +422,7 @@ static enum ux_code tar_write_had(struct clone_tar *t, const struct ux_entry *o,
 	return tar_write_object(t, o, t->in.fd, place->off, err);
 }
 
-/* Copies objects from the archive that is there, up to the object `end` of the manifest. */
+/* Copies objects from the existing archive, up to object `end` of the manifest. */
 static enum ux_code tar_write_until(struct clone_tar *t, size_t end, struct ux_error *err)
 {
 	while (t->next < end)
@@ -481,8 +481,8 @@ static enum ux_code clone_tar_has(struct ux_clone_endpoint *e, const struct ux_e
 }
 
 /*
- * Finds how many objects an interrupted run has written, if it was on the way to the same manifest,
- * and sets *ret_end behind the last complete one.
+ * Counts the objects that an interrupted run wrote, if it was for the same manifest, and sets
+ * *ret_end to the end of the last complete one.
  */
 static enum ux_code tar_count_written(struct clone_tar *t, uint64_t *ret_end, struct ux_error *err)
 {
@@ -511,7 +511,7 @@ static enum ux_code tar_count_written(struct clone_tar *t, uint64_t *ret_end, st
 		if (!begun || !tar_member_is(&r, o->path) || r.member.size != o->size ||
 		    tar_hash_range(t->out, r.off, o->size, hash, NULL) != UX_OK ||
 		    memcmp(hash, o->hash, sizeof(hash)) != 0 || tar_pass(&r, NULL) != UX_OK)
-			break; /* also at a link, which is quickly written again */
+			break; /* also stop at a link, which is quickly written again */
 		*ret_end = r.off;
 	}
 	return UX_OK;
@@ -529,7 +529,7 @@ static enum ux_code tar_open_part(struct clone_tar *t, struct ux_error *err)
 	if (flock(t->out, LOCK_EX | LOCK_NB) != 0)
 		return ux_error_set(err, UX_ECONFLICT, "another copy to this archive is running");
 	UX_TRY(tar_count_written(t, &end, err));
-	/* zeros that a power cut left, or less than whole blocks, are written again */
+	/* zeros that a power cut left, or partial blocks, are written again */
 	end = ux_min(end, (uint64_t)st.st_size);
 	if (ftruncate(t->out, (off_t)end) != 0 || lseek(t->out, 0, SEEK_END) < 0)
 		return ux_error_os(err, errno, "cannot resume %.100s", t->part_path);
@@ -570,7 +570,7 @@ static enum ux_code clone_tar_finish(struct ux_clone_endpoint *e, struct ux_byte
 				     struct ux_bytes signature, struct ux_error *err)
 {
 	struct clone_tar *t = clone_tar_of(e);
-	(void)signature; /* that of the plan, as the manifest */
+	(void)signature; /* the plan has it, like the manifest */
 	if (t->unchanged)
 		return UX_OK;
 	if (!ux_bytes_eq(manifest, t->plan->text))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder behind a static web server, as the source of a copy. */
+/* A folder of a static web server, as the source of a copy. */
 #include "clone_endpoint.h"
 
 #include "http_client.h"
@@ -12,7 +12,7 @@ enum {
 struct clone_web {
 	struct ux_clone_endpoint base;
 	struct ux_http_client_options options;
-	struct ux_http_client *clients[UX_CLONE_JOBS_MAX]; /* made when they are needed */
+	struct ux_http_client *clients[UX_CLONE_JOBS_MAX]; /* made when needed */
 };
 
 static struct clone_web *clone_web_of(struct ux_clone_endpoint *e)
@@ -58,7 +58,7 @@ static enum ux_code clone_web_list(struct ux_clone_endpoint *e, const char *sinc
 {
 	struct clone_web *w = clone_web_of(e);
 	struct ux_error why = UX_ERROR_INIT;
-	(void)since; /* the manifest has all */
+	(void)since; /* the manifest lists everything */
 	UX_TRY(clone_web_read(w, "/" UX_MANIFEST_NAME, UX_MANIFEST_SIZE_MAX, &ret->text, err));
 	enum ux_code code = clone_web_read(w, "/" UX_MANIFEST_SIGNATURE, UX_MANIFEST_LINE_MAX,
 					   &ret->signature, &why);

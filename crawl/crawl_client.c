@@ -8,8 +8,8 @@
 #include "server_answer.h"
 
 enum {
-	CALL_MS = 120000,  /* timeout of one attempt: 5,000 packages are a few megabytes */
-	TIME_MS = 1800000, /* and of all attempts */
+	CALL_MS = 120000,  /* ms of one attempt: 5,000 packages are a few megabytes */
+	TIME_MS = 1800000, /* ms of all attempts */
 };
 
 enum ux_code ux_crawl_client_open(struct ux_crawl_client *c,
@@ -28,7 +28,7 @@ void ux_crawl_client_close(struct ux_crawl_client *c)
 	c->http = NULL;
 }
 
-/* One attempt. *ret_after: seconds that the server wants to have peace; 0: none. */
+/* Makes one attempt. *ret_after: seconds to wait, from the server; 0: none. */
 static enum ux_code crawl_client_try(const struct ux_crawl_client *c,
 				     const struct ux_http_call *call, json_t **ret, bool *ret_busy,
 				     unsigned *ret_after, struct ux_error *err)

@@ -14,8 +14,8 @@ struct ux_crawl_client_options {
 	const char *url;
 	const char *token;  /* "" for none */
 	const char *cacert; /* PEM file of trusted roots; NULL: the system's */
-	const char *proxy;  /* URL; NULL: that of the environment */
-	unsigned tries;     /* of a request that fails because the server cannot be reached */
+	const char *proxy;  /* URL; NULL: the environment's */
+	unsigned tries;     /* attempts of a request while the server cannot be reached */
 };
 
 /* One thread at a time. */
@@ -24,16 +24,16 @@ struct ux_crawl_client {
 	unsigned tries;
 };
 
-/* Codes: those of ux_http_client_create(). */
+/* Codes of ux_http_client_create(). */
 enum ux_code ux_crawl_client_open(struct ux_crawl_client *c,
 				  const struct ux_crawl_client_options *options,
 				  struct ux_error *err) ux_must;
 void ux_crawl_client_close(struct ux_crawl_client *c);
 
 /*
- * Sends a request, again while the server is away or busy. body: JSON, may be NULL; stays the
- * caller's. *ret: the document of the answer, NULL for an empty one; ret may be NULL. Codes: those
- * of ux_server_answer(), UX_EUNAVAILABLE.
+ * Sends a request; repeats it while the server is away or busy. body: JSON, may be NULL; stays the
+ * caller's. *ret: the document of the answer, NULL for an empty one; ret may be NULL. Codes of
+ * ux_server_answer(), UX_EUNAVAILABLE.
  */
 enum ux_code ux_crawl_client_call(struct ux_crawl_client *c, enum ux_method method,
 				  const char *path, const json_t *body, json_t **ret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking, renewing and ending of leases. */
+/* Takes, renews and ends leases. */
 #include "crawl_work.h"
 
 #include "text.h"
@@ -11,15 +11,15 @@
 
 enum {
 	LEASE_S = 120,
-	RENEW_S = 20, /* a lease outlives four renewals that fail */
+	RENEW_S = 20, /* s between renewals: a lease outlives four failed ones */
 	NAME_BYTES = 120,
-	WAIT_MAX_S = 60, /* until it is looked again whether a package is due */
+	WAIT_MAX_S = 60, /* s until it asks again whether a package is due */
 };
 
-/* A lease, for the renewals, with the connection of the thread that has it at the time. */
+/* A lease, for the renewals, with the connection of the thread that holds it. */
 struct crawl_slot {
 	bool used;
-	uint64_t id; /* 0: it is not renewed */
+	uint64_t id; /* 0: not renewed */
 	char lease[80];
 	struct ux_crawl_client client;
 };
@@ -32,11 +32,11 @@ struct ux_crawl_leases {
 	struct ux_crawl_client renewals;
 	pthread_t thread;
 	bool runs;
-	pthread_mutex_t lock; /* of the slots' leases and of what follows */
+	pthread_mutex_t lock; /* protects the slots' leases and the fields below */
 	pthread_cond_t ends;
 	bool ended;
 	pthread_cond_t one_freed;
-	uint64_t freed; /* packages that were ended, and places of mirrors */
+	uint64_t freed; /* counts ended packages and freed places of mirrors */
 };
 
 void ux_crawl_lease_free(struct ux_crawl_lease *job)
@@ -63,7 +63,8 @@ static void lease_renew(struct ux_crawl_leases *j, struct ux_crawl_client *clien
 		json_pack("{s:s, s:i, s:b}", "lease", lease, "lease_s", (int)LEASE_S, "received",
 			  (int)received);
 	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/renew", id);
-	/* If it fails, the next one may succeed; if the lease is lost, its end will say so. */
+	/* If this fails, the next one may succeed; if the lease is lost, ending it will report
+	 * that. */
 	(void)!ux_crawl_client_call(client, UX_METHOD_POST, path, body, NULL, &why);
 }
 
@@ -177,7 +178,8 @@ static uint64_t lease_u64(const json_t *doc, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* The further files of a package. They are malloc'ed, and their texts point into the document. */
+/* Reads the further files of a package. They are malloc'ed, and their texts point into the
+ * document. */
 static enum ux_code lease_read_files(const json_t *doc, struct ux_package *ret,
 				     struct ux_package_file **ret_files, struct ux_error *err)
 {
@@ -259,8 +261,8 @@ static uint64_t lease_count_freed(struct ux_crawl_leases *j)
 }
 
 /*
- * Waits until a package may be due, or a thread of this worker has ended one, which may be the
- * last, or has received one. before: the count before the request.
+ * Waits until a package may be due, or a thread of this worker has ended or received one: it may
+ * have been the last. before: the count before the request.
  */
 static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds, uint64_t before)
 {
@@ -295,7 +297,7 @@ static void lease_set_slot(struct ux_crawl_leases *j, unsigned slot, uint64_t id
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* One is free: there are as many as the worker has packages at most. */
+/* Takes a free slot. There is one: there are as many as the worker has packages at most. */
 static enum ux_code lease_use_slot(struct ux_crawl_leases *j, unsigned *ret, struct ux_error *err)
 {
 	unsigned i = 0;

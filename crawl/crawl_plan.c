@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which packages a crawl is about. */
+/* Chooses the packages of a crawl. */
 #include "crawl_plan.h"
 
 #include "debian_files.h"
@@ -25,7 +25,7 @@ void ux_crawl_plan_deinit(struct ux_crawl_plan *plan)
 /* --- repositories ------------------------------------------------------------------------------
  */
 
-/* The words of a text as an array of the arena. */
+/* Splits a text into words, as an array of the arena. */
 static enum ux_code plan_words(struct ux_arena *arena, const char *text, struct ux_crawl_words *ret,
 			       struct ux_error *err)
 {
@@ -75,7 +75,7 @@ static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_rep
 									: ux_error_nomem(err);
 }
 
-/* Each suite with each component and architecture. */
+/* Adds each suite with each component and architecture. */
 static enum ux_code plan_add_all(struct ux_crawl_plan *plan, const struct ux_distribution *d,
 				 struct ux_repository r, const struct ux_crawl_words *suites,
 				 const struct ux_crawl_words *components,
@@ -94,7 +94,7 @@ static enum ux_code plan_add_all(struct ux_crawl_plan *plan, const struct ux_dis
 	return UX_OK;
 }
 
-/* The distribution's own keyrings that are installed. */
+/* Sets the distribution's own keyrings that are installed. */
 static enum ux_code plan_keyrings(struct ux_crawl_plan *plan, const struct ux_distribution *d,
 				  struct ux_keyrings *ret, struct ux_error *err)
 {
@@ -109,7 +109,7 @@ static enum ux_code plan_keyrings(struct ux_crawl_plan *plan, const struct ux_di
 	return UX_OK;
 }
 
-/* What apt has of the distribution: its URIs name it. */
+/* Adds apt's repositories of the distribution, which their URIs name. */
 static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_distribution *d,
 				const struct ux_crawl_choice *choice, struct ux_repository r,
 				const struct ux_crawl_words *archs, struct ux_error *err)
@@ -143,7 +143,7 @@ static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_dist
 	return UX_OK;
 }
 
-/* Each image is a repository, whose packages are its layers. */
+/* Adds each image as a repository; its layers are the packages. */
 static enum ux_code plan_of_images(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
 				   struct ux_repository r, const struct ux_crawl_words *archs,
 				   struct ux_error *err)
@@ -233,7 +233,7 @@ UX_MAP(reading_sources, struct ux_bytes, bool, ux_hash_bytes, ux_bytes_eq);
 
 /* The reading of one repository. */
 struct reading {
-	/* source packages of what is wanted, where the names of packages choose that */
+	/* source packages of the chosen packages, if names select packages */
 	struct reading_sources sources;
 	struct ux_crawl_plan *plan;
 	struct ux_crawl_repository *repository;
@@ -296,7 +296,7 @@ static enum ux_code reading_keep(const struct reading *r, const struct ux_packag
 	return ux_crawl_package_vec_append(&plan->packages, one) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Notes which source package the last package is from: Debian's index of these is read later. */
+/* Notes the source package of the last package: Debian's index of these is read later. */
 static enum ux_code reading_note_source(struct reading *r, struct ux_error *err)
 {
 	const struct ux_crawl_package_vec *v = &r->plan->packages;
@@ -317,7 +317,7 @@ static enum ux_code reading_take(void *ctx, const struct ux_package *package, st
 		return UX_OK;
 	sum->packages++;
 	sum->bytes += package->size;
-	/* those of others are packages themselves */
+	/* other packages' files are packages themselves */
 	for (size_t i = 0; package->role == UX_PACKAGE_SOURCE && i < package->n_files; i++)
 		sum->bytes += package->files[i].size;
 	sum->installed += package->installed;
@@ -327,7 +327,8 @@ static enum ux_code reading_take(void *ctx, const struct ux_package *package, st
 								     : UX_OK;
 }
 
-/* Debug packages first: their names are the better ones. Else in the order of the indexes. */
+/* Puts debug packages first, since their names are better; otherwise keeps the order of the
+ * indexes. */
 static enum ux_code plan_order_roles(struct ux_crawl_plan *plan, struct ux_error *err)
 {
 	static const enum ux_package_role order[] = {UX_PACKAGE_DEBUG, UX_PACKAGE_STRIPPED,
@@ -359,7 +360,7 @@ enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_craw
 		reading_sources_deinit(&reading.sources);
 		if (code == UX_OK)
 			continue;
-		/* a part of an index is nothing: its end may be what is wrong with it */
+		/* drop a partially read index: an error may show only at its end */
 		plan->packages.size = before;
 		memset(one->roles, 0, sizeof(one->roles));
 		if (code == UX_ENOMEM) {

@@ -10,7 +10,7 @@ enum {
 	TIMEOUT_MS = 1800000,
 	/*
 	 * Connections that send symbols, for each package that is read: the server waits for its
-	 * disk at the end of each upload, and for those that end together once.
+	 * disk at the end of each upload, but only once for uploads that end together.
 	 */
 	SENDERS = 4,
 	SENDERS_MAX = 32,
@@ -27,10 +27,10 @@ struct crawl_work {
 	struct ux_polite *mirrors;
 	struct ux_package_uploads *uploads;
 	struct ux_extraction_memory *memory; /* of all threads */
-	struct ux_crawl_leases *jobs;        /* NULL: none are taken */
-	pthread_mutex_t lock;   /* of what follows, of *ret, and of the caller's function */
-	size_t next;            /* of the list */
-	struct ux_error failed; /* the server cannot be used; code UX_OK: it can */
+	struct ux_crawl_leases *jobs;        /* NULL: do not take packages from the server */
+	pthread_mutex_t lock;   /* protects the fields below, *ret, and the caller's function */
+	size_t next;            /* index in the list */
+	struct ux_error failed; /* why the server cannot be used; code UX_OK: it can */
 };
 
 /* A thread's connection and children. */
@@ -38,7 +38,7 @@ struct crawl_thread {
 	struct crawl_work *c;
 	struct ux_push_work work;
 	struct ux_push_reused reused;
-	struct ux_push_summary none; /* counts of no package */
+	struct ux_push_summary none; /* counts that belong to no package */
 };
 
 static void crawl_on_module(void *ctx, const struct ux_push_result *result)
@@ -62,7 +62,8 @@ static struct ux_push_options crawl_push_options(const struct ux_crawl_work_opti
 		.cacert = o->cacert,
 		.proxy = o->proxy,
 		.force = o->force,
-		.no_gpu = true, /* distributions have none worth a further look at each file */
+		.no_gpu =
+			true, /* GPU code of distributions is not worth another look at each file */
 		.names_at_least = true,
 		.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS,
 		.retries = o->retries,
@@ -106,7 +107,8 @@ static void crawl_count(struct crawl_work *c, const struct ux_package *package,
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The server cannot be used: there is no sense in the next package. The first reason stays. */
+/* Notes that the server cannot be used: further packages would be pointless. Keeps the first
+ * reason. */
 static void crawl_server_failed(struct crawl_work *c, const struct ux_error *why)
 {
 	pthread_mutex_lock(&c->lock);
@@ -115,7 +117,7 @@ static void crawl_server_failed(struct crawl_work *c, const struct ux_error *why
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Nothing of the package is left to do: counts it, and ends its job. */
+/* Counts a package that is finished, and ends its job. */
 static void crawl_package_ended(void *ctx, struct ux_package_delivery *d)
 {
 	struct crawl_work *c = ctx;
@@ -129,7 +131,7 @@ static void crawl_package_ended(void *ctx, struct ux_package_delivery *d)
 	ux_package_delivery_free(d);
 }
 
-/* The next package of the list; NULL when there are no more. */
+/* Returns the next package of the list; NULL: no more. */
 static const struct ux_package *crawl_next(struct crawl_work *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -139,7 +141,7 @@ static const struct ux_package *crawl_next(struct crawl_work *c)
 	return package;
 }
 
-/* Is there a sense in the next package? *err has the reason if not. */
+/* Returns whether to go on with the next package. *err has the reason if not. */
 static bool crawl_goes_on(struct crawl_work *c, struct ux_error *err)
 {
 	pthread_mutex_lock(&c->lock);
@@ -150,7 +152,7 @@ static bool crawl_goes_on(struct crawl_work *c, struct ux_error *err)
 	return !failed && !crawl_is_cancelled(c);
 }
 
-/* Reads a package, which is taken, and hands its symbols over. */
+/* Reads a package, which is taken, and hands its symbols to the uploads. */
 static void crawl_package(struct crawl_thread *t, struct ux_package_delivery *d)
 {
 	struct crawl_work *c = t->c;

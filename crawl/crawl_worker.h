@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker: takes packages, from a list or from the server that keeps those of a crawl, and sends
+ * A worker: takes packages, from a list or from the server that keeps a crawl's packages, and sends
  * their symbols. Any number of workers may work for one server.
  */
 #ifndef UX_CRAWL_WORKER_H
@@ -10,7 +10,7 @@
 #include "package.h"
 #include "push_run.h"
 
-/* What became of a package. */
+/* The result of a package. */
 enum ux_crawl_outcome {
 	UX_CRAWL_DONE,
 	UX_CRAWL_FAILED, /* for a reason of the package or of its server */
@@ -21,7 +21,7 @@ enum ux_crawl_outcome {
 /* "done", "failed", "later". */
 const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome);
 
-/* Why a file of a package gives no module. */
+/* The reason why a file of a package gives no module. */
 enum ux_crawl_passed {
 	UX_PASSED_UNLINKED, /* an object file that no program maps, or an empty file */
 	UX_PASSED_FOREIGN,  /* not a program, library or debug file */
@@ -34,13 +34,13 @@ const char *ux_crawl_passed_name(enum ux_crawl_passed why);
 
 struct ux_crawl_result {
 	enum ux_crawl_outcome outcome;
-	/* one word: that of package_stream.h, "server", "memory"; "" when it is done */
+	/* one word: a cause of package_stream.h, "server", "memory"; "" if done */
 	const char *cause;
 	struct ux_error why; /* code UX_OK when it is done */
 	struct ux_push_summary modules;
 	uint64_t members;                 /* files that can have symbols */
-	uint64_t bad;                     /* of them, those that cannot be read */
-	uint64_t passed[UX_PASSED_COUNT]; /* modules and members that were passed over */
+	uint64_t bad;                     /* members that cannot be read */
+	uint64_t passed[UX_PASSED_COUNT]; /* modules and members that were skipped */
 	struct ux_error first_bad;
 	uint64_t bytes_fetched;
 	uint64_t bytes_unpacked; /* of the members */
@@ -49,8 +49,8 @@ struct ux_crawl_result {
 
 enum {
 	/*
-	 * Version of what a worker reads of a package and makes of it. When it rises, packages that
-	 * were quarantined are tried again.
+	 * Version of the extraction: the parts of a package that a worker reads and the symbols it
+	 * makes. When it rises, quarantined packages are tried again.
 	 */
 	UX_CRAWL_EXTRACTOR = 1,
 	UX_CRAWL_JOBS_MAX = 64,
@@ -61,23 +61,24 @@ struct ux_crawl_work_options {
 	const char *url;
 	const char *token;  /* "" for none */
 	const char *cacert; /* PEM file of trusted roots, for the server and for mirrors; or NULL */
-	const char *proxy;  /* URL; NULL: that of the environment */
+	const char *proxy;  /* URL; NULL: the environment's */
 	const char *worker; /* name of this worker; NULL: host and process */
 	const char *contact; /* in the User-Agent, for the people of mirrors; NULL */
 	unsigned parallel;   /* connections to one mirror; 0: UX_POLITE_PARALLEL */
-	unsigned jobs;       /* packages at once; 0: one a processor */
-	/* bytes of memory of all extractions at once; what is over goes to files in TMPDIR; 0: 160
-	 * MiB */
+	unsigned jobs;       /* packages read at the same time; 0: one for each processor */
+	/* bytes of memory for all concurrent extractions; the excess goes to files in TMPDIR; 0:
+	 * 160 MiB */
 	uint64_t memory;
-	unsigned retries;   /* of a call that fails because the server cannot be reached */
+	unsigned retries;   /* attempts of a call while the server cannot be reached */
 	int64_t timeout_ms; /* for one module; 0: half an hour */
-	bool force;         /* also what the server has already */
+	bool force;         /* also send symbols that the server already has */
 	const struct ux_package *packages; /* worked on first */
 	size_t n_packages;
 	bool takes; /* then takes packages from the server, until none is left */
 	const char
-		*repository; /* of those, only from repositories that this pattern matches; NULL */
-	/* Polled between modules; true ends the work: what was begun is given back. NULL: never. */
+		*repository; /* take only from repositories that this pattern matches; NULL: all */
+	/* Polled between modules; true ends the work, and packages in progress are given back.
+	 * NULL: never. */
 	bool (*cancelled)(void *ctx);
 	/* Called when a package is done, by any thread, one at a time. May be NULL. */
 	void (*ended)(void *ctx, const struct ux_package *package,

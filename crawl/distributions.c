@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distributions: where their repositories are by default. */
+/* The default places of distributions' repositories. */
 #include "crawl_plan.h"
 
 #include "out.h"

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of all extractions of a worker. Each has a part of it, by the size of what it reads,
- * and waits until that part is free; extractions begin in the order in which they came, so that a
- * large one is not passed by small ones for ever.
+ * The memory of all extractions of a worker. Each gets a part, by the size of its input, and waits
+ * until that part is free; extractions begin in the order of their requests, so that small ones do
+ * not delay a large one for ever.
  */
 #include "crawl_work.h"
 
 #include <pthread.h>
 
 enum {
-	FACTOR = 4,     /* bytes of memory for each byte of a file, whose sections are compressed */
-	MIN = 24 << 20, /* bytes with which an extraction can work: the rest goes to disk */
+	FACTOR = 4,       /* bytes of memory for each byte of a file with compressed sections */
+	MIN = 24 << 20,   /* bytes that an extraction needs at least: the rest goes to disk */
 	FIXED = 16 << 20, /* bytes of the child itself */
 };
 
 struct ux_extraction_memory {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t changed;
 	uint64_t total, used;
-	uint64_t first, next; /* numbers of the extraction that begins next, and of the next one */
+	uint64_t first,
+		next; /* numbers of the extraction that begins next, and of the next request */
 };
 
 struct ux_extraction_memory *ux_extraction_memory_new(uint64_t total)

@@ -19,7 +19,7 @@ enum {
 };
 
 #define MEMBERS_MAX    (UINT64_C(64) << 30) /* bytes of all members of one package */
-#define SIZE_BYTES_MAX (UINT64_C(16) << 30) /* bytes of a package whose size is not known */
+#define SIZE_BYTES_MAX (UINT64_C(16) << 30) /* bytes of a package of unknown size */
 
 struct ux_package_stream {
 	struct ux_package_stream_options o;
@@ -28,15 +28,15 @@ struct ux_package_stream {
 	pthread_t feeder;
 	bool feeds;            /* the thread was started and not waited for */
 	atomic_bool cancelled; /* nothing more is wanted */
-	/* the thread's until it was waited for: */
+	/* belong to the thread until it was waited for: */
 	struct sha256_ctx sha;
 	struct ux_apk_check apk;
 	uint64_t bytes;
 	uint64_t again; /* bytes of a repeated attempt that were received before */
-	bool deaf;      /* the child takes no more bytes */
+	bool deaf;      /* the child accepts no more bytes */
 	enum ux_package_cause feed_cause;
 	struct ux_error feed_err;
-	/* the rest is the caller's */
+	/* belong to the caller: */
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	enum ux_package_cause cause;
 };
@@ -68,7 +68,8 @@ static void feed_child(struct ux_package_stream *s, struct ux_bytes bytes)
 	}
 }
 
-/* An attempt begins: what was received is not taken again. The hash proves that it is the same. */
+/* Begins an attempt: bytes received before are not taken again. The hash proves that they are the
+ * same. */
 static enum ux_code feed_begin(void *ctx, struct ux_error *err)
 {
 	struct ux_package_stream *s = ctx;
@@ -244,7 +245,7 @@ static enum ux_code stream_check_hash(struct ux_package_stream *s, struct ux_err
 			    have, want);
 }
 
-/* What is wrong with the bytes, now that all are there. */
+/* Checks the size and hash after all bytes have come. */
 static enum ux_code stream_check_bytes(struct ux_package_stream *s, struct ux_error *err)
 {
 	stream_wait_feeder(s);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The modules of a package. Each member is identified when it arrives, the server is queried for a
- * batch of them, and what it needs is extracted at once, so that the member's space can go. The
- * symbols, which are small, wait in files without names until the package has proved to be whole.
+ * batch of them, and the symbols it needs are extracted immediately, so that the member's space is
+ * freed. The symbols, which are small, wait in files without names until the whole package is
+ * verified.
  */
 #include "crawl_work.h"
 
@@ -18,19 +19,19 @@ enum {
 	GSYM_ALIGN = 8, /* of GSYMs in the file of a package */
 };
 
-/* bytes of members that wait for the supplementary file that dwz made of them */
+/* bytes of members that wait for their supplementary file, made by dwz */
 #define WAITING_MAX (UINT64_C(4) << 30)
 
 struct package_run {
 	struct ux_push_work *w;
-	const struct ux_push_options *outer; /* of w, before and after the package */
+	const struct ux_push_options *outer; /* options of w, before and after the package */
 	struct ux_extraction_memory *memory;
 	struct ux_package_symbols *symbols;
 	struct ux_package_stream *stream;
 	struct ux_crawl_result *ret;
-	struct ux_stripped_files stripped; /* of debug files without build IDs */
+	struct ux_stripped_files stripped; /* stripped files of debug files without build IDs */
 	struct ux_push_modules batch;      /* identified, not queried */
-	struct ux_push_modules waiting;    /* for their supplementary files */
+	struct ux_push_modules waiting;    /* waiting for their supplementary files */
 	uint64_t waiting_bytes;
 };
 
@@ -96,7 +97,7 @@ static enum ux_code package_bad_member(struct package_run *r, const char *name,
 	return UX_OK;
 }
 
-/* The files of a module are not needed any more: their space goes. */
+/* Frees the space of a module's files, which are no longer needed. */
 static void package_release(const struct ux_sandbox_part *exe, const struct ux_sandbox_part *debug)
 {
 	ux_sandbox_stream_release(exe);
@@ -118,7 +119,7 @@ static enum ux_code package_keep_gsym(struct ux_package_symbols *s, struct ux_by
 	return UX_OK;
 }
 
-/* Extracts a module, which is taken, and keeps its symbols. Its member's space is given back. */
+/* Extracts a module, which is taken, and keeps its symbols. Frees its member's space. */
 static enum ux_code package_extract(struct package_run *r, struct ux_push_module *m,
 				    struct ux_error *err)
 {
@@ -150,7 +151,7 @@ static enum ux_code package_extract(struct package_run *r, struct ux_push_module
 	return code;
 }
 
-/* Extracts the modules that wait for a supplementary file; all, when it is size 0. */
+/* Extracts the modules that wait for a supplementary file; size 0: all modules that wait. */
 static enum ux_code package_extract_waiting(struct package_run *r, const struct ux_id *id,
 					    struct ux_error *err)
 {
@@ -187,8 +188,8 @@ static enum ux_code package_wanted(struct package_run *r, struct ux_push_module 
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* Adds the file that dwz made, which stays until the package ends, and extracts what waits for it.
- */
+/* Adds a file made by dwz, which stays until the package ends, and extracts the modules that wait
+ * for it. */
 static enum ux_code package_add_supplementary(struct package_run *r, struct ux_push_module *m,
 					      struct ux_error *err)
 {
@@ -211,8 +212,9 @@ static enum ux_code package_add_supplementary(struct package_run *r, struct ux_p
 }
 
 /*
- * Is it an object file that no program maps? Of these only kernel modules have an identity. GRUB's
- * debug packages have 250 others, each of which would cost a child that finds this out.
+ * Returns whether it is an object file that no program maps. Among these only kernel modules have
+ * an identity. GRUB's debug packages have 250 others; each would cost a child process to find that
+ * out.
  */
 static bool package_is_unlinked(const struct ux_stream_member *member)
 {
@@ -227,8 +229,8 @@ static bool package_is_unlinked(const struct ux_stream_member *member)
 }
 
 /*
- * A debug file without a build ID has the identity of the stripped file that it belongs to. *ret
- * false: there is none, so that nothing can ever request its symbols.
+ * Gives a debug file without a build ID the identity of its stripped file. *ret false: it has none,
+ * so nobody could ever request its symbols.
  */
 static enum ux_code package_find_identity(struct package_run *r, const char *name,
 					  struct ux_push_module *m, bool *ret, struct ux_error *err)
@@ -282,7 +284,7 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 	return UX_OK;
 }
 
-/* Queries the server for the modules of the batch, and extracts what it needs. */
+/* Queries the server for the modules of the batch, and extracts the ones that it needs. */
 static enum ux_code package_query_batch(struct package_run *r, struct ux_error *err)
 {
 	struct ux_push_query_entry entries[2 * BATCH_MAX];
@@ -315,7 +317,7 @@ static enum ux_code package_query_batch(struct package_run *r, struct ux_error *
 	return UX_OK;
 }
 
-/* Takes the next member, and those that are there already. */
+/* Takes the next member, and all further ones that are already there. */
 static enum ux_code package_read_batch(struct package_run *r, bool *ret_more, struct ux_error *err)
 {
 	struct ux_stream_member member;
@@ -333,7 +335,7 @@ static enum ux_code package_read_batch(struct package_run *r, bool *ret_more, st
 
 /* --- the package ------------------------------------------------------------------------------ */
 
-/* Has uploads say where their symbols are from. */
+/* Records the package as the origin of uploaded symbols. */
 static void package_trace(struct package_run *r, const struct ux_package *package)
 {
 	ux_hex_encode(ux_bytes(ux_package_stream_sha256(r->stream), UX_PACKAGE_SHA256_BYTES),
@@ -371,7 +373,7 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 	return UX_OK;
 }
 
-/* Says whose fault a failure is. */
+/* Sets the cause of a failure. */
 static void package_explain(const struct package_run *r, enum ux_code code)
 {
 	struct ux_crawl_result *ret = r->ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The uploads of packages that were read, over several connections, while others are read. */
+/* Uploads packages that were read, over several connections, while others are read. */
 #include "crawl_work.h"
 
 #include "clock.h"
@@ -11,8 +11,8 @@ struct upload_thread {
 	pthread_t id;
 	struct ux_push_work work;
 	struct ux_push_summary summary; /* of one module */
-	struct ux_package_delivery *d;  /* that it sends a module of; NULL: none */
-	size_t number;                  /* of that module */
+	struct ux_package_delivery *d;  /* package of the module it sends; NULL: none */
+	size_t number;                  /* number of that module */
 };
 
 struct ux_package_uploads {
@@ -22,7 +22,7 @@ struct ux_package_uploads {
 	void *ctx;
 	struct upload_thread *threads;
 	unsigned n_threads;
-	pthread_mutex_t lock;    /* of what follows, and of all that is in the queue */
+	pthread_mutex_t lock;    /* protects the fields below, and everything in the queue */
 	pthread_cond_t changed;  /* there is more to send, or the end */
 	pthread_cond_t has_room; /* a package has ended */
 	struct ux_package_delivery *first, *last;
@@ -73,8 +73,8 @@ static bool upload_ids_meet(const struct ux_id_set *a, const struct ux_id_set *b
 }
 
 /*
- * Is a module with one of these IDs being sent? Then the next one waits, so that of two files of
- * one module it is always the second one that the server has already.
+ * Returns whether a module with one of these IDs is being sent. Then the next one waits, so that
+ * the server always has the first of a module's two files when the second comes.
  */
 static bool upload_meets_another(const struct ux_package_uploads *u, const struct ux_id_set *ids)
 {
@@ -86,7 +86,7 @@ static bool upload_meets_another(const struct ux_package_uploads *u, const struc
 	return false;
 }
 
-/* Gives the thread the next module that may be sent. False: there is none at the moment. */
+/* Gives the thread the next module that may be sent. False: none at the moment. */
 static bool upload_find_next(struct upload_thread *t)
 {
 	for (struct ux_package_delivery *d = t->u->first; d; d = d->behind) {
@@ -111,14 +111,14 @@ static void upload_count(struct upload_thread *t, enum ux_code code, const struc
 		result->bytes_stored += t->d->symbols.kept.data[t->number].gsym.size;
 	if (code == UX_OK || t->number > t->d->failed_at)
 		return;
-	/* of several failures the first module's, so that the reason depends on no timing */
+	/* of several failures the first module's, so that the reason does not depend on timing */
 	t->d->failed_at = t->number;
 	result->outcome = UX_CRAWL_LATER;
 	result->cause = code == UX_ENOMEM ? "memory" : "server";
 	result->why = *why;
 }
 
-/* Notes what became of the module. True: it was the last of its package, which is the caller's. */
+/* Notes the result of the module. True: it was the last of its package, which the caller takes. */
 static bool upload_end_one(struct upload_thread *t, enum ux_code code, const struct ux_error *why)
 {
 	struct ux_package_delivery *d = t->d;
@@ -249,7 +249,7 @@ enum ux_code ux_package_uploads_open(struct ux_package_uploads **ret,
 	enum ux_code code = u->threads ? UX_OK : ux_error_nomem(err);
 	while (code == UX_OK && u->n_threads < threads) {
 		code = upload_thread_start(u, &u->threads[u->n_threads], err);
-		pthread_mutex_lock(&u->lock); /* threads look through the others */
+		pthread_mutex_lock(&u->lock); /* threads look through the other packages */
 		u->n_threads += code == UX_OK;
 		pthread_mutex_unlock(&u->lock);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server is sent of a plan. */
+/* Sends a plan to a server. */
 #include "plan_announce.h"
 
 #include "text.h"
@@ -11,22 +11,22 @@ enum {
 	BATCH_IDS = 20000, /* build IDs of one request: about a megabyte */
 	PAGE = 1000,       /* repositories of one answer */
 	PAGES_MAX = 100,   /* answers */
-	PLANNER = 3,       /* version of what is chosen by default; a new one reads all again */
+	PLANNER = 3,       /* version of the default choice; a new one reads everything again */
 	PATH_BYTES_MAX = 4096,
 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* Are all packages of some roles chosen? Then the state of the repository is kept with the roles.
- */
+/* Returns whether all packages of some roles are chosen. Then the state of the repository is kept
+ * with the roles. */
 static bool announce_is_whole(const struct ux_crawl_choice *choice)
 {
 	return choice->names.n == 0 && choice->since == 0 && choice->size_max == 0;
 }
 
 /*
- * Has a crawl with such a state announced all that is chosen now? What was announced as work is
- * known by its build IDs as well, but not the other way round.
+ * Returns whether a crawl with this state announced everything that is chosen now. Packages
+ * announced as work are also known by their build IDs, but not the other way round.
  */
 static bool announce_covers(const json_t *state, const struct ux_crawl_choice *choice)
 {
@@ -65,7 +65,7 @@ static json_t *announce_state(const struct ux_crawl_repository *r,
 {
 	char hex[2 * sizeof(r->result.state.sha256) + 1];
 	ux_hex_encode(ux_bytes(r->result.state.sha256, sizeof(r->result.state.sha256)), hex);
-	/* "o" takes the list, also when it is NULL, which makes the whole NULL */
+	/* "o" takes over the list; if that is NULL, the result is NULL */
 	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:o}", "mirror", r->what.mirror, "etag",
 			 r->result.state.validators.etag, "modified",
 			 r->result.state.validators.modified, "sha256", hex, "planner", PLANNER,
@@ -108,7 +108,7 @@ static void announce_match(const json_t *one, const struct ux_crawl_plan *plan,
 					    &plan->repositories.data[i], choice, &known[i]);
 }
 
-/* Writes the path of the page behind a name. False: the name is too long. */
+/* Writes the path of the page after a name. False: the name is too long. */
 static bool announce_page_path(const char *after, char *path)
 {
 	UX_ARENA(arena, 64 << 10);
@@ -217,7 +217,7 @@ static enum ux_code announce_send(struct ux_crawl_client *c, const struct ux_cra
 	return UX_OK;
 }
 
-/* All packages of a repository, and with the last ones its state. */
+/* Announces all packages of a repository; the last request includes its state. */
 static enum ux_code announce_repository(struct ux_crawl_client *c, const struct ux_crawl_plan *plan,
 					size_t number, const struct ux_crawl_choice *choice,
 					struct ux_crawl_announced *sum, struct ux_error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server is sent of a plan, and what it knows of earlier ones: POST /v1/crawl/packages. */
+/* Sends a plan to a server, and fetches the server's knowledge of earlier ones: POST
+ * /v1/crawl/packages. */
 #ifndef UX_PLAN_ANNOUNCE_H
 #define UX_PLAN_ANNOUNCE_H
 
@@ -7,14 +8,14 @@
 #include "crawl_plan.h"
 
 struct ux_crawl_announced {
-	uint64_t fresh; /* packages that the server has not known */
+	uint64_t fresh; /* packages that were new to the server */
 	uint64_t known;
-	uint64_t again; /* of those, queued once more */
+	uint64_t again; /* of these, queued again */
 };
 
 /*
- * Fetches the states that earlier crawls have left of the plan's repositories: known has one for
- * each. What was announced from another mirror, or for another purpose, counts as nothing.
+ * Fetches the states that earlier crawls left of the plan's repositories, one for each in `known`.
+ * A state from another mirror, or for another purpose, counts as empty.
  */
 enum ux_code ux_crawl_known(struct ux_crawl_client *c, const struct ux_crawl_plan *plan,
 			    const struct ux_crawl_choice *choice, struct ux_repository_state *known,
@@ -22,8 +23,8 @@ enum ux_code ux_crawl_known(struct ux_crawl_client *c, const struct ux_crawl_pla
 
 /*
  * Announces the packages of each repository that was read and has changed, a thousand at a time.
- * The state of a repository is kept only when all of it was chosen, so that an interrupted or a
- * narrower crawl is never taken for a whole one. Codes: those of ux_crawl_client_call().
+ * The state of a repository is kept only if all of it was chosen, so that an interrupted or
+ * narrower crawl is never taken for a whole one. Codes of ux_crawl_client_call().
  */
 enum ux_code ux_crawl_announce(struct ux_crawl_client *c, const struct ux_crawl_plan *plan,
 			       const struct ux_crawl_choice *choice, struct ux_crawl_announced *ret,

@@ -88,7 +88,7 @@ enum ux_code ux_stripped_files_read(struct ux_stripped_files *s, struct ux_push_
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-/* Is it the path of the debug file of the stripped one? */
+/* Returns whether `debug` is the path of the stripped file's debug file. */
 static bool stripped_has_path(const char *debug, const char *stripped)
 {
 	static const char folder[] = "/usr/lib/debug", ending[] = ".debug";

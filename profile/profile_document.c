@@ -41,7 +41,7 @@ static enum ux_code profile_document_script(struct ux_profile_document *d, struc
 	return UX_OK;
 }
 
-/* Names the format of the bytes, if another command reads it. */
+/* Reports the format of the bytes, if another command reads it. */
 static enum ux_code profile_document_refuse(struct ux_bytes bytes, struct ux_error *err)
 {
 	if (ux_core_is(bytes))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile in one of the formats that are read: which one is found from the content. */
+/* A profile in one of the formats that are read; the content tells which. */
 #ifndef UX_PROFILE_DOCUMENT_H
 #define UX_PROFILE_DOCUMENT_H
 
@@ -19,25 +19,25 @@ enum ux_profile_format {
 	UX_PROFILE_FORMAT_PERF_DATA,
 };
 
-/* What is known of a profile's bytes after they were read, for those who write them again. Zeroed =
- * not read. */
+/* Details of a profile's bytes, kept after reading so that the profile can be written again. Zeroed
+ * = not read. */
 struct ux_profile_document {
 	enum ux_profile_format format;
-	struct ux_profile_jit *jit; /* set before it is read; NULL: jitdumps are not read */
+	struct ux_profile_jit *jit; /* set before reading; NULL: jitdumps are not read */
 	struct ux_pprof pprof;
 	struct ux_otlp otlp;   /* also of OTLP in JSON */
 	struct ux_out message; /* of OTLP in JSON: the same in protobuf */
 	struct ux_firefox firefox;
-	struct ux_perf_summary perf; /* of the text of perf script: what names run-time code */
+	struct ux_perf_summary perf; /* of the text of perf script: names of run-time code */
 };
 
-/* The format of a whole profile, without compression. */
+/* Returns the format of a whole profile, without compression. */
 enum ux_profile_format ux_profile_format_of(struct ux_bytes bytes) ux_must;
 
 /*
  * Reads a profile, without compression, into an empty one. The bytes have to live as long as the
- * document. UX_EUNSUPPORTED: it has no format that is known; the message names those that are.
- * UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM. The document must be closed in any case.
+ * document. UX_EUNSUPPORTED: unknown format; the message lists the known ones. UX_ECORRUPT,
+ * UX_ELIMIT, UX_ENOMEM. The document must be closed in any case.
  */
 enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_bytes bytes,
 				      struct ux_profile *p, struct ux_error *err) ux_must;

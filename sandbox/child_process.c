@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting and ending of confined children: executed, or forked by a process that is loaded. */
+/* Starts and ends confined children: executed, or forked by a process that is already loaded. */
 #include "child_process.h"
 
 #include <errno.h>
@@ -172,7 +172,7 @@ void ux_fork_server_stop(struct ux_fork_server *f)
 	free(f);
 }
 
-/* The pid of a new child, or a negative errno; 0: the fork server has died. */
+/* Returns the pid of a new child, or a negative errno; 0: the fork server has died. */
 static int64_t fork_server_request(struct ux_fork_server *f,
 				   const struct ux_sandbox_request *request, int child_socket,
 				   const int *files)
@@ -187,7 +187,7 @@ static int64_t fork_server_request(struct ux_fork_server *f,
 	return n == (ssize_t)sizeof(pid) && pid <= INT_MAX ? pid : 0;
 }
 
-/* Has the child forked. A fork server that has died is started again, once. */
+/* Forks the child. Starts a fork server that has died again, once. */
 enum ux_code ux_child_fork(struct ux_child *c, struct ux_fork_server *f,
 			   const struct ux_sandbox_request *request, struct ux_error *err)
 {
@@ -212,7 +212,7 @@ enum ux_code ux_child_fork(struct ux_child *c, struct ux_fork_server *f,
 	return UX_OK;
 }
 
-/* The error for a child that ended without a reply. */
+/* Returns the error for a child that ended without a reply. */
 enum ux_code ux_child_end_error(struct ux_child *c, const struct ux_sandbox_limits *l,
 				bool *ret_out_of_time, struct ux_error *err)
 {
@@ -224,7 +224,7 @@ enum ux_code ux_child_end_error(struct ux_child *c, const struct ux_sandbox_limi
 		return ux_error_set(err, UX_ECORRUPT,
 				    "reading it failed: the sandbox exited with status %d",
 				    WEXITSTATUS(status));
-	/* The kernel ends it by SIGKILL for the limit of processor time, and for lack of memory. */
+	/* The kernel sends SIGKILL both for the limit of processor time and for lack of memory. */
 	*ret_out_of_time = WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL;
 	if (*ret_out_of_time)
 		return ux_error_set(err, UX_ELIMIT, "reading it exceeded %u s or the memory limit",

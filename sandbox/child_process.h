@@ -10,14 +10,14 @@
 struct ux_child {
 	pid_t pid; /* 0: none */
 	int talk;
-	/* the files, duplicated to numbers above those that the child gets */
+	/* the files, duplicated to numbers above the child's */
 	int moved[UX_SANDBOX_FILE_COUNT];
 };
 
-/* No child: what a variable is before one is started. */
+/* No child: the value of a variable before a child is started. */
 extern const struct ux_child ux_child_none;
 
-/* Ends the child if it works still, and closes its files. */
+/* Ends the child if it still runs, and closes its files. */
 void ux_child_deinit(struct ux_child *c);
 
 /*
@@ -34,13 +34,13 @@ enum ux_code ux_child_start(struct ux_child *c, const struct ux_sandbox_request 
 			    const char *program, struct ux_error *err) ux_must;
 
 /*
- * Has the child forked, and sends it the request. A fork server that has died is started again,
- * once. UX_EUNAVAILABLE: there is no child. Any thread.
+ * Forks the child, and sends it the request. Starts a fork server that has died again, once.
+ * UX_EUNAVAILABLE: there is no child. Any thread.
  */
 enum ux_code ux_child_fork(struct ux_child *c, struct ux_fork_server *f,
 			   const struct ux_sandbox_request *request, struct ux_error *err) ux_must;
 
-/* Waits for a child that ends without a reply, and returns the error that this is. */
+/* Waits for a child that ends without a reply, and returns the error for that. */
 enum ux_code ux_child_end_error(struct ux_child *c, const struct ux_sandbox_limits *l,
 				bool *ret_out_of_time, struct ux_error *err);
 

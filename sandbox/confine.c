@@ -171,7 +171,7 @@ static enum ux_code confine_filter_calls(struct ux_error *err)
 
 enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error *err)
 {
-	UX_TRY(ux_confine_prepare(err)); /* while files can be opened */
+	UX_TRY(ux_confine_prepare(err)); /* while files can still be opened */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

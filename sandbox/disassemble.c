@@ -91,8 +91,8 @@ static enum ux_code disassembler_open(const struct ux_capstone_calls *c, const s
 	return ux_error_set(err, UX_EUNSUPPORTED, "there is no AT&T syntax for %s", m->name);
 }
 
-/* Capstone 4 has no groups for most branches of PowerPC, whose names begin with b, and of s390x,
- * whose names begin with b or j. */
+/* Returns whether an instruction branches. Capstone 4 has no groups for most branches of PowerPC,
+ * whose names begin with b, and of s390x, whose names begin with b or j. */
 static bool instruction_branches(cs_arch arch, const cs_insn *insn)
 {
 	const cs_detail *d = insn->detail;
@@ -104,7 +104,7 @@ static bool instruction_branches(cs_arch arch, const cs_insn *insn)
 	       (arch == CS_ARCH_SYSZ && insn->mnemonic[0] == 'j');
 }
 
-/* Returns the last number among the operands: of a branch, where it leads. */
+/* Returns the last number among the operands: the target of a branch. */
 #define LAST_NUMBER(list, kind)                                          \
 	do {                                                             \
 		for (size_t i = (list).op_count; i-- > 0;)               \
@@ -112,8 +112,8 @@ static bool instruction_branches(cs_arch arch, const cs_insn *insn)
 				return (uint64_t)(list).operands[i].imm; \
 	} while (0)
 
-/* Returns the address that an instruction of x86 reads or computes relative to itself, else where
- * it branches to; 0: neither. */
+/* Returns the address that an x86 instruction reads or computes relative to itself, else its branch
+ * target; 0: neither. */
 static uint64_t target_x86(const cs_insn *insn)
 {
 	const cs_x86 *x = &insn->detail->x86;
@@ -129,7 +129,7 @@ static uint64_t target_x86(const cs_insn *insn)
 static uint64_t instruction_target(cs_arch arch, const cs_insn *insn)
 {
 	const cs_detail *d = insn->detail;
-	if (insn->id == 0 || !d) /* no instruction */
+	if (insn->id == 0 || !d) /* not an instruction */
 		return 0;
 	if (arch == CS_ARCH_X86)
 		return target_x86(insn);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fork server: a process that is loaded once and forks a child for each request, since starting
- * a program costs more than reading a small file. It reads requests and no file. A child of it is a
- * child of the process that sends the requests, which waits for it and may end it. And the messages
- * between the two.
+ * a program costs more than reading a small file. It reads requests and no file. Its child becomes
+ * a child of the process that sends the requests, which waits for it and may end it. Also here: the
+ * messages between the two.
  */
 #include "sandbox_child.h"
 
@@ -48,7 +48,7 @@ bool ux_fork_request_send(int to, const struct ux_sandbox_request *request, int 
 	return sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(*request);
 }
 
-/* The number of descriptors that came along; -1: no more requests come. */
+/* Receives a request and returns the number of its descriptors; -1: no more requests come. */
 static int fork_request_receive(struct ux_sandbox_request *ret, int fds[DESCRIPTORS_MAX])
 {
 	union passed passed;
@@ -90,7 +90,7 @@ static void fork_place_descriptors(const struct ux_sandbox_request *request, con
 	close_range(ABOVE, ~0U, 0);
 }
 
-/* A fork whose parent is the parent of this process. glibc has no call for it. */
+/* Forks a sibling: a child of this process's parent. glibc has no call for it. */
 static pid_t fork_for_parent(void)
 {
 	return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 enum {
-	SPARE_SECONDS = 2, /* seconds to start the child on a busy machine */
-	PACE_MS = 100,     /* how often the caller sees to a child that works */
+	SPARE_SECONDS = 2, /* s to start the child on a busy machine */
+	PACE_MS = 100,     /* ms between the caller's checks of a working child */
 	CLOCK_FACTOR = 2,  /* seconds of wall-clock time for each second of processor time */
 };
 
@@ -31,7 +31,7 @@ enum waited {
 	WAITED_STOP,
 };
 
-/* Has the caller see to the child. Returns how long that took. */
+/* Lets the caller check the child. Returns the ms that took. */
 static int64_t child_pace(const struct ux_child *c, const struct ux_sandbox_limits *l)
 {
 	int64_t before = ux_clock_ms();
@@ -108,9 +108,9 @@ static bool reply_clean_supplementary(struct ux_sandbox_found *f)
 }
 
 /*
- * A File ID is computed again, since it is a property of the bytes: a child that was taken over
- * must not make this file an alias of another one. The other IDs are what the file claims, and a
- * hostile file can claim any.
+ * Computes a File ID again, since it is a property of the bytes: a child that was taken over must
+ * not make this file an alias of another one. The other IDs are claims of the file, and a hostile
+ * file can claim any.
  */
 static bool reply_has_true_file_id(const struct ux_id_set *ids, int exe)
 {
@@ -127,7 +127,7 @@ static bool reply_has_true_file_id(const struct ux_id_set *ids, int exe)
 	return true;
 }
 
-/* exe: the first file that the child got. */
+/* Checks and cleans a reply. exe: the first file that the child got. */
 static bool reply_clean(struct ux_sandbox_reply *r, int exe)
 {
 	static const unsigned has =
@@ -194,7 +194,7 @@ enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
 	return ux_extract_check(file, err);
 }
 
-/* Does the task have a use for limits->disk? */
+/* Returns whether the task uses limits->disk. */
 static bool sandbox_task_spills(uint32_t task)
 {
 	return task == UX_SANDBOX_EXTRACT || task == UX_SANDBOX_SYMBOLS || task == UX_SANDBOX_FACTS;
@@ -206,7 +206,7 @@ static void sandbox_close_fd(int *fd)
 		close(*fd);
 }
 
-/* The file of limits->disk bytes: *ret, which is *own when it was made for this child. */
+/* Sets the file of limits->disk bytes: *ret, which is *own if it was made for this child. */
 static enum ux_code sandbox_open_spill(const struct ux_sandbox_limits *limits, int *own, int *ret,
 				       struct ux_error *err)
 {
@@ -342,8 +342,9 @@ enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_m
 }
 
 /*
- * The IDs of a file are what the file claims, and a hostile one can claim any. Its File ID is a
- * property of its bytes, and is computed again where it is that of the part as it stands.
+ * Checks the facts. The IDs of a file are the file's claims, and a hostile one can claim any. Its
+ * File ID is a property of its bytes, and is computed again if the module is the whole part,
+ * unpacked.
  */
 static bool facts_clean(struct ux_module_facts *f, struct ux_bytes part)
 {

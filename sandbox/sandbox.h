@@ -20,8 +20,8 @@ enum ux_sandbox_file {
 	/* an executable, an unstripped file, or a debug file on its own */
 	UX_SANDBOX_EXE,
 	UX_SANDBOX_DEBUG, /* the debug file of EXE */
-	/* the file to which dwz moved common entries of the debug file; an empty one: it is not
-	 * there */
+	/* the file to which dwz moved common entries of the debug file; empty: it is not available
+	 */
 	UX_SANDBOX_SUPPLEMENTARY,
 	UX_SANDBOX_SPLIT, /* archive of split files (dwo_files.h) */
 	UX_SANDBOX_GSYM,  /* empty output file */
@@ -38,13 +38,12 @@ enum ux_sandbox_file {
 struct ux_sandbox_limits {
 	uint64_t memory; /* bytes of memory in addition to the mapped files */
 	/*
-	 * For extractions and facts: bytes of a temporary file for what would be over `memory`,
-	 * which then bounds all anonymous memory of the child, that of the program itself included.
-	 * 0: none; then the program's own memory comes on top
+	 * For extractions and facts: bytes of a temporary file for data that exceed `memory`, which
+	 * then bounds all anonymous memory of the child, including the program's own. 0: no file;
+	 * then the program's own memory is not counted
 	 */
 	uint64_t disk;
-	/* descriptor of that file, which is emptied before; NULL: it is made for this child alone
-	 */
+	/* descriptor of that file, which is emptied first; NULL: one is made for this child */
 	const int *spill;
 	uint64_t output;  /* size limit of the GSYM */
 	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
@@ -52,8 +51,8 @@ struct ux_sandbox_limits {
 	const int *stop;
 	/*
 	 * Called ten times a second while the child works, with its process ID, by the thread that
-	 * waits for it. It may stop the child and let it go on. The time until it returns does not
-	 * count. NULL: none.
+	 * waits for it. It may stop the child and let it continue. The time until it returns does
+	 * not count. NULL: none.
 	 */
 	void (*pace)(void *ctx, int child);
 	void *pace_ctx;
@@ -63,14 +62,14 @@ struct ux_sandbox_limits {
 
 /*
  * A process that is loaded once and forks each child, which saves the time to load a program: most
- * of what a small file costs. It reads no file. Each child still reads the files of one task, is
- * confined before, and is waited for, bounded and ended as one that was executed; but all children
- * have the same layout of addresses.
+ * of the cost of a small file. It reads no file. Each child still reads the files of one task, and
+ * is confined, waited for, bounded and ended like an executed one; but all children have the same
+ * layout of addresses.
  */
 struct ux_fork_server;
 
 /*
- * program as of ux_sandbox_extract(). The calling thread must live until the process ends or
+ * program: see ux_sandbox_extract(). The calling thread must live until the process ends or
  * ux_fork_server_stop() was called, since children end with it. A fork server that has died is
  * started again by the next task.
  */
@@ -92,7 +91,7 @@ enum {
 
 struct ux_sandbox_found {
 	struct ux_id_set
-		ids; /* of EXE: GNU, Go and UUID as stored in it; its File ID if it has code */
+		ids; /* IDs of EXE: GNU, Go and UUID as stored in it; its File ID if it has code */
 	enum ux_quality quality;
 	struct ux_counts counts;
 	uint64_t text_bytes;  /* total size of executable sections */
@@ -103,7 +102,7 @@ struct ux_sandbox_found {
 	/* GNU build ID of the supplementary file that the debug information refers to; size 0: none
 	 */
 	struct ux_id supplementary;
-	/* the path in that reference, as the file has it; "": it is longer */
+	/* the path in that reference, unchanged; "": it is longer */
 	char supplementary_path[UX_SANDBOX_LINK_MAX + 1];
 	bool needs_supplementary; /* nothing was extracted, because this file was not passed */
 	uint64_t split_units;     /* units whose entries are in a .dwo or .dwp file */
@@ -119,20 +118,20 @@ struct ux_sandbox_found {
  *
  * When the debug information refers to a supplementary file and none was passed, nothing is
  * extracted: UX_OK with needs_supplementary. The call is to be repeated with that file, or with an
- * empty one when there is none.
+ * empty one if it cannot be found.
  *
- * Codes: those of ux_extract(), with ids and `has` in *ret even on failure; UX_ELIMIT: it exceeded
- * the limits on time, memory or output; UX_ECORRUPT: it crashed because of the input;
- * UX_EUNAVAILABLE: no child can be confined on this machine, or the child was stopped. The
- * resulting GSYM is untrusted: verify it. Any thread. The call waits for the child, for at most
- * twice limits->seconds.
+ * Codes of ux_extract(), with ids and `has` in *ret even on failure; UX_ELIMIT: it exceeded the
+ * limits on time, memory or output; UX_ECORRUPT: it crashed because of the input; UX_EUNAVAILABLE:
+ * no child can be confined on this machine, or the child was stopped. The resulting GSYM is
+ * untrusted: verify it. Any thread. The call waits for the child, for at most twice
+ * limits->seconds.
  */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /*
- * Inspects one file in a confined child: *ret has its ids and `has`, no symbols. Codes as above;
+ * Inspects one file in a confined child: sets ids and `has` of *ret, no symbols. Codes as above;
  * UX_ECORRUPT and UX_EUNSUPPORTED for a file that is not ELF.
  */
 enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits,
@@ -140,8 +139,8 @@ enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits
 				struct ux_error *err) ux_must;
 
 /*
- * Compares a source file with what the line tables of an ELF file know of it, in a confined child.
- * path is canonical (path_canonical.h). Codes: those of ux_source_hash_check(), and as above.
+ * Compares a source file with its hash in the line tables of an ELF file, in a confined child. path
+ * is canonical (path_canonical.h). Codes of ux_source_hash_check(), and as above.
  */
 enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md5[UX_MD5_BYTES],
 				     const struct ux_sandbox_limits *limits, const char *program,
@@ -149,7 +148,7 @@ enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md
 
 /*
  * Unpacks an archive of sources (bundle.h) in a confined child into the empty file out, in the
- * format of source_pack.h. limits->output bounds the size of the unpacked files. Codes: those of
+ * format of source_pack.h. limits->output bounds the size of the unpacked files. Codes of
  * ux_bundle_unpack(), and as above. The result is untrusted.
  */
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
@@ -166,8 +165,8 @@ struct ux_sandbox_part {
 
 /*
  * Unpacks the members of an archive in a confined child into the empty file out, as
- * ux_members_unpack() does. limits->output bounds the size of the pack. Codes: those of
- * ux_members_unpack(), and as of ux_sandbox_extract(). The pack is untrusted.
+ * ux_members_unpack() does. limits->output bounds the size of the pack. Codes of
+ * ux_members_unpack() and ux_sandbox_extract(). The pack is untrusted.
  */
 enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_members_mode mode,
 				int out, const struct ux_sandbox_limits *limits,
@@ -179,8 +178,8 @@ enum {
 
 /*
  * Reads the facts about the modules in a file in a confined child, and, unless no_gpu, about the
- * GPU code in it. scratch is an empty file. The facts are checked as far as this can be done
- * without reading the file. Codes: those of ux_module_facts_read(), and as of ux_sandbox_extract().
+ * GPU code in it. scratch is an empty file. The facts are checked as far as possible without
+ * reading the file. Codes of ux_module_facts_read() and ux_sandbox_extract().
  */
 enum ux_code ux_sandbox_facts(const struct ux_sandbox_part *file, bool no_gpu, int scratch,
 			      const struct ux_sandbox_limits *limits, const char *program,
@@ -190,18 +189,17 @@ struct ux_sandbox_symbols {
 	struct ux_sandbox_part exe;
 	struct ux_sandbox_part debug;         /* the file with the symbols; size 0: exe */
 	struct ux_sandbox_part supplementary; /* see ux_sandbox_extract() */
-	bool no_supplementary;                /* there is none: names in it are lost */
-	struct ux_sandbox_part split;         /* see UX_SANDBOX_SPLIT; size 0: there are none */
+	bool no_supplementary;                /* it is not available: names in it are lost */
+	struct ux_sandbox_part split;         /* see UX_SANDBOX_SPLIT; size 0: none */
 	const char *arch;                     /* slice of a Mach-O file; NULL: none */
 	unsigned gpu;                         /* number of the GPU code object; 0: exe itself */
 	bool allow_mismatch;
-	bool no_dwarf; /* only symbol tables and Go's tables are read */
+	bool no_dwarf; /* read only symbol tables and Go's tables */
 };
 
 /*
- * Extracts the symbols of a module into the empty file out. As ux_sandbox_extract(), but of *ret
- * only quality, counts, lost, split_units, split_missing, supplementary and needs_supplementary
- * are set.
+ * Extracts the symbols of a module into the empty file out. As ux_sandbox_extract(), but sets only
+ * quality, counts, lost, split_units, split_missing, supplementary and needs_supplementary of *ret.
  */
 enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 				const struct ux_sandbox_limits *limits, const char *program,
@@ -209,8 +207,8 @@ enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 
 /*
  * Writes the run-time code of a perf map or jitdump to the empty file out, as
- * ux_runtime_gsym_write() does, to be read with ux_runtime_part_next(). limits->output bounds it.
- * Codes: those of ux_runtime_gsym_write(), and as of ux_sandbox_extract(). The result is untrusted.
+ * ux_runtime_gsym_write() does; read it with ux_runtime_part_next(). limits->output bounds it.
+ * Codes of ux_runtime_gsym_write() and ux_sandbox_extract(). The result is untrusted.
  */
 enum ux_code ux_sandbox_runtime(const struct ux_sandbox_part *file,
 				const struct ux_runtime_request *what, int out,
@@ -225,12 +223,12 @@ struct ux_code_range {
 	 */
 	uint64_t pc;
 	uint64_t size;
-	bool att; /* AT&T's syntax instead of Intel's; of x86 alone */
+	bool att; /* AT&T's syntax instead of Intel's; only for x86 */
 };
 
 /*
- * The name of a machine (EM_*) and of its disassembly syntax. False: there is no disassembler for
- * it.
+ * Sets the name of a machine (EM_*) and of its disassembly syntax. False: there is no disassembler
+ * for it.
  */
 bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_syntax);
 
@@ -253,8 +251,8 @@ struct ux_instruction {
 };
 
 /*
- * Takes the next instruction from what the child wrote. False at the end, and with err set when it
- * is damaged.
+ * Takes the next instruction from the child's output. False at the end, and with err set if it is
+ * damaged.
  */
 bool ux_instruction_next(struct ux_bytes *left, struct ux_instruction *ret, struct ux_error *err)
 	ux_must;

@@ -24,7 +24,7 @@ enum {
 struct task {
 	struct ux_sandbox_request request;
 	struct ux_mapping files[UX_SANDBOX_GSYM]; /* bytes: only the requested part */
-	uint64_t mapped;                          /* bytes of all of them */
+	uint64_t mapped;                          /* bytes of all files */
 	struct ux_sandbox_reply reply;
 	struct ux_archive_calls archive; /* library functions for UX_SANDBOX_UNPACK */
 	struct ux_capstone_calls capstone;
@@ -80,7 +80,7 @@ static enum ux_code task_confine(struct task *t, struct ux_error *err)
 	return ux_confine(&l, err);
 }
 
-/* A debug file has code sections without contents. */
+/* Returns whether a file has code. A debug file has code sections without contents. */
 static bool elf_has_code(const struct ux_elf *elf)
 {
 	if (elf->n_sections == 0)
@@ -156,7 +156,7 @@ static bool task_needs_supplementary(struct task *t)
 	return found->needs_supplementary;
 }
 
-/* The file for what would be over the limit of memory; only with limits->disk. */
+/* Returns the file for data over the limit of memory; only with limits->disk. */
 static struct ux_spill task_spill(const struct task *t)
 {
 	return (struct ux_spill){.fd = task_file(UX_SANDBOX_SPILL), .size = t->request.disk};
@@ -235,7 +235,7 @@ static enum ux_code task_members(struct task *t, struct ux_error *err)
 				 (enum ux_members_mode)t->request.mode, &packer, err);
 }
 
-/* Members of archives may be compressed once more, as kernel modules are. */
+/* Unpacks a member that is compressed itself, as kernel modules in archives are. */
 static enum ux_code task_open_packed(struct task *t, struct ux_error *err)
 {
 	for (int i = 0; i < UX_SANDBOX_SPLIT; i++)
@@ -254,7 +254,7 @@ static enum ux_code task_facts(struct task *t, struct ux_error *err)
 	UX_TRY(task_open_packed(t, err));
 	struct ux_bytes file = t->files[UX_SANDBOX_EXE].bytes;
 	enum ux_code code = ux_module_facts_read(file, &facts, &why);
-	/* a fat binary is no object file, and damaged GPU code costs only itself */
+	/* a fat binary is not an object file, and damaged GPU code costs only itself */
 	if ((code == UX_OK || code == UX_EUNSUPPORTED) && !t->request.flag &&
 	    ux_module_facts_read_gpu(file, t->request.disk > 0 ? &spill : NULL, &gpu, NULL) ==
 		    UX_ENOMEM)
@@ -320,7 +320,8 @@ static const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Is it the requested file? Paths are compared in full only when their last components agree. */
+/* Returns whether it is the requested file. Paths are compared in full only if their last
+ * components agree. */
 static bool task_is_source(void *ctx, const char *comp_dir, const char *dir, const char *name)
 {
 	const struct task *t = ctx;
@@ -383,7 +384,7 @@ static enum ux_code task_run(struct task *t, struct ux_error *err)
 	if (t->request.size != sizeof(t->request))
 		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d",
 				    UX_SANDBOX_SOCKET);
-	if (t->request.task != UX_SANDBOX_STREAM) /* which reads a socket */
+	if (t->request.task != UX_SANDBOX_STREAM) /* it reads a socket */
 		UX_TRY(task_map_files(t, err));
 	UX_TRY(task_load_library(t, err));
 	UX_TRY(task_confine(t, err));

@@ -37,7 +37,7 @@ enum ux_sandbox_task {
 
 /* Parent and child are the same program, so both use the same layout of the messages. */
 struct ux_sandbox_request {
-	uint32_t size;  /* of this record */
+	uint32_t size;  /* bytes of this record */
 	uint32_t files; /* bits 1 << enum ux_sandbox_file of the files that are passed */
 	uint64_t memory;
 	uint64_t disk;
@@ -48,7 +48,7 @@ struct ux_sandbox_request {
 	/* for UX_SANDBOX_SOURCE: canonical path and MD5 of the file */
 	char source[UX_PATH_BYTES];
 	uint8_t md5[UX_MD5_BYTES];
-	/* the parts of the files that are meant; size 0: the whole file */
+	/* the parts of the files to read; size 0: the whole file */
 	struct {
 		uint64_t off, size;
 	} parts[UX_SANDBOX_GSYM];
@@ -71,7 +71,8 @@ struct ux_sandbox_reply {
 	struct ux_sandbox_found found;
 };
 
-/* Of UX_SANDBOX_STREAM, before the reply: a member that was written. Checked as the reply is. */
+/* For UX_SANDBOX_STREAM, sent before the reply: a member that was written. Checked like the reply.
+ */
 struct ux_sandbox_member {
 	uint64_t off;
 	uint64_t bytes;
@@ -79,32 +80,32 @@ struct ux_sandbox_member {
 	char name[UX_PATH_BYTES]; /* terminated */
 };
 
-/* Completes the request, which has the task, by the limits and the files. */
+/* Completes the request, which has the task, with the limits and the files. */
 struct ux_sandbox_request ux_sandbox_request_make(const int *files,
 						  const struct ux_sandbox_limits *limits,
 						  const struct ux_sandbox_request *request);
 
 /*
- * Checks the reply of a child, and takes what it found. exe: the first file that the child got; -1:
+ * Checks the reply of a child, and takes its results. exe: the first file that the child got; -1:
  * the reply has no IDs. Returns the child's error; UX_ECORRUPT: the reply makes no sense.
  */
 enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 				   const struct ux_sandbox_limits *limits,
 				   struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
-/* The child's work of UX_SANDBOX_STREAM. Codes: those of ux_member_stream_read(). */
+/* Does the child's work for UX_SANDBOX_STREAM. Codes of ux_member_stream_read(). */
 enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_bytes identity,
 				    struct ux_error *err) ux_must;
 
 /*
- * Sends a request to a fork server, with the socket that is the child's UX_SANDBOX_SOCKET and the
- * files that the request names. It answers with the child's pid (int64_t), or a negative errno.
+ * Sends a request to a fork server, with the socket for the child's UX_SANDBOX_SOCKET and the files
+ * that the request names. The answer is the child's pid (int64_t), or a negative errno.
  */
 bool ux_fork_request_send(int to, const struct ux_sandbox_request *request, int talk,
 			  const int *files) ux_must;
 
 /*
- * The fork server's work. True in each child, which has its descriptors and *ret; false in the fork
+ * Runs the fork server. True in each child, which has its descriptors and *ret; false in the fork
  * server when no more requests come.
  */
 bool ux_fork_server_loop(struct ux_sandbox_request *ret) ux_must;
@@ -112,14 +113,14 @@ bool ux_fork_server_loop(struct ux_sandbox_request *ret) ux_must;
 struct ux_confine_limits {
 	/* bytes; 0: no limit. Not used with sanitizers, whose shadow memory is larger */
 	uint64_t address_space;
-	uint64_t anonymous; /* bytes of memory that no file has; 0: no limit. As above */
+	uint64_t anonymous; /* bytes of anonymous memory; 0: no limit. As above */
 	uint64_t file_size; /* size limit of files */
 	unsigned cpu_seconds;
 };
 
 /*
- * Compiles the filter of system calls for ux_confine() in this process and in those that it forks,
- * each of which would otherwise do it again. Codes: those of ux_confine().
+ * Compiles the filter of system calls for ux_confine() in this process, so that its forks need not
+ * compile it again. Codes of ux_confine().
  */
 enum ux_code ux_confine_prepare(struct ux_error *err) ux_must;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parent's side of a package that is read as a stream. */
+/* The parent's side of reading a package as a stream. */
 #include "sandbox_stream.h"
 
 #include "child_process.h"
@@ -15,9 +15,9 @@
 struct ux_sandbox_stream {
 	struct ux_child child;
 	struct ux_sandbox_limits limits;
-	int input;    /* of the package's bytes */
+	int input;    /* the socket for the package's bytes */
 	int pack;     /* the file with the members */
-	uint64_t end; /* of the last member in it */
+	uint64_t end; /* end of the last member in it */
 };
 
 static void stream_close_fd(int fd)
@@ -55,7 +55,7 @@ static enum ux_code stream_begin(struct ux_sandbox_stream *s, struct ux_bytes id
 	if (code == UX_OK)
 		code = s->limits.forks ? ux_child_fork(&s->child, s->limits.forks, &request, err)
 				       : ux_child_start(&s->child, &request, program, err);
-	/* only the child may hold the other end: when it is gone, sending must fail */
+	/* only the child may hold the other end: when the child is gone, sending must fail */
 	close(pair[1]);
 	if (s->child.moved[UX_SANDBOX_EXE] >= 0)
 		close(s->child.moved[UX_SANDBOX_EXE]);
@@ -92,7 +92,7 @@ bool ux_sandbox_stream_ready(const struct ux_sandbox_stream *s)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* Waits for a message. False: the caller's limits->stop ends it. */
+/* Waits for a message. False: the caller's limits->stop ended it. */
 static bool stream_wait(const struct ux_sandbox_stream *s)
 {
 	struct pollfd p[] = {{.fd = s->child.talk, .events = POLLIN},
@@ -132,8 +132,8 @@ static enum ux_code stream_take_member(struct ux_sandbox_stream *s,
 }
 
 /*
- * A child that has ended without reading all that ux_sandbox_stream_taken() sent makes the first
- * call fail, although its last messages are there.
+ * Receives a message. If a child ended without reading everything that ux_sandbox_stream_taken()
+ * sent, the first call fails although its last messages are there.
  */
 static ssize_t stream_receive(const struct ux_sandbox_stream *s, void *to, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child's side of a package that is read as a stream. */
+/* The child's side of reading a package as a stream. */
 #include "file.h"
 #include "member_stream.h"
 #include "sandbox_child.h"
@@ -16,7 +16,7 @@ enum {
 /* Members are written to a file, and each is reported to the parent. */
 struct stream_task {
 	struct ux_sandbox_member current;
-	uint64_t ahead;         /* bytes that the parent has not dealt with... */
+	uint64_t ahead;         /* bytes that the parent has not finished... */
 	unsigned ahead_members; /* ...and members */
 };
 
@@ -34,7 +34,7 @@ static enum ux_code stream_task_read(void *ctx, void *to, size_t n, size_t *ret,
 	return UX_OK;
 }
 
-/* Waits until the parent has dealt with enough for a member of this size. */
+/* Waits until the parent has finished enough for a member of this size. */
 static enum ux_code stream_task_wait(struct stream_task *t, uint64_t size, struct ux_error *err)
 {
 	while (t->ahead_members == UX_STREAM_AHEAD_MAX ||

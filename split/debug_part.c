@@ -2,7 +2,7 @@
 /* The debug file of a pair. */
 #include "pair_parts.h"
 
-/* What all sections of one file may inflate to. The largest that are known, of browsers, have 3
+/* Bytes that all sections of one file may inflate to. The largest known ones, of browsers, have 3
  * GiB. */
 #define INFLATED_MAX (UINT64_C(8) << 30)
 
@@ -19,7 +19,7 @@ static void debug_part_deinit(struct debug_part *d)
 	ux_elf_section_records_deinit(&d->records);
 }
 
-/* The table of names of sections, with that of the new build ID's section behind. */
+/* Makes the table of section names, with the new build ID's section at the end. */
 static enum ux_code debug_part_names(struct debug_part *d, struct ux_elf_section_record *record,
 				     struct ux_bytes *bytes, struct ux_error *err)
 {
@@ -30,7 +30,7 @@ static enum ux_code debug_part_names(struct debug_part *d, struct ux_elf_section
 	return ux_elf_image_own(d->image, &names, bytes, err);
 }
 
-/* Places the content of a section, or what stands for it. */
+/* Places the content of a section, or its substitute. */
 static enum ux_code debug_part_section(struct debug_part *d, size_t i, struct ux_error *err)
 {
 	const struct ux_elf_pair *p = d->pair;
@@ -58,7 +58,7 @@ static enum ux_code debug_part_note(struct debug_part *d, struct ux_error *err)
 				? (uint32_t)d->records.data[p->tables.names].size -
 					  (uint32_t)sizeof(".note.gnu.build-id")
 				: 0;
-	/* Names that no table has are empty, and not that of the build ID. */
+	/* Names that no table has are empty; they must not point at the build ID's. */
 	for (size_t i = 1; i < d->records.size; i++)
 		if (!p->elf.sections[i].name[0])
 			d->records.data[i].name = name - 1;
@@ -69,7 +69,7 @@ static enum ux_code debug_part_note(struct debug_part *d, struct ux_error *err)
 }
 
 /*
- * Where the notes of a PT_NOTE segment are in the debug file. False unless every section in it has
+ * Finds the notes of a PT_NOTE segment in the debug file. False unless every section in it has
  * moved by the same distance: then the segment gets no content.
  */
 static bool debug_part_find_notes(const struct debug_part *d, const struct ux_elf_segment *segment,
@@ -96,8 +96,8 @@ static bool debug_part_find_notes(const struct debug_part *d, const struct ux_el
 }
 
 /*
- * The offset and size in the file that a segment has here. One without content begins at an offset
- * that fits its address (gABI, "Program Header": they are congruent modulo p_align).
+ * Sets the offset and size of a segment in the debug file. A segment without content begins at an
+ * offset that fits its address (gABI, "Program Header": they are congruent modulo p_align).
  */
 static void debug_part_segment(const struct debug_part *d, const struct ux_elf_segment *s,
 			       uint64_t *ret_off, uint64_t *ret_size)
@@ -118,7 +118,7 @@ static void debug_part_segment(const struct debug_part *d, const struct ux_elf_s
 	}
 }
 
-/* Writes the table of segments over the room behind the header. */
+/* Writes the table of segments into the room after the header. */
 static void debug_part_segments(const struct debug_part *d, struct ux_out *out)
 {
 	const struct ux_elf *elf = &d->pair->elf;

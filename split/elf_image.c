@@ -150,7 +150,7 @@ uint64_t ux_elf_image_align(uint64_t off, uint64_t align)
 	return (off + mask) & ~mask;
 }
 
-/* The header of the input with the fields that tell of the tables replaced. */
+/* Writes the input's header, with the fields of the tables replaced. */
 static void image_put_header(struct ux_out *out, const struct ux_elf *elf,
 			     const struct ux_elf_tables *t, uint64_t sections_off,
 			     size_t n_sections)

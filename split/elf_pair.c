@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of an ELF file goes into the stripped file, and which into the debug file. */
+/* Divides the parts of an ELF file between the stripped file and the debug file. */
 #include "pair_parts.h"
 
 #include "elf_ids.h"
@@ -33,10 +33,10 @@ bool ux_compress_parse(const char *text, enum ux_compress *ret)
 	return false;
 }
 
-/* --- what a section is for -------------------------------------------------------------------- */
+/* --- the uses of sections --------------------------------------------------------------------- */
 
-/* Debug information by the names that compilers, linkers and binutils use. Bitcode of LLVM is as
- * useless at run time and as large. */
+/* Returns whether it is debug information, by the names that compilers, linkers and binutils use.
+ * LLVM's bitcode is as useless at run time and as large. */
 static bool pair_is_debug_name(const char *name)
 {
 	static const char *const prefixes[] = {".debug",  ".zdebug",           ".gnu.debuglto_",
@@ -67,7 +67,7 @@ static bool pair_keeps_symbols(const struct ux_elf_pair *p)
 	return ux_pair_is_relocatable(p) || p->options.strip == UX_STRIP_DEBUG;
 }
 
-/* Sections whose fate does not depend on that of another section. */
+/* Places a section whose place does not depend on another section's. */
 static void pair_place(struct ux_elf_pair *p, size_t i)
 {
 	const struct ux_elf_section *s = &p->elf.sections[i];
@@ -78,7 +78,7 @@ static void pair_place(struct ux_elf_pair *p, size_t i)
 	} else if (pair_is_debug(s)) {
 		to->content = true;
 	} else if (strcmp(s->name, ".gnu_debuglink") == 0) {
-		/* It is that of an earlier pair: neither file has it. */
+		/* The link belongs to an earlier pair: neither file gets it. */
 	} else if (s->type == SHT_SYMTAB || s->type == SHT_SYMTAB_SHNDX) {
 		to->stripped = pair_keeps_symbols(p);
 		to->content = true;
@@ -91,7 +91,7 @@ static void pair_place(struct ux_elf_pair *p, size_t i)
 	}
 }
 
-/* Relocations go where the section is that they apply to. */
+/* Places relocations with the section that they apply to. */
 static void pair_place_relocations(struct ux_elf_pair *p, size_t i)
 {
 	const struct ux_elf_section *s = &p->elf.sections[i];
@@ -102,7 +102,7 @@ static void pair_place_relocations(struct ux_elf_pair *p, size_t i)
 	p->sections[i].content = target->content && !pair_is_loaded(&p->elf.sections[s->info]);
 }
 
-/* Strings go where the section is that refers to them. */
+/* Places strings with the section that refers to them. */
 static void pair_place_strings(struct ux_elf_pair *p)
 {
 	for (size_t i = 1; i < p->elf.n_sections; i++) {
@@ -120,9 +120,9 @@ static void pair_place_strings(struct ux_elf_pair *p)
 }
 
 /*
- * A list of the symbols whose address matters (SHT_LLVM_ADDRSIG) has numbers of symbols, which
- * change; it is only a hint, and linkers do without. A section whose order depends on a removed one
- * goes with it.
+ * Places a section that depends on others. A list of the symbols whose address matters
+ * (SHT_LLVM_ADDRSIG) has symbol numbers, which change; it is only a hint, and linkers do without
+ * it. A section whose order depends on a removed one is removed too.
  */
 static void pair_place_dependent(struct ux_elf_pair *p, size_t i)
 {
@@ -137,7 +137,7 @@ static void pair_place_dependent(struct ux_elf_pair *p, size_t i)
 		p->sections[i].stripped = false;
 }
 
-/* Whether a group (gABI, "Section Groups") has a member in the stripped file. */
+/* Returns whether a group (gABI, "Section Groups") has a member in the stripped file. */
 static bool pair_group_remains(const struct ux_elf_pair *p, const struct ux_elf_section *group)
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
@@ -200,7 +200,7 @@ static enum ux_code pair_check_kind(const struct ux_elf_pair *p, struct ux_error
 	return UX_OK;
 }
 
-/* A debug file has code sections, but not their content. */
+/* Refuses a debug file: it has code sections, but not their content. */
 static enum ux_code pair_check_content(const struct ux_elf_pair *p, struct ux_error *err)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
@@ -211,7 +211,7 @@ static enum ux_code pair_check_content(const struct ux_elf_pair *p, struct ux_er
 			return UX_OK;
 		without |= (s->flags & code) == code && s->type == SHT_NOBITS;
 	}
-	if (!without) /* data alone, which may be loaded all the same */
+	if (!without) /* only data, which may still be loaded */
 		for (size_t i = 1; i < p->elf.n_sections; i++)
 			if (pair_is_loaded(&p->elf.sections[i]) &&
 			    p->elf.sections[i].type != SHT_NOTE &&
@@ -220,7 +220,7 @@ static enum ux_code pair_check_content(const struct ux_elf_pair *p, struct ux_er
 	return ux_error_set(err, UX_EUNSUPPORTED, "is a debug file: it has no code");
 }
 
-/* The offset behind the last byte that a table, a section or a segment describes. */
+/* Returns the end of the last byte that a table, a section or a segment describes. */
 static uint64_t pair_described_end(const struct ux_elf_pair *p)
 {
 	const struct ux_elf *elf = &p->elf;
@@ -258,7 +258,8 @@ static enum ux_code pair_check_tail(const struct ux_elf_pair *p, struct ux_error
 	return UX_OK;
 }
 
-/* Contents that overlap would make the output larger than the input, without a bound. */
+/* Refuses overlapping contents: they would make the output larger than the input, without a bound.
+ */
 static enum ux_code pair_check_sizes(const struct ux_elf_pair *p, struct ux_error *err)
 {
 	uint64_t sum = 0;
@@ -311,7 +312,7 @@ static enum ux_code pair_check_gain(const struct ux_elf_pair *p, struct ux_error
 
 /* --- build IDs -------------------------------------------------------------------------------- */
 
-/* A note with a hash of the file, in the form that linkers write (a SHA-1's 20 bytes). */
+/* Makes a note with a hash of the file, in the form that linkers write (a SHA-1's 20 bytes). */
 static void pair_make_note(struct ux_elf_pair *p)
 {
 	enum {

@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 enum {
-	NAMES_MAX =
-		64 << 10, /* the kernel's limits on the names and on one value: XATTR_LIST_MAX */
-	VALUE_MAX = 64 << 10, /* and XATTR_SIZE_MAX */
+	NAMES_MAX = 64 << 10, /* bytes of all names: the kernel's limit, XATTR_LIST_MAX */
+	VALUE_MAX = 64 << 10, /* bytes of one value: XATTR_SIZE_MAX */
 };
 
-/* Only root may give files away; it fails only if the owner would be another one. */
+/* Copies the owner. Only root may give files away; it fails only if the owner would change. */
 static enum ux_code attributes_copy_owner(const struct stat *st, int to, struct ux_error *err)
 {
 	struct stat now;
@@ -46,7 +45,7 @@ static enum ux_code attributes_copy_extended(int from, const char *name, char *v
 			       : ux_error_os(err, errno, "cannot read the attribute %.64s", name);
 	if (fsetxattr(to, name, value, (size_t)n, 0) == 0 || errno == ENOTSUP)
 		return UX_OK;
-	/* A label of the security module that the new file has by itself. */
+	/* The new file already has this label of the security module. */
 	char now[256];
 	int os_errno = errno;
 	ssize_t m = fgetxattr(to, name, now, sizeof(now));
@@ -73,8 +72,7 @@ static enum ux_code attributes_copy_all_extended(int from, int to, struct ux_err
 
 enum ux_code ux_file_attributes_copy(int from, const struct stat *st, int to, struct ux_error *err)
 {
-	/* The owner first: changing it clears capabilities and the bits that set a user. Times
-	 * last. */
+	/* The owner first: changing it clears capabilities and the set-user-ID bits. Times last. */
 	UX_TRY(attributes_copy_owner(st, to, err));
 	if (fchmod(to, st->st_mode & 07777) != 0)
 		return ux_error_os(err, errno, "cannot keep the mode");

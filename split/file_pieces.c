@@ -40,7 +40,7 @@ static bool pieces_overlap(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_en
 	return a < b_end && b < a_end;
 }
 
-/* Whether something between two pieces is not in the stripped file. */
+/* Returns whether something between two pieces is not in the stripped file. */
 static bool pieces_gap_is_freed(const struct ux_elf_pair *pair, uint64_t from, uint64_t to)
 {
 	const struct ux_elf_tables *t = &pair->tables;

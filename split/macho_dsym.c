@@ -22,16 +22,16 @@
 extern char **environ;
 
 enum {
-	SECONDS_MAX = 600, /* for one library */
+	SECONDS_MAX = 600, /* s for one library */
 	POLL_NS = 20000000,
-	FAT_ALIGN = 14, /* as a power of two: the pages of arm64 */
+	FAT_ALIGN = 14, /* alignment as a power of two: the pages of arm64 */
 };
 
-/* What dsymutil is called: Debian's packages of LLVM have the version in the name. */
+/* Names of dsymutil: Debian's packages of LLVM have the version in the name. */
 static const char *const tool_names[] = {"dsymutil",    "llvm-dsymutil", "dsymutil-19",
 					 "dsymutil-16", "dsymutil-15",   "dsymutil-14"};
 
-/* The file to read is written where nothing else is, under its own name, which the bundle takes. */
+/* Writes the file to read into an empty folder, under its own name, which the bundle takes. */
 static enum ux_code dsym_write_input(const char *path, struct ux_bytes content,
 				     struct ux_error *err)
 {
@@ -44,7 +44,7 @@ static enum ux_code dsym_write_input(const char *path, struct ux_bytes content,
 		       : ux_error_os(err, errno, "cannot write a temporary file");
 }
 
-/* Waits until the process ends, or ends it. False: it did not succeed. */
+/* Waits until the process ends, or kills it. False: it did not succeed. */
 static bool dsym_wait(pid_t pid)
 {
 	int64_t end = ux_clock_s() + SECONDS_MAX;
@@ -65,7 +65,7 @@ static bool dsym_wait(pid_t pid)
 	}
 }
 
-/* Starts the tool under the first name that is there. ENOENT: none is. */
+/* Starts the tool under the first name that exists. ENOENT: none does. */
 static int dsym_start(const char *input, const char *output, pid_t *ret)
 {
 	posix_spawn_file_actions_t actions;
@@ -84,7 +84,7 @@ static int dsym_start(const char *input, const char *output, pid_t *ret)
 	return r != 0 ? r : found;
 }
 
-/* Does the file have units? Without the object files dsymutil makes one that has none. */
+/* Checks that the file has units. Without the object files dsymutil makes a file without any. */
 static enum ux_code dsym_check(struct ux_bytes file, struct ux_error *err)
 {
 	const struct ux_object_choice any = {0};
@@ -142,8 +142,8 @@ static void dsym_put_be32(struct ux_out *out, uint64_t v)
 }
 
 /*
- * Each slice on its own, since dsymutil needs another tool for universal files; they are put
- * together as macho_fat.h has it.
+ * Makes each slice separately, since dsymutil needs another tool for universal files; they are
+ * joined as in macho_fat.h.
  */
 static enum ux_code dsym_make_fat(const struct ux_macho_slices *slices, const char *name,
 				  struct ux_out *ret, struct ux_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressing and inflating debug sections (gABI, "Section Compression"). */
+/* Compresses and inflates debug sections (gABI, "Section Compression"). */
 #include "pair_parts.h"
 
 #include "cursor.h"
@@ -9,10 +9,11 @@
 
 enum {
 	ZLIB_LEVEL = 6,
-	PACKED_MIN = 64, /* bytes of a section that may become smaller by a header of 12 or 24 */
+	PACKED_MIN =
+		64, /* bytes of a section that may get smaller with a header of 12 or 24 bytes */
 };
 
-/* Replaces the content of out, which is empty, by the packed form of bytes. UX_ENOMEM. */
+/* Writes the packed form of bytes to out, which is empty. UX_ENOMEM. */
 static enum ux_code pack_zlib(struct ux_out *out, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(ZLIB_LEVEL);
@@ -48,7 +49,7 @@ static void pack_put_header(struct ux_out *out, const struct ux_elf *elf, uint32
 	ux_elf_put_word(out, elf, align);
 }
 
-/* The content without compression; it is that of the input, or belongs to the image. */
+/* Sets the content without compression; it belongs to the input or to the image. */
 static enum ux_code pack_inflate(const struct ux_elf_pair *pair,
 				 const struct ux_elf_section *section,
 				 struct ux_elf_section_record *record, uint64_t *left,
@@ -79,7 +80,7 @@ static enum ux_code pack_inflate(const struct ux_elf_pair *pair,
 	return UX_OK;
 }
 
-/* Packs what is not packed, unless that takes as much. */
+/* Packs a section unless it is packed, or would not become smaller. */
 static enum ux_code pack_deflate(const struct ux_elf_pair *pair,
 				 struct ux_elf_section_record *record, struct ux_elf_image *image,
 				 struct ux_bytes *bytes, struct ux_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting the libraries in a ZIP archive: wheels, JARs. */
+/* Splits the libraries in a ZIP archive: wheels, JARs. */
 #include "split.h"
 
 #include "debug_file.h"
@@ -25,7 +25,7 @@ struct archive_work {
 	struct ux_zip_file zip;
 	struct ux_zip_change *changes; /* malloc'ed, for each member; contents are malloc'ed */
 	struct wheel_changes libraries;
-	size_t record; /* member that is RECORD; SIZE_MAX: it is no wheel */
+	size_t record; /* member that is RECORD; SIZE_MAX: it is not a wheel */
 	struct ux_file_new debug;
 	struct ux_file_new archive;
 	struct ux_zip_writer writer;
@@ -48,7 +48,7 @@ static void archive_work_deinit(struct archive_work *w)
 /* --- archives that are refused -----------------------------------------------------------------
  */
 
-/* Whether a member is the signature of a JAR (META-INF/NAME.SF and so on). */
+/* Returns whether a member is the signature of a JAR (META-INF/NAME.SF and so on). */
 static bool archive_is_jar_signature(struct ux_bytes name)
 {
 	static const char *const suffixes[] = {".SF", ".RSA", ".DSA", ".EC"};
@@ -107,7 +107,7 @@ static enum ux_code archive_count(void *ctx, struct ux_bytes bytes, struct ux_er
 	return archive_write(&w->debug, bytes, err);
 }
 
-/* The time of a debug file: that of its library, or the one of the options. */
+/* Sets the time of a debug file: its library's, or the one in the options. */
 static void archive_debug_time(const struct archive_work *w, const struct ux_zip_member *m,
 			       uint16_t *ret_time, uint16_t *ret_date)
 {
@@ -171,7 +171,8 @@ static enum ux_code archive_split_pair(struct archive_work *w, const struct ux_e
 	return UX_OK;
 }
 
-/* What is no failure of the archive: the member has nothing to split, or is of another kind. */
+/* Returns whether an error is not a failure of the archive: the member has nothing to split, or is
+ * of another kind. */
 static bool archive_leaves(enum ux_code code)
 {
 	return code == UX_ENOTFOUND || code == UX_EUNSUPPORTED;
@@ -186,7 +187,7 @@ static enum ux_code archive_leave(struct archive_work *w, size_t i, const struct
 	return UX_OK;
 }
 
-/* Adds a file of the bundle, whose name is that of the library and `inside`. */
+/* Adds a file of the bundle, whose name is the library's followed by `inside`. */
 static enum ux_code archive_put_bundle_file(struct archive_work *w, const struct ux_zip_member *m,
 					    const char *bundle, const char *inside,
 					    const struct ux_out *content, struct ux_error *err)
@@ -200,7 +201,7 @@ static enum ux_code archive_put_bundle_file(struct archive_work *w, const struct
 				 err);
 }
 
-/* Adds the dSYM bundle of a Mach-O library, which stays as it is. */
+/* Adds the dSYM bundle of a Mach-O library, which stays unchanged. */
 static enum ux_code archive_put_bundle(struct archive_work *w, size_t i, struct ux_bytes library,
 				       struct ux_error *err)
 {
@@ -274,7 +275,7 @@ static enum ux_code archive_update_record(struct archive_work *w, struct ux_erro
 	return UX_OK;
 }
 
-/* The path of the archive of debug files, malloc'ed; its folder exists afterwards. */
+/* Sets the path of the archive of debug files, malloc'ed; makes its folder. */
 static enum ux_code archive_debug_path(const struct archive_work *w, char **ret,
 				       struct ux_error *err)
 {
@@ -291,7 +292,7 @@ static enum ux_code archive_debug_path(const struct archive_work *w, char **ret,
 	return dir && !w->options->dry_run ? ux_file_make_folders(*ret, 0777, err) : UX_OK;
 }
 
-/* Reads the new archive: it has the same members, and the changed ones their new content. */
+/* Checks the new archive: it must have the same members, and the changed ones their new content. */
 static enum ux_code archive_verify(const struct archive_work *w, struct ux_bytes file,
 				   struct ux_error *err)
 {

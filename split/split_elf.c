@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting one file on disk. */
+/* Splits one file on disk. */
 #include "split.h"
 
 #include "debug_file.h"
@@ -31,7 +31,7 @@ static enum ux_code split_sink(void *ctx, struct ux_bytes bytes, struct ux_error
 
 /* --- the debug file --------------------------------------------------------------------------- */
 
-/* The path of the debug file, malloc'ed; its folder exists afterwards. */
+/* Sets the path of the debug file, malloc'ed; makes its folder. */
 static enum ux_code split_debug_path(const struct split_work *w, char **ret, struct ux_error *err)
 {
 	const char *dir = w->options->output_dir;
@@ -69,7 +69,7 @@ static enum ux_code split_write_debug(struct split_work *w, struct ux_split_resu
 	return UX_OK;
 }
 
-/* Whether dwz's link, which is in the debug file, leads elsewhere from there. */
+/* Returns whether dwz's link, which is in the debug file, would lead elsewhere from there. */
 static bool split_moves_alt(const struct split_work *w)
 {
 	struct ux_supplementary_link link = {.path = ""};

@@ -39,7 +39,7 @@ void ux_split_input_close(struct ux_split_input *in)
 	*in = UX_SPLIT_INPUT_INIT;
 }
 
-/* The file may be written by a build that still runs. */
+/* A running build may still write the file. */
 enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, struct ux_error *err)
 {
 	struct stat now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that is split, and what it has besides its content. */
+/* The file that is split, and its attributes. */
 #ifndef UX_SPLIT_INPUT_H
 #define UX_SPLIT_INPUT_H
 
@@ -23,26 +23,27 @@ enum ux_code ux_split_input_open(struct ux_split_input *in, const char *path, st
 	ux_must;
 void ux_split_input_close(struct ux_split_input *in);
 
-/* UX_EINVAL when it has several names: replacing it would leave the others with the old content. */
+/* Reports UX_EINVAL if it has several names: replacing it would leave the others with the old
+ * content. */
 enum ux_code ux_split_input_check_links(const struct ux_split_input *in, struct ux_error *err)
 	ux_must;
 
-/* UX_ECONFLICT when the path leads to another file by now, or to the same with another content. */
+/* Reports UX_ECONFLICT if the path now leads to another file, or to another content. */
 enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, struct ux_error *err)
 	ux_must;
 
 /*
- * Gives the file `to` everything that `from`, whose stat is st, has: owner, group, mode (with the
- * bits that set a user), extended attributes (with access lists and capabilities), and the times of
- * the last access and change of content. Attributes that the file system of `to` does not know are
- * left out. UX_EDENIED: the process may not set one of them.
+ * Copies all attributes of `from`, whose stat is st, to the file `to`: owner, group, mode
+ * (including set-user-ID bits), extended attributes (including access lists and capabilities), and
+ * the times of the last access and change of content. Attributes that the file system of `to` does
+ * not know are left out. UX_EDENIED: the process may not set one of them.
  */
 enum ux_code ux_file_attributes_copy(int from, const struct stat *st, int to, struct ux_error *err)
 	ux_must;
 
 /*
- * The same for a debug file: owner, group and times, and of the mode the bits for reading and
- * writing.
+ * The same for a debug file: owner, group and times, and from the mode only the bits for reading
+ * and writing.
  */
 enum ux_code ux_file_attributes_copy_plain(const struct stat *st, int to, struct ux_error *err)
 	ux_must;

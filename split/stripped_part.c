@@ -8,7 +8,7 @@
 #define LINK_NAME ".gnu_debuglink"
 #define NOTE_NAME ".note.gnu.build-id"
 
-/* Content that replaces that of the input. */
+/* Content that replaces the input's. */
 struct changed {
 	bool is;
 	struct ux_bytes bytes;
@@ -21,7 +21,7 @@ struct stripped_part {
 	struct ux_elf_section_records records;
 	struct changed *changed;  /* malloc'ed, for each section of the input */
 	struct ux_symbol_cut cut; /* of .symtab; without it, empty */
-	size_t cut_table;         /* index of that; 0: it is not in this file */
+	size_t cut_table;         /* index of that table; 0: it is not in this file */
 	uint32_t names_old;       /* index of the table of names in the input */
 	uint32_t link_name;       /* offsets in the new table of names */
 	uint32_t note_name;
@@ -36,7 +36,7 @@ static void stripped_part_deinit(struct stripped_part *s)
 	ux_symbol_cut_deinit(&s->cut);
 }
 
-/* Replaces the content of a section by that of a buffer. */
+/* Replaces the content of a section by a buffer's. */
 static enum ux_code stripped_change(struct stripped_part *s, size_t i, struct ux_out *out,
 				    struct ux_error *err)
 {
@@ -56,7 +56,7 @@ static uint32_t stripped_symbol(const struct stripped_part *s, uint32_t old)
 	return old < s->cut.count ? s->cut.index[old] : 0;
 }
 
-/* Whether the numbers of sections that remain have changed, up to those that are loaded. */
+/* Returns whether some section that remains has another number. */
 static bool stripped_is_renumbered(const struct ux_elf_pair *p)
 {
 	for (size_t i = 1; i < p->elf.n_sections; i++)
@@ -65,7 +65,7 @@ static bool stripped_is_renumbered(const struct ux_elf_pair *p)
 	return false;
 }
 
-/* A table of symbols; .dynsym only has other section indexes, which no loader reads. */
+/* Makes a table of symbols; in .dynsym only section indexes change, which no loader reads. */
 static enum ux_code stripped_symbols(struct stripped_part *s, size_t i, struct ux_error *err)
 {
 	const struct ux_elf_section *table = &s->pair->elf.sections[i];
@@ -110,7 +110,7 @@ static enum ux_code stripped_relocations(struct stripped_part *s, size_t i, stru
 	return stripped_change(s, i, &out, err);
 }
 
-/* gABI, "Section Groups": flags, then the indexes of members. */
+/* Makes a group, gABI, "Section Groups": flags, then the indexes of members. */
 static enum ux_code stripped_group(struct stripped_part *s, size_t i, struct ux_error *err)
 {
 	const struct ux_elf *elf = &s->pair->elf;
@@ -152,7 +152,7 @@ static enum ux_code stripped_rewrite(struct stripped_part *s, struct ux_error *e
 
 /* --- names of sections ------------------------------------------------------------------------ */
 
-/* Offsets of names in the table that is made, or the input's where that has to stay. */
+/* Sets the offsets of names in the new table, or in the input's if that has to stay. */
 static bool stripped_names_fit(const struct stripped_part *s)
 {
 	const struct ux_elf_pair *p = s->pair;
@@ -166,12 +166,12 @@ static bool stripped_names_fit(const struct stripped_part *s)
 	for (size_t i = 1; i < p->elf.n_sections; i++)
 		if (p->sections[i].stripped && p->elf.sections[i].link == s->names_old &&
 		    p->elf.sections[i].type == SHT_SYMTAB)
-			return false; /* the names of symbols are in the same table */
+			return false; /* symbol names are in the same table */
 	return true;
 }
 
 /*
- * Makes the table of names. It has only the names that are left, unless they would take more than
+ * Makes the table of names. It has only the remaining names, unless they would take more bytes than
  * the whole old table, whose names may share their ends.
  */
 static enum ux_code stripped_names(struct stripped_part *s, struct ux_error *err)
@@ -181,7 +181,7 @@ static enum ux_code stripped_names(struct stripped_part *s, struct ux_error *err
 	struct ux_bytes old;
 	bool renew = stripped_names_fit(s);
 	UX_TRY(ux_elf_section_raw(&p->elf, &p->elf.sections[s->names_old], &old, err));
-	/* Names that no table has are empty, and not those that follow. */
+	/* Names that no table has are empty; they must not point at the following ones. */
 	const uint32_t empty = ux_pair_names_begin(&out, renew ? UX_BYTES_NONE : old);
 	for (size_t i = 1; i < p->elf.n_sections; i++) {
 		const char *name = p->elf.sections[i].name;
@@ -214,7 +214,7 @@ static enum ux_code stripped_record(struct stripped_part *s, size_t i, struct ux
 {
 	const struct ux_elf_pair *p = s->pair;
 	struct ux_elf_section_record r = p->sections[i].record;
-	if (i > 0) { /* those of the null section are counts */
+	if (i > 0) { /* fields of the null section are counts */
 		r.link = stripped_index(s, r.link);
 		if (r.type == SHT_SYMTAB && i == s->cut_table && s->cut.locals > 0)
 			r.info = s->cut.locals;
@@ -236,7 +236,7 @@ static enum ux_code stripped_records(struct stripped_part *s, struct ux_error *e
 
 /* --- the pieces of the file ------------------------------------------------------------------- */
 
-/* Bytes of the input that are replaced where they are. */
+/* Bytes of the input that are replaced in place. */
 struct overlay {
 	uint64_t off; /* in the input */
 	struct ux_bytes bytes;
@@ -271,7 +271,7 @@ static enum ux_code stripped_put_piece(struct stripped_part *s, const struct ux_
 				ux_bytes(file + at, (size_t)(piece->end - at)), err);
 }
 
-/* The table of segments with their new offsets. */
+/* Makes the table of segments with their new offsets. */
 static enum ux_code stripped_segments(struct stripped_part *s, struct ux_bytes *ret,
 				      struct ux_error *err)
 {
@@ -289,7 +289,8 @@ static enum ux_code stripped_segments(struct stripped_part *s, struct ux_bytes *
 	return ux_elf_image_own(s->image, &out, ret, err);
 }
 
-/* Sections of which each byte is in a piece stay there; the others follow behind the pieces. */
+/* Returns whether each byte of the section is in a piece: then it stays there; other sections
+ * follow after the pieces. */
 static bool stripped_is_anchored(const struct stripped_part *s, size_t i)
 {
 	const struct ux_elf_section_record *r = &s->pair->sections[i].record;
@@ -308,7 +309,7 @@ static enum ux_code stripped_put_pieces(struct stripped_part *s, struct overlays
 	return UX_OK;
 }
 
-/* --- sections behind the pieces --------------------------------------------------------------- */
+/* --- sections after the pieces ---------------------------------------------------------------- */
 
 static enum ux_code stripped_put_section(struct stripped_part *s, size_t i, struct ux_error *err)
 {
@@ -319,7 +320,8 @@ static enum ux_code stripped_put_section(struct stripped_part *s, size_t i, stru
 		r->off = ux_file_pieces_move(&s->pieces, r->off, r->size);
 		return UX_OK;
 	}
-	/* An empty section stays where it is in its segment, as .tm_clone_table of Go programs. */
+	/* An empty section keeps its place in its segment, such as .tm_clone_table of Go programs.
+	 */
 	if (r->type == SHT_NOBITS || r->type == SHT_NULL || (r->size == 0 && !s->changed[i].is)) {
 		r->off = ux_min(ux_file_pieces_move(&s->pieces, r->off, 0), s->image->size);
 		return UX_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbol tables of stripped files: which symbols remain, and their new numbers. */
+/* Symbol tables of stripped files: chooses the symbols that remain, and gives them new numbers. */
 #include "pair_parts.h"
 
 #include "elf_symbols.h"
@@ -7,8 +7,8 @@
 /* --- relocations refer to symbols by number --------------------------------------------------- */
 
 /*
- * Where r_info has the number of the symbol: in its upper half (64 bits) or upper 24 bits (32
- * bits). MIPS has another layout in 64 bits: the number comes first, whatever the byte order is.
+ * The symbol's number is in the upper half of r_info (64 bits) or in its upper 24 bits (32 bits).
+ * MIPS has another layout in 64 bits: the number comes first in either byte order.
  */
 static bool relocation_is_big_endian(const struct ux_elf *elf)
 {
@@ -42,7 +42,7 @@ void ux_relocation_set_symbol(const struct ux_elf *elf, uint8_t *record, uint32_
 	memcpy(at, &v, sizeof(v));
 }
 
-/* --- which symbols remain --------------------------------------------------------------------- */
+/* --- the symbols that remain ------------------------------------------------------------------ */
 
 /* Marks the symbols that relocations of the stripped file need: index[i] becomes 1. */
 static enum ux_code cut_mark_relocations(const struct ux_elf_pair *pair,
@@ -69,7 +69,7 @@ static enum ux_code cut_mark_relocations(const struct ux_elf_pair *pair,
 	return UX_OK;
 }
 
-/* The symbols that name groups (gABI, "Section Groups": sh_info). */
+/* Marks the symbols that name groups (gABI, "Section Groups": sh_info). */
 static void cut_mark_groups(const struct ux_elf_pair *pair, const struct ux_elf_section *table,
 			    struct ux_symbol_cut *cut)
 {
@@ -95,7 +95,7 @@ static bool cut_keeps(const struct ux_elf_pair *pair, const struct ux_elf_symbol
 
 /* --- the new table ---------------------------------------------------------------------------- */
 
-/* The symbol's st_shndx in the stripped file, and the value of the extended table. */
+/* Returns the symbol's st_shndx in the stripped file, and sets the value of the extended table. */
 static uint16_t cut_section_index(const struct ux_elf_pair *pair,
 				  const struct ux_elf_symbol *symbol, uint16_t old,
 				  uint32_t *ret_extended)
@@ -133,8 +133,8 @@ static uint16_t cut_old_section(const struct ux_elf *elf, const uint8_t *record)
 }
 
 /*
- * Whether the strings are written anew: only where many symbols go, and never to more bytes than
- * they had, which names that share their ends would take.
+ * Returns whether to write the strings anew: only if many symbols are removed, and only if they do
+ * not grow, which names that share their ends could cause.
  */
 static bool cut_renews_strings(const struct ux_elf_pair *pair, const struct ux_elf_section *table,
 			       const struct ux_symbol_cut *cut, struct ux_elf_symbols *it)

@@ -12,7 +12,7 @@
 /* --- names of members --------------------------------------------------------------------------
  */
 
-/* Whether a path is FOLDER.dist-info/NAME. */
+/* Returns whether a path is FOLDER.dist-info/NAME. */
 static bool record_is_named(struct ux_bytes path, const char *name)
 {
 	const uint8_t *slash = ux_bytes_find_last(path, '/');
@@ -38,7 +38,7 @@ bool ux_wheel_is_signature(struct ux_bytes path)
 /* --- hashes ------------------------------------------------------------------------------------
  */
 
-/* Writes the hash of content by the algorithm that the old one has. */
+/* Writes the hash of content with the old hash's algorithm. */
 static enum ux_code record_put_hash(struct ux_out *out, struct ux_bytes old,
 				    struct ux_bytes content, struct ux_error *err)
 {
@@ -92,7 +92,7 @@ static inline uint64_t record_hash(struct ux_bytes path)
 UX_MAP(record_paths, struct ux_bytes, struct record_found, record_hash, ux_bytes_eq);
 
 /*
- * Takes a field with its quotes up to the comma or line end behind it (RFC 4180); value gets it
+ * Takes a field with its quotes up to the comma or line end after it (RFC 4180); value gets it
  * without quotes.
  */
 static struct ux_bytes record_field(struct ux_cur *c, struct ux_out *value)

@@ -150,7 +150,7 @@ static const char *object_keep(struct object_reader *r, struct ux_bytes text)
 	return kept ? kept : "";
 }
 
-/* Reads a text of at most `most` bytes, without control characters. */
+/* Reads a text of at most `max` bytes, without control characters. */
 static const char *object_read_text(struct object_reader *r, size_t max)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
@@ -190,7 +190,7 @@ static void object_read_hash(struct object_reader *r)
 	r->has_hash = true;
 }
 
-/* Only canonical texts, so that equal IDs are equal texts. */
+/* Reads an ID. Only canonical texts are accepted, so that equal IDs are equal texts. */
 static void object_read_id(struct object_reader *r, const char **ret)
 {
 	struct ux_id id;
@@ -360,7 +360,7 @@ enum ux_code ux_entry_read(struct ux_bytes line, uint64_t off, struct ux_arena *
 	return object_check(&r, off, err);
 }
 
-/* What the first line says. */
+/* The first line's content. */
 struct manifest_head {
 	uint64_t version, objects, bytes;
 };
@@ -398,7 +398,7 @@ static enum ux_code manifest_read_head(struct ux_bytes line, struct manifest_hea
 	return UX_OK;
 }
 
-/* The next line without its end; false behind the last one. */
+/* Takes the next line without its end; false after the last one. */
 static bool manifest_next_line(struct ux_bytes *text, struct ux_bytes *ret)
 {
 	const uint8_t *end = text->size > 0 ? memchr(text->data, '\n', text->size) : NULL;
@@ -410,7 +410,7 @@ static bool manifest_next_line(struct ux_bytes *text, struct ux_bytes *ret)
 	return true;
 }
 
-/* The path must be one that ux_manifest_name() gives to such an object. */
+/* Checks that the path is the one that ux_manifest_name() gives to such an object. */
 static bool object_path_is_right(const struct ux_entry *o)
 {
 	char folder[UX_MANIFEST_PATH_MAX], hash[HEX + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The manifest of a folder of symbols: which objects there are, under which paths, with which
- * content. The format is described in docs/clone.md.
+ * The manifest of a folder of symbols: its objects with their paths and contents. docs/clone.md
+ * describes the format.
  */
 #ifndef UX_MANIFEST_H
 #define UX_MANIFEST_H
@@ -32,13 +32,13 @@ enum {
 	UX_MANIFEST_TEXT_MAX = 1024, /* bytes of a description, a name, a fact */
 	UX_MANIFEST_NS_MAX = 64,     /* bytes of the name of a namespace */
 	UX_ENTRY_NAME_DIGITS =
-		16, /* of the hash, behind the name of an object that is not the best */
+		16, /* digits of the hash, after the name of an object that is not the best */
 };
 
 /* Objects of the namespace with this name have no folder of their own. */
 #define UX_MANIFEST_NS_DEFAULT "default"
 
-/* What an object is. Names are those of the uploads of a server. */
+/* The kind of an object. Its names equal the names of a server's uploads. */
 enum ux_entry_kind {
 	UX_ENTRY_GSYM,
 	UX_ENTRY_EXECUTABLE,
@@ -49,7 +49,7 @@ enum ux_entry_kind {
 	UX_ENTRY_KIND_COUNT
 };
 
-/* What an ELF file has. */
+/* Parts of an ELF file. */
 enum {
 	UX_ENTRY_CODE = 1 << 0,
 	UX_ENTRY_DEBUG = 1 << 1,
@@ -57,7 +57,7 @@ enum {
 	UX_ENTRY_HOLDS_COUNT = 3
 };
 
-/* One object under one path. Texts are never NULL, but those of the provenance may be. */
+/* One object under one path. Texts are never NULL, except for the provenance's. */
 struct ux_entry {
 	const char *path; /* relative to the folder; "" until ux_manifest_name() */
 	uint8_t hash[UX_MANIFEST_HASH];
@@ -72,12 +72,12 @@ struct ux_entry {
 	const char *description;
 	const char *file; /* name of the file that it was made from */
 	struct ux_provenance provenance;
-	int64_t time; /* seconds since 1970: when the store that it is from got it */
+	int64_t time; /* seconds since 1970: when its original store received it */
 };
 
 UX_VEC(ux_entries, struct ux_entry);
 
-/* Zeroed but for the arena, which owns all texts; ux_manifest_init() makes an empty one. */
+/* Zeroed except for the arena, which owns all texts; ux_manifest_init() makes an empty one. */
 struct ux_manifest {
 	struct ux_arena arena;
 	struct ux_entries objects; /* sorted by path, unless stated otherwise */
@@ -86,19 +86,20 @@ struct ux_manifest {
 void ux_manifest_init(struct ux_manifest *m);
 void ux_manifest_deinit(struct ux_manifest *m);
 
-/* "gsym", "executable", ...; never NULL. */
+/* Returns "gsym", "executable", ...; never NULL. */
 const char *ux_entry_kind_name(enum ux_entry_kind kind);
 
 /* False: there is no such kind. */
 bool ux_entry_kind_parse(struct ux_bytes text, enum ux_entry_kind *ret) ux_must;
 
-/* "code", "debug", "sections": the name of a bit. */
+/* Returns the name of a bit: "code", "debug", "sections". */
 const char *ux_entry_holds_name(unsigned bit);
 
 /*
- * Reads a whole manifest into an empty one. Every path is that of its module and kind, none leads
- * out of the folder, and no path is there twice; the first line's numbers of objects and bytes are
- * those of the others. UX_ECORRUPT, with the offset; UX_ELIMIT; UX_EUNSUPPORTED: of a newer unhex.
+ * Reads a whole manifest into an empty one. Checks that every path fits its module and kind and
+ * stays in the folder, that no path occurs twice, and that the first line's numbers of objects and
+ * bytes match the other lines. UX_ECORRUPT, with the offset; UX_ELIMIT; UX_EUNSUPPORTED: of a newer
+ * unhex.
  */
 enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, struct ux_error *err)
 	ux_must;
@@ -114,21 +115,21 @@ enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 void ux_entry_write(const struct ux_entry *o, struct ux_out *out);
 
 /*
- * Reads the members of one object, as ux_entry_write() writes them; others are passed over. The
- * path may be absent. Texts are copied to the arena. Used for a server's answers too.
+ * Reads the members of one object, as ux_entry_write() writes them; other members are ignored. The
+ * path may be absent. Texts are copied to the arena. Also reads a server's answers.
  */
 enum ux_code ux_entry_read(struct ux_bytes line, uint64_t off, struct ux_arena *arena,
 			   struct ux_entry *ret, struct ux_error *err) ux_must;
 
-/* Copies an object whose texts belong to somebody else into the manifest. UX_ENOMEM, UX_ELIMIT. */
+/* Copies an object with borrowed texts into the manifest. UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_manifest_add(struct ux_manifest *m, const struct ux_entry *o, struct ux_error *err)
 	ux_must;
 
 /*
- * Gives every object its path and sorts by path. Of objects with the same module, kind and content
- * one is kept, the last. The best GSYM of a module is "gsym", the best file with code "executable",
- * that with debug information "debuginfo"; others have the beginning of their hash behind their
- * name. An ELF file that is the best of both kinds is listed twice.
+ * Gives every object its path and sorts by path. If several objects have the same module, kind and
+ * content, only the last is kept. The best GSYM of a module is "gsym", the best file with code
+ * "executable", the best with debug information "debuginfo"; others have the beginning of their
+ * hash after the name. An ELF file that is the best of both kinds is listed twice.
  */
 enum ux_code ux_manifest_name(struct ux_manifest *m, struct ux_error *err) ux_must;
 
@@ -139,7 +140,7 @@ enum ux_code ux_manifest_name(struct ux_manifest *m, struct ux_error *err) ux_mu
 enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MANIFEST_PATH_MAX],
 				struct ux_error *err) ux_must;
 
-/* Finds the object of a path in a sorted manifest; NULL if there is none. */
+/* Finds the object of a path in a sorted manifest; NULL if absent. */
 const struct ux_entry *ux_manifest_find(const struct ux_manifest *m, const char *path);
 
 /* The objects of a manifest in the order of their hashes. Zeroed is empty. */
@@ -152,17 +153,19 @@ enum ux_code ux_entries_by_hash_make(const struct ux_manifest *m, struct ux_entr
 				     struct ux_error *err) ux_must;
 void ux_entries_by_hash_deinit(struct ux_entries_by_hash *by);
 
-/* The index of the first object with this hash, of which more may follow; n: there is none. */
+/* Returns the index of the first object with this hash, which others with the same hash may follow;
+ * n: not found. */
 size_t ux_entries_by_hash_find(const struct ux_entries_by_hash *by,
 			       const uint8_t hash[UX_MANIFEST_HASH]);
 
-/* The index of the next one with the same hash; n: that was the last one. */
+/* Returns the index of the next object with the same hash; n: that was the last one. */
 size_t ux_entries_by_hash_next(const struct ux_entries_by_hash *by, size_t i);
 
-/* The length of the folder in the object's path: objects with the same one are of one module. */
+/* Returns the length of the folder in the object's path: objects of one module have the same
+ * folder. */
 size_t ux_entry_folder_size(const struct ux_entry *o);
 
-/* Compares what two objects of one kind tell: above 0 if a is better. */
+/* Compares how much two objects of one kind contain: above 0 if a is better. */
 int ux_entry_cmp(const struct ux_entry *a, const struct ux_entry *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paths of objects: which folder and which name each has, and how two lists become one. */
+/* The paths of objects: assigns each its folder and name, and merges two lists. */
 #include "manifest.h"
 
 #include "order.h"
@@ -120,10 +120,10 @@ enum ux_code ux_manifest_add(struct ux_manifest *m, const struct ux_entry *o, st
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* An object on its way to its path. */
+/* An object before it has its path. */
 struct named {
-	struct ux_entry o; /* whose path is its folder */
-	size_t order;      /* place in the manifest before */
+	struct ux_entry o; /* its path is only the folder */
+	size_t order;      /* earlier place in the manifest */
 };
 
 static int named_compare_content(const struct named *a, const struct named *b)
@@ -135,7 +135,7 @@ static int named_compare_content(const struct named *a, const struct named *b)
 	return memcmp(a->o.hash, b->o.hash, sizeof(a->o.hash));
 }
 
-/* Of the same content, the later one comes first. */
+/* Orders a later object before an earlier one with the same content. */
 static int named_compare(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
@@ -151,7 +151,7 @@ static bool named_is_elf(const struct named *n)
 	return n->o.kind == UX_ENTRY_EXECUTABLE || n->o.kind == UX_ENTRY_DEBUGINFO;
 }
 
-/* The best of a module's GSYMs (holds 0), or of its ELF files that have all of `holds`. */
+/* Returns the best of a module's GSYMs (holds 0), or of its ELF files that have all of `holds`. */
 static const struct named *named_best(const struct named *list, size_t n, unsigned holds)
 {
 	const struct named *best = NULL;
@@ -165,7 +165,7 @@ static const struct named *named_best(const struct named *list, size_t n, unsign
 	return best;
 }
 
-/* Appends the object under a name, with its hash behind it unless it is the best. */
+/* Appends the object under a name, followed by its hash unless it is the best. */
 static enum ux_code manifest_put(struct ux_manifest *m, const struct named *from, const char *name,
 				 bool best, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures and keys of minisign, by libsodium. */
+/* Reads, writes and checks minisign's signatures and keys, with libsodium. */
 #include "minisign.h"
 
 #include "text.h"
@@ -11,7 +11,7 @@ enum {
 	CHECKSUM = 32,
 	SALT = 32,
 	PUBLIC_BLOB = ALGORITHM + UX_MINISIGN_ID + UX_MINISIGN_PUBLIC,
-	/* number, secret key, checksum: what a password hides */
+	/* number, secret key, checksum: the part that a password encrypts */
 	HIDDEN = UX_MINISIGN_ID + UX_MINISIGN_SECRET + CHECKSUM,
 	SECRET_BLOB = 3 * ALGORITHM + SALT + 2 * 8 + HIDDEN,
 	SIGNATURE_BLOB = ALGORITHM + UX_MINISIGN_ID + crypto_sign_BYTES,
@@ -31,7 +31,7 @@ static enum ux_code minisign_begin(struct ux_error *err)
 		       : ux_error_set(err, UX_EUNSUPPORTED, "cannot initialize libsodium");
 }
 
-/* The next line, without its end; false when there is none. */
+/* Takes the next line, without its end; false: no more lines. */
 static bool minisign_line(struct ux_bytes *text, struct ux_bytes *ret)
 {
 	if (!ux_text_take_line(text, ret))
@@ -61,7 +61,7 @@ static void minisign_put_line(struct ux_out *out, const uint8_t *bytes, size_t n
 	sodium_memzero(text, sizeof(text));
 }
 
-/* The line behind the untrusted comment; a text of one line is that line. */
+/* Returns the line after the untrusted comment; a text of one line is that line. */
 static struct ux_bytes minisign_body(struct ux_bytes *text)
 {
 	struct ux_bytes line = UX_BYTES_NONE;
@@ -83,7 +83,7 @@ enum ux_code ux_minisign_public_read(struct ux_bytes text, struct ux_minisign_pu
 	return UX_OK;
 }
 
-/* The checksum of a secret key: of the algorithm, its number and itself. */
+/* Computes the checksum of a secret key: over the algorithm, its number and itself. */
 static void minisign_checksum(const uint8_t *hidden, uint8_t ret[CHECKSUM])
 {
 	crypto_generichash_state state;
@@ -101,7 +101,7 @@ static uint64_t minisign_u64(const uint8_t *p)
 	return v;
 }
 
-/* Takes the password off: the hidden part is combined with a stream derived from it. */
+/* Decrypts the hidden part with the password: XORs it with a stream derived from the password. */
 static enum ux_code minisign_unlock(const uint8_t *salt, const char *password, uint8_t *hidden,
 				    struct ux_error *err)
 {
@@ -157,7 +157,7 @@ enum ux_code ux_minisign_secret_read(struct ux_bytes text, const char *password,
 	return code;
 }
 
-/* The hash of a message that is signed in place of it. */
+/* Computes the hash of a message, which is signed in place of it. */
 static void minisign_hash(struct ux_bytes message, uint8_t ret[crypto_generichash_BYTES_MAX])
 {
 	(void)crypto_generichash(ret, crypto_generichash_BYTES_MAX, message.data, message.size,
@@ -204,7 +204,7 @@ enum ux_code ux_minisign_verify(const struct ux_minisign_public *key, struct ux_
 enum ux_code ux_minisign_sign(const struct ux_minisign_secret *key, struct ux_bytes message,
 			      struct ux_out *ret, struct ux_error *err)
 {
-	/* nothing that changes from run to run, so that equal manifests have equal signatures */
+	/* constant, so that equal manifests have equal signatures */
 	static const char comment[] = "unhex manifest";
 	uint8_t blob[SIGNATURE_BLOB], whole[crypto_sign_BYTES];
 	uint8_t hash[crypto_generichash_BYTES_MAX];

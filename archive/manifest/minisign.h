@@ -29,22 +29,22 @@ struct ux_minisign_secret {
 
 /*
  * Reads a public key: the text of its file, or its one line of base64. UX_ECORRUPT. All functions
- * here: UX_EUNSUPPORTED when unhex was built without libsodium.
+ * here: UX_EUNSUPPORTED if unhex was built without libsodium.
  */
 enum ux_code ux_minisign_public_read(struct ux_bytes text, struct ux_minisign_public *ret,
 				     struct ux_error *err) ux_must;
 
 /*
- * Reads the file of a secret key. password: of a key that has one; NULL: none is known. UX_EDENIED:
- * it is missing or wrong; UX_ECORRUPT; UX_ENOMEM: the key was made to need more memory.
+ * Reads the file of a secret key. password: for a key that has one; NULL: unknown. UX_EDENIED: it
+ * is missing or wrong; UX_ECORRUPT; UX_ENOMEM: the key was made to need more memory.
  */
 enum ux_code ux_minisign_secret_read(struct ux_bytes text, const char *password,
 				     struct ux_minisign_secret *ret, struct ux_error *err) ux_must;
 
 /*
- * Verifies the text of a signature's file over a message, and that of its trusted comment. Both
- * forms are taken: of a hash of the message ("ED", what minisign writes) and of itself ("Ed").
- * UX_ECORRUPT: it is not valid, or by another key.
+ * Verifies the text of a signature's file over a message, and its trusted comment. Accepts both
+ * forms: over a hash of the message ("ED", which minisign writes) and over the message itself
+ * ("Ed"). UX_ECORRUPT: it is not valid, or by another key.
  */
 enum ux_code ux_minisign_verify(const struct ux_minisign_public *key, struct ux_bytes message,
 				struct ux_bytes signature, struct ux_error *err) ux_must;

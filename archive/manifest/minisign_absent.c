@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures in a build without libsodium: each function says so. */
+/* Signatures in a build without libsodium: each function reports UX_EUNSUPPORTED. */
 #include "minisign.h"
 
 #define ABSENT(err)                        \

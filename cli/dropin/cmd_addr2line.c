@@ -170,7 +170,7 @@ static bool addr2line_set_option(struct addr2line_values *v, int option, int *re
 static bool addr2line_parse_options(struct addr2line_values *v, struct ux_command_line *line,
 				    int *ret_status)
 {
-	optind = 0; /* GNU extension: reset the parser */
+	optind = 0; /* GNU extension: resets the parser */
 	for (int option = 0;
 	     (option = getopt_long(line->argc, line->argv.data, "ab:Ce:rRsfHhij:pVv",
 				   addr2line_options, NULL)) != -1;)
@@ -220,8 +220,8 @@ static bool addr2line_pc(const struct addr2line *r, uint64_t address, uint64_t *
 	return true;
 }
 
-/* Returns the source file that the symbol table has for a local function, which is known also
- * without debug information. */
+/* Returns the source file of a local function from the symbol table, which has it even without
+ * debug information. */
 static const char *addr2line_symbol_file(struct addr2line *r, uint64_t pc)
 {
 	if (!r->symbols_read && ux_symbol_list_open(&r->symbols, r->v.exe, NULL) != UX_OK)

@@ -294,7 +294,7 @@ static bool symbolizer_options_parse(struct symbolizer_options *o, int argc, cha
 	for (int i = 1; i < argc; i++)
 		if (!symbolizer_expand_option(&argv[i]))
 			return false;
-	optind = 0; /* GNU extension: reset the parser */
+	optind = 0; /* GNU extension: resets the parser */
 	for (int option = 0; (option = getopt_long_only(argc, argv, "aspiCfe:vh",
 							symbolizer_long_options, NULL)) != -1;)
 		if (!symbolizer_set_option(o, option, ret_status))
@@ -362,7 +362,7 @@ static void symbolizer_answer_data(struct symbolizer *r, struct ux_symbolizer_mo
 }
 
 /*
- * Changes the frames to what LLVM prints. It takes the name of the outermost function from the
+ * Changes the frames to LLVM's output. LLVM takes the name of the outermost function from the
  * symbol table, which selects one of several aliases, and it names variables, for which there are
  * no frames. Returns the number of frames.
  */
@@ -399,8 +399,8 @@ static void symbolizer_answer_code(struct symbolizer *r, struct ux_symbolizer_mo
 		symbol = NULL;
 	if (symbol && r->options.print.functions == UX_SYMBOLIZER_LINKAGE)
 		n = symbolizer_apply_symbol(r, symbol, q->pc, frames, n, &name);
-	/* Without inlined calls LLVM's own style prints the name of the outermost function, and
-	 * the GNU style that of the innermost one. */
+	/* Without inlined calls LLVM's own style prints the outermost function's name, and the GNU
+	 * style the innermost one's. */
 	bool inlines = r->options.inlines && q->symbol.size == 0;
 	if (n > 0 && !inlines && r->options.print.style != UX_SYMBOLIZER_GNU) {
 		frames[0].function = frames[n - 1].function;

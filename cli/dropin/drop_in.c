@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the replacements for other symbolizers (addr2line, llvm-symbolizer) share: program names,
- * @FILE arguments and lookups. */
+/* Functions shared by the replacements for other symbolizers (addr2line, llvm-symbolizer): program
+ * names, @FILE arguments and lookups. */
 #include "drop_in.h"
 
 #include "elf_file.h"

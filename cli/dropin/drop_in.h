@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the replacements for other symbolizers (addr2line, llvm-symbolizer) share: program names,
- * @FILE arguments and lookups. */
+/* Functions shared by the replacements for other symbolizers (addr2line, llvm-symbolizer): program
+ * names, @FILE arguments and lookups. */
 #ifndef UX_DROP_IN_H
 #define UX_DROP_IN_H
 
@@ -14,9 +14,9 @@
 
 enum ux_drop_in {
 	UX_DROP_IN_NONE,
-	UX_DROP_IN_ADDR2LINE,       /* of binutils */
-	UX_DROP_IN_LLVM_SYMBOLIZER, /* of LLVM */
-	UX_DROP_IN_LLVM_ADDR2LINE,  /* of LLVM, almost compatible with that of binutils */
+	UX_DROP_IN_ADDR2LINE,       /* from binutils */
+	UX_DROP_IN_LLVM_SYMBOLIZER, /* from LLVM */
+	UX_DROP_IN_LLVM_ADDR2LINE,  /* from LLVM, almost compatible with binutils' addr2line */
 };
 
 /*
@@ -51,7 +51,7 @@ enum {
 enum ux_code ux_drop_in_load(struct ux_drop_in_file *f, const uint64_t *pcs, size_t n,
 			     struct ux_error *err) ux_must;
 
-/* Fills frames, innermost first, with those at pc and returns their number. 0: none are known,
+/* Fills frames, innermost first, with the frames at pc and returns their number. 0: none are known,
  * or the record is damaged. */
 size_t ux_drop_in_frames(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
 			 size_t max);

@@ -71,8 +71,7 @@ struct ux_symbolizer_query {
 void ux_symbolizer_print_code(struct ux_symbolizer_print *p, const struct ux_symbolizer_query *q,
 			      const struct ux_frame *frames, size_t n);
 
-/* Prints a variable. symbol and declared are NULL when there is none. JSON output has no
- * declaration. */
+/* Prints a variable. symbol and declared are NULL if unknown. JSON output has no declaration. */
 void ux_symbolizer_print_data(struct ux_symbolizer_print *p, const struct ux_symbolizer_query *q,
 			      const struct ux_listed_symbol *symbol,
 			      const struct ux_declaration *declared);
@@ -115,17 +114,17 @@ struct ux_symbolizer_modules {
 };
 
 /*
- * Finds or opens a module. The name is that of a file, which may have a suffix `:architecture` as
- * LLVM accepts it for universal files. With is_build_id it is a build ID in hexadecimal, whose file
- * is searched in the debug directories. *ret_new is set if the module was not open before. Returns
- * NULL when memory is short.
+ * Finds or opens a module. `name` is a file, which may have a suffix `:architecture` as LLVM
+ * accepts it for universal files; or with is_build_id a build ID in hexadecimal, whose file is
+ * searched in the debug directories. *ret_new is set if the module was not open before. Returns
+ * NULL if out of memory.
  */
 struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modules *m,
 						       struct ux_bytes name, bool is_build_id,
 						       bool *ret_new);
 
-/* Returns the symbols of an open module, which are read at the first call. The list is empty if
- * memory is short. */
+/* Returns the symbols of an open module, which are read at the first call. The list is empty if out
+ * of memory. */
 const struct ux_symbol_list *ux_symbolizer_symbols(struct ux_symbolizer_module *module);
 
 /* Finds the declaration of a variable by its symbol. Returns false when it is unknown. */

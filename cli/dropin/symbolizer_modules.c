@@ -31,8 +31,8 @@ void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m)
 	m->n = 0;
 }
 
-/* Returns the first DIR/.build-id/xx/yyyy.debug that exists, malloc'ed; NULL when there is none
- * or memory is short. */
+/* Returns the first DIR/.build-id/xx/yyyy.debug that exists, malloc'ed; NULL: none, or out of
+ * memory. */
 static char *symbolizer_path_of_build_id(const char *dirs, struct ux_bytes text)
 {
 	uint8_t id[UX_ID_GNU_MAX];

@@ -20,8 +20,8 @@
 enum {
 	PART_BYTES = 16 << 20, /* of text per read */
 	READ_BYTES = 1 << 16,
-	DETECT_BYTES = 256 << 10, /* of standard input that decide whether it is a report */
-	QUIET_MS = 200,           /* after which a text that is followed is a part */
+	DETECT_BYTES = 256 << 10, /* bytes of standard input that decide whether it is a report */
+	QUIET_MS = 200,           /* ms of silence after which a followed text is a part */
 	MISSING_MAX = 10,         /* modules that the report lists without --verbose */
 };
 
@@ -36,8 +36,9 @@ void ux_crash_input_close(struct ux_crash_input *in)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Profiles that are text have lines like those of reports, and reports begin with lines of any
- * kind: one that ends with a number may be a folded stack. */
+/* Returns whether the text is a report and not a profile. Text profiles have lines like those in
+ * reports, and reports begin with lines of any kind: one that ends with a number may be a folded
+ * stack. */
 static bool crash_input_is(struct ux_bytes text)
 {
 	struct ux_bytes frame;
@@ -45,7 +46,7 @@ static bool crash_input_is(struct ux_bytes text)
 	       !ux_folded_is(frame);
 }
 
-/* Reads what is there. Waits for the first byte. */
+/* Reads the available bytes. Waits for the first byte. */
 static enum ux_code crash_input_fill(struct ux_crash_input *in, struct ux_error *err)
 {
 	uint8_t *to = ux_out_room(&in->head, READ_BYTES);
@@ -67,7 +68,8 @@ static enum ux_code crash_input_open_stream(struct ux_crash_input *in, bool *ret
 					    struct ux_error *err)
 {
 	in->is_stream = true;
-	/* Looked at again when it has doubled, so that the work is proportional to its size. */
+	/* Examine the text again each time it has doubled, so that the work is proportional to its
+	 * size. */
 	for (size_t looked = 0; !*ret_is_report;) {
 		UX_TRY(crash_input_fill(in, err));
 		struct ux_bytes head = ux_out_bytes(&in->head);
@@ -105,7 +107,7 @@ enum ux_code ux_crash_input_open(struct ux_crash_input *in, const char *name, bo
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Whether more comes soon. */
+/* Returns whether no more comes soon. */
 static bool crash_input_is_quiet(void)
 {
 	struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -138,7 +140,8 @@ static void crash_input_use(struct ux_crash_input *in, size_t n)
 	}
 }
 
-/* The next part: whole lines. *ret_is_line is false for a piece of a line that is too long. */
+/* Takes the next part: whole lines. *ret_is_lines is false for a piece of a line that is too long.
+ */
 static struct ux_bytes crash_input_part(struct ux_crash_input *in, bool *ret_is_lines)
 {
 	bool is_last = in->left.size <= PART_BYTES && (!in->is_stream || in->at_end);
@@ -177,7 +180,7 @@ enum ux_code ux_crash_input_symbolize(struct ux_crash_input *in, struct ux_crash
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* The module of a line: its name, its ID, its file. */
+/* Writes the module of a line: its name, its ID, its file. */
 static void crash_input_report_name(const struct ux_crash_file *m, struct ux_out *out)
 {
 	char id[UX_ID_TEXT];
@@ -192,7 +195,7 @@ static void crash_input_report_name(const struct ux_crash_file *m, struct ux_out
 	}
 }
 
-/* Where the symbols are from, and how the file was found. */
+/* Writes where the symbols are from, and how the file was found. */
 static void crash_input_report_source(const struct ux_crash_file *m, const struct ux_crash_tally *t,
 				      struct ux_out *out)
 {

@@ -40,9 +40,9 @@ void ux_profile_input_close(struct ux_profile_input *in)
 }
 
 /*
- * Large blocks go back to the system when they are freed. By default, malloc() keeps blocks of up
- * to 32 MiB once one was freed, and the holes between what is left of them were a tenth of the
- * memory of a million locations.
+ * Makes malloc() give large blocks back to the system when they are freed. By default it keeps
+ * blocks of up to 32 MiB once one was freed, and the holes between the remaining blocks were a
+ * tenth of the memory of a million locations.
  */
 static void profile_input_tune_malloc(void)
 {
@@ -107,7 +107,7 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Remembers for the exit status that the server refused a request, or could not be reached. */
+/* Notes for the exit status that the server refused a request, or could not be reached. */
 static enum ux_code profile_input_asked(struct ux_profile_input *in, enum ux_code code)
 {
 	if (code == UX_EDENIED || code == UX_EUNAVAILABLE)
@@ -155,7 +155,7 @@ static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const
 	return profile_input_asked(in, profile_input_send(ctx, id, pcs, n, fn, fn_ctx, err));
 }
 
-/* The lowest virtual address of a module, from the server. */
+/* Requests the lowest virtual address of a module from the server. */
 static enum ux_code profile_input_base(void *ctx, const struct ux_id *id, uint64_t *ret,
 				       struct ux_error *err)
 {
@@ -165,7 +165,7 @@ static enum ux_code profile_input_base(void *ctx, const struct ux_id *id, uint64
 		in, ux_remote_image_base(&in->server, ux_id_format(id, text), ret, err));
 }
 
-/* The first bytes of a module's executable, from the server. */
+/* Requests the first bytes of a module's executable from the server. */
 static enum ux_code profile_input_head(void *ctx, const struct ux_id *id, struct ux_out *ret,
 				       struct ux_error *err)
 {
@@ -173,7 +173,7 @@ static enum ux_code profile_input_head(void *ctx, const struct ux_id *id, struct
 	return profile_input_asked(in, ux_remote_executable_head(&in->server, id, ret, err));
 }
 
-/* The segments of a module's executable, from the symbols of the server. */
+/* Requests the segments of a module's executable from the server's symbols. */
 static enum ux_code profile_input_segments(void *ctx, const struct ux_id *id,
 					   struct ux_gsym_segments *ret, struct ux_error *err)
 {
@@ -183,8 +183,8 @@ static enum ux_code profile_input_segments(void *ctx, const struct ux_id *id,
 		in, ux_remote_segments(&in->server, ux_id_format(id, text), ret, err));
 }
 
-/* What the server has of the run-time code of a process. The last answer is kept: it is needed
- * while the profile is read, and for each span of time when it is named. */
+/* Requests the server's symbols of the run-time code of a process. Keeps the last answer: it is
+ * needed while the profile is read, and for each span of time when it is named. */
 static enum ux_code profile_input_runtime(void *ctx, const char *host, uint32_t pid,
 					  struct ux_runtime_list *ret, struct ux_error *err)
 {
@@ -286,8 +286,8 @@ static bool profile_input_may_spill(uint64_t bytes)
 	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-/* Moves a large message that was unpacked to a temporary file: it is not needed again before it is
- * written. If that fails, it stays in memory. */
+/* Moves a large unpacked message to a temporary file: it is needed again only when it is written.
+ * If that fails, it stays in memory. */
 static void profile_input_spill(struct ux_profile_input *in)
 {
 	struct ux_mapping on_disk = {0};
@@ -305,8 +305,8 @@ static void profile_input_spill(struct ux_profile_input *in)
 	(void)close(fd);
 }
 
-/* Gives back what was needed to read the profile: names take its place. The pages of a file are
- * read again where the profile is written in its own format. */
+/* Frees the memory that only reading the profile needed: names take its place. The pages of a file
+ * are read again if the profile is written in its own format. */
 static void profile_input_settle(struct ux_profile_input *in)
 {
 	ux_profile_settle(&in->profile);
@@ -337,7 +337,7 @@ static void profile_input_percent(struct ux_out *out, uint64_t part, uint64_t wh
 	ux_out_fmt(out, "%.1f %%", share);
 }
 
-/* Modules in the order of the weight that they lack, the heaviest first. */
+/* Modules by the weight that they lack, the heaviest first. */
 struct profile_input_lack {
 	uint64_t weight;
 	uint32_t module;
@@ -351,7 +351,7 @@ static int profile_input_compare(const void *a, const void *b)
 	return (x->module > y->module) - (x->module < y->module);
 }
 
-/* The module: its name, and its ID. */
+/* Writes the module's name and ID. */
 static void profile_input_report_name(const struct ux_profile *p, uint32_t module,
 				      struct ux_out *out)
 {
@@ -370,7 +370,8 @@ static void profile_input_report_name(const struct ux_profile *p, uint32_t modul
 	}
 }
 
-/* Why a module has addresses without a name, and what would help. The file was read before. */
+/* Writes why a module has addresses without a name, and what would help. The file was read before.
+ */
 static void profile_input_report_lack(const struct ux_profile_input *in,
 				      const struct ux_profile_module *m,
 				      struct ux_stripped_told *told, struct ux_out *out)
@@ -396,7 +397,8 @@ static void profile_input_report_lack(const struct ux_profile_input *in,
 	}
 }
 
-/* weight: of the samples that have an address of the module without a name; 0: there are none. */
+/* Writes a module. weight: of the samples with an unnamed address of the module; 0: there are no
+ * such samples. */
 static void profile_input_report_module(const struct ux_profile_input *in, uint32_t module,
 					uint64_t weight, uint64_t whole,
 					struct ux_stripped_told *told, struct ux_out *out)
@@ -440,7 +442,7 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 	}
 }
 
-/* What a recording of perf lacks. */
+/* Reports the gaps of a recording of perf. */
 static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux_out *out)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128], cut[128];

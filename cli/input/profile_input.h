@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profile that a command reads: its format is found from its content, and its locations get
- * names from what the options select. */
+/* The profile that a command reads: its content tells its format, and the options select the
+ * sources of names for its locations. */
 #ifndef UX_PROFILE_INPUT_H
 #define UX_PROFILE_INPUT_H
 
@@ -50,23 +50,25 @@ void ux_profile_options_free(struct ux_profile_options *v);
 /* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */
 struct ux_profile_input {
 	struct ux_dash_file dash;
-	struct ux_bytes head; /* what was read of standard input before, owned by the caller */
+	struct ux_bytes head; /* bytes that were already read from standard input, owned by the
+				 caller */
 	struct ux_mapping file;
-	bool keep_starts; /* set before it is named: where functions begin is kept */
-	bool keep_times;  /* set before it is read: samples with times stay on their own */
+	bool keep_starts; /* set before naming: keep the starts of functions */
+	bool keep_times;  /* set before reading: samples with times stay separate */
 	bool packed;      /* it was compressed by gzip */
 	struct ux_profile profile;
 	struct ux_profile_document document;
-	struct ux_profile_sources reading; /* where files are searched while it is read */
+	struct ux_profile_sources reading; /* where files are searched for during reading */
 	struct ux_profile_jit jit;         /* jitdumps of its processes */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;
 	atomic_bool refused; /* the server refused a request, or could not be reached */
 	atomic_bool denied;  /* it was a refusal */
-	bool selecting;      /* the server's URL and key are being read, or have a defect */
-	bool selected;       /* the server was: its token on the command line is overwritten */
-	struct ux_runtime_list runtime; /* of the process that was looked up last: */
+	bool selecting;      /* the server's URL and key are being read, or one of them is wrong */
+	bool selected;       /* the server was selected: its token on the command line is
+				overwritten */
+	struct ux_runtime_list runtime; /* of the last looked-up process: */
 	uint32_t runtime_pid;           /* 0: none */
 	struct ux_progress progress;
 };
@@ -74,25 +76,25 @@ struct ux_profile_input {
 #define UX_PROFILE_INPUT_INIT ((struct ux_profile_input){.dash = UX_DASH_FILE_INIT})
 
 /*
- * Reads a profile from a file, or from standard input when `name` is "-". UX_EUNSUPPORTED: its
- * format is not known; the message names those that are. Copies of stacks in a recording are
- * unwound with the files that the options select. The input must be closed in any case.
+ * Reads a profile from a file, or from standard input if `name` is "-". UX_EUNSUPPORTED: unknown
+ * format; the message lists the known ones. Copies of stacks in a recording are unwound with the
+ * files that the options select. The input must be closed in any case.
  */
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
 				   const struct ux_profile_options *v, struct ux_error *err)
 	ux_must;
 
-/* Opens what the options select; it lives as long as the input. */
+/* Opens the sources that the options select; they live as long as the input. */
 enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_profile_options *v,
 				      struct ux_profile_sources *ret, struct ux_error *err) ux_must;
 
-/* Gives names to its locations. The server is used if the options or UNHEX_URL name one. */
+/* Names the locations. The server is used if the options or UNHEX_URL name one. */
 enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
 					struct ux_error *err) ux_must;
 
 /*
- * Prints to stderr which share of the samples has a name, and what is missing. Returns the exit
- * status: UX_EXIT_SOME if nothing was named in a profile that has addresses.
+ * Prints to stderr the share of the samples that have a name, and the modules that lack names.
+ * Returns the exit status: UX_EXIT_SOME if nothing was named in a profile that has addresses.
  */
 int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err);
 
@@ -101,13 +103,13 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 int ux_profile_input_fail(const struct ux_profile_input *in, const char *subject,
 			  const struct ux_error *err);
 
-/* The exit status of a command whose own one is `status`: UX_EXIT_SERVER if the server refused a
- * request or cannot be reached. Says where a refused key is from. */
+/* Returns the exit status of a command that would exit with `status`: UX_EXIT_SERVER if the server
+ * refused a request or cannot be reached. Prints where a refused key is from. */
 int ux_profile_input_exit(const struct ux_profile_input *in, int status);
 
 void ux_profile_input_close(struct ux_profile_input *in);
 
-/* Whether the name of an output ends so, and has something before it. */
+/* Returns whether the name of an output ends with the suffix, and has something before it. */
 bool ux_profile_name_ends(const char *name, const char *suffix);
 
 #endif

@@ -33,7 +33,7 @@ static bool record_parse_time(const char *text, uint64_t *ret_ms)
 	return false;
 }
 
-/* "fp", "none", "dwarf" or "dwarf,BYTES". */
+/* Parses "fp", "none", "dwarf" or "dwarf,BYTES". */
 static bool record_parse_calls(const char *text, struct ux_record_options *o)
 {
 	static const char comma[] = "dwarf,";
@@ -54,7 +54,7 @@ static bool record_parse_calls(const char *text, struct ux_record_options *o)
 	return bytes > 0 && bytes <= UX_RECORD_STACK_MAX;
 }
 
-/* Whether a process sees the files that we see. */
+/* Returns whether a process sees the files that we see. */
 static bool record_shares_files(uint64_t pid)
 {
 	char path[64];
@@ -72,7 +72,8 @@ static bool record_shares_files(uint64_t pid)
 	return true;
 }
 
-/* Searches the files of a process in a container below its root. False: memory is short. */
+/* Adds the root of a process in a container to the folders that are searched. False: out of memory.
+ */
 static bool record_add_root(struct ux_profile_options *v, uint64_t pid)
 {
 	char *files = NULL;
@@ -234,7 +235,7 @@ void ux_record_keep(int fd)
 int ux_record_exit(const struct ux_record_result *r)
 {
 	enum {
-		SIGNALED = 128 /* as shells add it */
+		SIGNALED = 128 /* shells add it to the signal's number */
 	};
 	if (r->status < 0 || r->stopped)
 		return UX_EXIT_DONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording as the input of a command: its options, and what is said about it. */
+/* A recording as the input of a command: its options, and the report about it. */
 #ifndef UX_RECORD_INPUT_H
 #define UX_RECORD_INPUT_H
 
@@ -32,38 +32,39 @@ struct ux_record_values {
 /* clang-format on */
 
 /*
- * Says that a recording without samples did not replace `output`. Returns the exit status: that of
- * the command if it failed, else UX_EXIT_SOME.
+ * Reports that a recording without samples did not replace `output`. Returns the exit status: the
+ * command's if it failed, else UX_EXIT_SOME.
  */
 int ux_record_empty(const struct ux_record_result *r, const char *output);
 
-/* Copies a recording whose output failed to a named file in TMPDIR or /tmp, and says where. */
+/* Copies a recording whose output failed to a named file in TMPDIR or /tmp, and prints its name. */
 void ux_record_keep(int fd);
 
-/* Whether the command line wants a recording: a command after "--", a process, or all processes. */
+/* Returns whether the command line requests a recording: a command after "--", a process, or all
+ * processes. */
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args);
 
 /*
- * Turns values and operands into options, which refer to both. Files of a process that sees other
- * ones than we do, as in a container, are added to those that `profile` selects. False: they are
- * invalid, an error was printed, and *ret_status is the exit status.
+ * Converts values and operands to options, which refer to both. If the process sees other files
+ * than we do, as in a container, its files are added to the ones that `profile` selects. False:
+ * they are invalid, an error was printed, and *ret_status is the exit status.
  */
 bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_record_values *v,
 			     const struct ux_args *args, struct ux_profile_options *profile,
 			     struct ux_record_options *ret, int *ret_status) ux_must;
 
-/* Records into a temporary file, and reads that as a profile. Codes as of ux_record(). */
+/* Records into a temporary file, and reads it as a profile. Codes as of ux_record(). */
 enum ux_code ux_record_read(const struct ux_record_options *o, const struct ux_profile_options *v,
 			    struct ux_profile_input *in, struct ux_record_result *ret,
 			    struct ux_error *err) ux_must;
 
-/* What is recorded, for messages: the command, or the process. */
+/* Returns the subject of the recording, for messages: the command, or the process. */
 const char *ux_record_subject(const struct ux_record_options *o);
 
-/* Prints to stderr what was recorded, and what the machine did not allow. */
+/* Prints to stderr a summary of the recording, and the limits of the machine. */
 void ux_record_report(const struct ux_record_options *o, const struct ux_record_result *result);
 
-/* The exit status of a command that ended by itself; 0 without one. */
+/* Returns the exit status of a command that ended by itself; 0 without one. */
 int ux_record_exit(const struct ux_record_result *result);
 
 #endif

@@ -29,7 +29,7 @@ static void sigbus_clean(void)
 	ux_scratch_remove_all();
 }
 
-/* Lets the signal end the process as it would have without a handler. */
+/* Lets the signal end the process as without a handler. */
 static void sigbus_end(int signal_number)
 {
 	sigbus_clean();
@@ -56,7 +56,7 @@ void ux_sigbus_init(void)
 	owner = getpid();
 	sigaction(SIGBUS, &action, NULL);
 	action.sa_handler = sigbus_end;
-	for (size_t i = 0; i < ux_countof(ends); i++) /* nohup(1) has some ignored */
+	for (size_t i = 0; i < ux_countof(ends); i++) /* nohup(1) ignores some */
 		if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 			sigaction(ends[i], &action, NULL);
 }

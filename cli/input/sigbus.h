@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles SIGBUS, which is raised when a file shrinks while it is mapped: the command prints a
- * message and exits with status 1 instead of dumping core. SIGINT, SIGTERM and SIGHUP end it as
- * ever. All of them first remove the files that it has not finished.
+ * message and exits with status 1 instead of dumping core. SIGINT, SIGTERM and SIGHUP still end it.
+ * All of them first remove its unfinished files.
  */
 #ifndef UX_SIGBUS_H
 #define UX_SIGBUS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would give a stripped file its names, for messages. */
+/* Advice for messages: how to get the names of a stripped file. */
 #include "stripped.h"
 
 #include "cubin.h"
@@ -18,7 +18,7 @@
 
 enum {
 	LISTS_MAX = 20000,        /* files of the folder; a full desktop has 5000 */
-	LIST_BYTES_MAX = 8 << 20, /* of one list; the largest of Debian has 2 MB */
+	LIST_BYTES_MAX = 8 << 20, /* bytes of one list; the largest of Debian has 2 MB */
 };
 
 static void debian_close_dir(DIR **dir)
@@ -27,8 +27,8 @@ static void debian_close_dir(DIR **dir)
 		closedir(*dir);
 }
 
-/* Whether one line of the list is `line`, which begins and ends with a newline. Each list begins
- * with the line "/.", so that every file has a newline before it. */
+/* Returns whether one line of the list is `line`, which begins and ends with a newline. Each list
+ * begins with the line "/.", so that every file has a newline before it. */
 static bool debian_list_has(const char *name, struct ux_bytes line)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping list = {0};
@@ -39,7 +39,7 @@ static bool debian_list_has(const char *name, struct ux_bytes line)
 	       memmem(list.bytes.data, list.bytes.size, line.data, line.size) != NULL;
 }
 
-/* The name of the package with the list "PACKAGE.list" or "PACKAGE:ARCHITECTURE.list". */
+/* Returns the name of the package with the list "PACKAGE.list" or "PACKAGE:ARCHITECTURE.list". */
 static struct ux_bytes debian_list_package(const char *name)
 {
 	struct ux_bytes file = ux_bytes_cstr(name);
@@ -49,7 +49,8 @@ static struct ux_bytes debian_list_package(const char *name)
 							     : file.size - strlen(".list"));
 }
 
-/* Two old packages of debug files have a name of their own, and Debian's kernels. */
+/* Returns whether a package has debug files under a -dbg name: two old packages, and Debian's
+ * kernels. */
 static bool debian_is_dbg(struct ux_bytes package)
 {
 	return ux_bytes_eq(package, UX_STR("libc6")) ||
@@ -73,9 +74,9 @@ static bool debian_find_line(struct ux_out *out, struct ux_bytes line)
 }
 
 /*
- * Appends the name of the package with the debug file of `path`, as dpkg's lists of files name the
- * owner of that path: "dpkg-dbgsym", "libc6-dbg". Appends nothing and returns false if no package
- * owns it.
+ * Appends the name of the package with the debug file of `path`, from the owner of that path in
+ * dpkg's lists of files: "dpkg-dbgsym", "libc6-dbg". Appends nothing and returns false if no
+ * package owns it.
  */
 static bool debian_debug_package(struct ux_out *out, const char *path)
 {
@@ -104,17 +105,18 @@ static bool debian_debug_package(struct ux_out *out, const char *path)
 #define APT_LISTS  "/var/lib/apt/lists"
 #define OS_RELEASE "/etc/os-release"
 
-/* The archive of debug packages of a distribution; apt does not have it by default. */
+/* The archive of debug packages of a distribution; by default apt does not have it. */
 static const struct debian_archive {
 	const char *id;             /* in os-release(5) */
 	const char *in_lists;       /* in the names of apt's lists */
-	const char *before, *after; /* of the codename, in sources.list(5) */
+	const char *before, *after; /* parts of a line of sources.list(5) before and after the
+				       codename */
 } debian_archives[] = {
 	{"debian", "_debian-debug_", "deb http://deb.debian.org/debian-debug ", "-debug main"},
 	{"ubuntu", "ddebs.ubuntu.com_", "deb http://ddebs.ubuntu.com ", " main universe"},
 };
 
-/* The value of a variable in os-release(5), without quotes. */
+/* Returns the value of a variable in os-release(5), without quotes. */
 static struct ux_bytes debian_release_value(struct ux_bytes file, struct ux_bytes name)
 {
 	struct ux_bytes line;
@@ -130,7 +132,7 @@ static struct ux_bytes debian_release_value(struct ux_bytes file, struct ux_byte
 	return UX_BYTES_NONE;
 }
 
-/* Whether apt has read lists of that archive. */
+/* Returns whether apt has lists of that archive. */
 static bool debian_has_archive(const struct debian_archive *a)
 {
 	ux_cleanup(debian_close_dir) DIR *dir = opendir(APT_LISTS);
@@ -149,7 +151,7 @@ static bool debian_is_codename(struct ux_bytes word)
 	return word.size > 0;
 }
 
-/* Appends the line of sources.list(5) that has debug packages of this system, unless apt has it. */
+/* Appends the line of sources.list(5) for this system's debug packages, unless apt has it. */
 static bool debian_put_archive(struct ux_out *out, const char *before, const char *after)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping release = {0};
@@ -197,8 +199,8 @@ bool ux_stripped_id(struct ux_bytes file, char *ret)
 	return id != NULL;
 }
 
-/* Appends the package that helps, and, unless it was told before, its archive, and what helps with
- * any file. */
+/* Appends the package that helps, and, unless it was printed before, its archive, and the advice
+ * for any file. */
 static void stripped_put_help(struct ux_out *out, const char *path, bool server,
 			      struct ux_stripped_told *told, const char *before)
 {

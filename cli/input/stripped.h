@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would give a stripped file its names, for messages. */
+/* Advice for messages: how to get the names of a stripped file. */
 #ifndef UX_STRIPPED_H
 #define UX_STRIPPED_H
 
 #include "bytes.h"
 #include "out.h"
 
-/* Whether it is an ELF file without DWARF, symbol table and Go's tables: only dynamic symbols and
- * the tables of the loader and the unwinder tell of its functions. */
+/* Returns whether it is an ELF file without DWARF, symbol table and Go's tables: only dynamic
+ * symbols and the tables of the loader and the unwinder describe its functions. */
 bool ux_stripped_is(struct ux_bytes file);
 
-/* Whether it is, and has a GNU build ID by which a server may know it; its text is written to ret
+/* Returns whether it is, and has a GNU build ID that a server may know; writes its text to ret
  * (UX_ID_TEXT bytes). */
 bool ux_stripped_id(struct ux_bytes file, char *ret);
 
 /*
- * Appends what gives names to the stripped file at `path`: "install dpkg-dbgsym, or push its debug
- * file (unhex push FILE)". `server`: one was asked, and did not have it; else the options lead to a
- * folder or to a server.
+ * Appends the ways to get names for the stripped file at `path`: "install dpkg-dbgsym, or push its
+ * debug file (unhex push FILE)". `server`: one was queried, and lacked it; else options for a
+ * folder or a server are suggested.
  */
 void ux_stripped_help(struct ux_out *out, const char *path, bool server);
 
-/* What a report has said before, and does not say again. */
+/* Advice that a report has printed before, and does not repeat. */
 struct ux_stripped_told {
-	bool help;    /* what helps with any file */
-	bool archive; /* the archive that has debug packages */
+	bool help;    /* advice for any file */
+	bool archive; /* the archive with debug packages */
 };
 
 /*
- * As above, with "is stripped; " before it, if the file at `path` is. Else appends nothing and
- * returns false. *told is updated.
+ * Appends the advice, after "is stripped; ", if the file at `path` is stripped. Else appends
+ * nothing and returns false. Updates *told.
  */
 bool ux_stripped_advice(struct ux_out *out, const char *path, bool server,
 			struct ux_stripped_told *told);

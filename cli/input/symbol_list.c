@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and sorting the symbols of a file. */
+/* Reads and sorts the symbols of a file. */
 #include "symbol_list.h"
 
 #include "elf_symbols.h"
@@ -7,13 +7,14 @@
 #include "packed_file.h"
 #include "partition.h"
 
-/* Whether the name is neither that of a mapping symbol ($x, $d) nor an assembler label (.L1). */
+/* Returns whether the name is neither a mapping symbol ($x, $d) nor an assembler label (.L1). */
 static bool symbol_is_named(const char *name)
 {
 	return *name != 0 && *name != '$' && strncmp(name, ".L", 2) != 0;
 }
 
-/* How much higher the addresses of code are inside than those that users see (elf_file.h). */
+/* Returns how much higher internal addresses of code are than the addresses that users see
+ * (elf_file.h). */
 static uint64_t symbol_bias(const struct ux_elf *elf)
 {
 	return elf->type == ET_REL ? UX_ELF_LAYOUT_BASE : 0;
@@ -51,8 +52,7 @@ static enum ux_code symbol_list_read(struct ux_symbol_list *l, const struct ux_e
 	return UX_OK;
 }
 
-/* Sorts as LLVM does, so that of several symbols at an address the last of the largest ones is
- * found. */
+/* Sorts as LLVM does, so that a search finds the last of the largest symbols at an address. */
 static int symbols_by_start(const void *x, const void *y)
 {
 	const struct ux_listed_symbol *a = x, *b = y;
@@ -107,7 +107,7 @@ void ux_symbol_list_close(struct ux_symbol_list *l)
 	*l = (struct ux_symbol_list){0};
 }
 
-/* The search in one part of the list, [first, end). */
+/* Searches one part of the list, [first, end). */
 static const struct ux_listed_symbol *symbol_list_search(const struct ux_symbol_list *l,
 							 size_t first, size_t end, uint64_t pc)
 {

@@ -48,16 +48,16 @@ void ux_symbol_list_close(struct ux_symbol_list *l);
 
 /*
  * Returns the last symbol that starts at or before pc if it contains pc or has no size, else NULL.
- * Of several symbols at one address it is the largest, and of equally large ones the last in the
- * table. In a relocatable file, whose sections all begin at 0, pc counts as in lookups and names
- * code; a variable is returned only where there is no code.
+ * If several symbols are at one address, it is the largest, and of equally large ones the last in
+ * the table. In a relocatable file, whose sections all begin at 0, pc is taken as in lookups and
+ * names code; a variable is returned only where there is no code.
  */
 const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc);
 
-/* As ux_symbol_list_at(), for a request for data: in a relocatable file variables come first. */
+/* The same for a request for data: in a relocatable file variables come first. */
 const struct ux_listed_symbol *ux_symbol_list_data_at(const struct ux_symbol_list *l, uint64_t pc);
 
-/* Returns the first symbol with that name, preferring a global one; NULL when there is none. */
+/* Returns the first symbol with that name, preferring a global one; NULL: no such symbol. */
 const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,
 						    struct ux_bytes name);
 

@@ -10,8 +10,8 @@
 #include "file_kind.h"
 
 enum {
-	/* Bytes of the index of records that are looked up again and again: enough for any one
-	 * giant function, small beside what an extraction takes. */
+	/* Bytes of the index of records that are looked up repeatedly: enough for any one giant
+	 * function, small compared with an extraction. */
 	INDEX_MAX = 64 << 20,
 };
 
@@ -99,13 +99,13 @@ static enum ux_code symbol_source_extract_whole(struct ux_symbol_source *s, stru
 	const struct ux_extract_stats *stats = &s->stats;
 	s->whole = true;
 	UX_TRY(symbol_source_extract(s, err));
-	/* The cache has no room for what is to be said of a damaged file. */
+	/* The cache cannot store the warnings about a damaged file. */
 	if (stats->split_units == 0 && stats->bad_units + stats->bad_go + stats->bad_relocs == 0)
 		ux_extract_cache_write(&s->cache, ux_out_bytes(&s->built));
 	return UX_OK;
 }
 
-/* The processor time of this process. */
+/* Returns the processor time of this process, in ms. */
 static uint64_t symbol_source_cpu_ms(void)
 {
 	return (uint64_t)ux_clock_read(CLOCK_PROCESS_CPUTIME_ID) / UX_CLOCK_NS_IN_MS;

@@ -16,7 +16,7 @@
 struct ux_symbol_source {
 	struct ux_mapping file;
 	struct ux_out built;
-	struct ux_column_vec columns; /* of the files of built, if they were requested */
+	struct ux_column_vec columns; /* columns for the files of `built`, if requested */
 	struct ux_mapping cached;     /* GSYM from the cache; built is then empty */
 	struct ux_symbol_files files;
 	struct ux_extract_cache cache;
@@ -25,9 +25,9 @@ struct ux_symbol_source {
 	struct ux_address_filter filter; /* the addresses that gsym has, unless it is whole */
 	bool whole;                      /* gsym has all addresses */
 	bool has_part;                   /* gsym was extracted for a few addresses */
-	uint64_t parts_ms;               /* processor time that partial extractions took */
+	uint64_t parts_ms;               /* processor time of partial extractions */
 	struct ux_gsym gsym;
-	struct ux_extract_stats stats; /* of the last extraction; zeroed: there was none */
+	struct ux_extract_stats stats; /* of the last extraction; zeroed: none yet */
 	struct ux_error lost; /* debug files that were not found, see struct ux_symbol_files; code
 				 UX_OK: nothing is missing */
 };

@@ -36,9 +36,8 @@ struct ux_crawl_work_options;
 struct ux_server_selection;
 
 /*
- * Works on packages, by their paths or URLs; on those that the server leases when n is 0. Prints a
- * line for each and returns the exit status. The options name
- * the server, which was selected, and the limits.
+ * Works on packages, by their paths or URLs; if n is 0, on packages that the server leases. Prints
+ * a line for each and returns the exit status. The options name the selected server and the limits.
  */
 int ux_crawl_work_run(const struct ux_server_selection *server,
 		      const struct ux_crawl_work_options *options, char *const *packages, size_t n,

@@ -128,11 +128,12 @@ enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_
 
 bool ux_server_is_refusal(const struct ux_error *err)
 {
-	/* Access to a file is denied with a number of the system, a request without one. */
+	/* A denied file has a number of the system's error; a denied request has none. */
 	return err->code == UX_EUNAVAILABLE || (err->code == UX_EDENIED && err->os_errno == 0);
 }
 
-/* Whether the error is that the selected server cannot be reached, and not another one. */
+/* Returns whether the error means that the selected server, and not another one, cannot be reached.
+ */
 static bool server_is_away(const struct ux_server_selection *server, const struct ux_error *err)
 {
 	struct ux_bytes text = ux_bytes_cstr(err->text), before = UX_STR("cannot reach ");
@@ -142,7 +143,7 @@ static bool server_is_away(const struct ux_server_selection *server, const struc
 	return strncmp(url, server->url, strcspn(url, " ") - 1) == 0;
 }
 
-/* Whether something answers at the URL that has no routes of unhex there. */
+/* Returns whether another program answers at the URL, without routes of unhex. */
 static bool server_is_other(const struct ux_error *err)
 {
 	return strncmp(err->text, "not an unhex server", strlen("not an unhex server")) == 0 ||

@@ -97,8 +97,8 @@ struct ux_server_selection {
 	const char *cacert;       /* NULL: the system's certificates are used */
 	char token[UX_TOKEN_MAX]; /* "" for none */
 	const char *url_source;   /* the option or variable of the URL; NULL: the default */
-	const char *subject; /* after a failure: the option, variable or file with the defect */
-	/* the option, variable or file of the key; NULL without a key */
+	const char *subject;      /* after a failure: the option, variable or file that is wrong */
+	/* the option, variable or file that the key is from; NULL without a key */
 	const char *key_source;
 };
 
@@ -117,21 +117,20 @@ bool ux_server_is_named(const struct ux_server_values *values);
 bool ux_server_is_refusal(const struct ux_error *err);
 
 /*
- * Appends what may help after an error of a request to the selected server: where its key or its
- * URL is from, and what to do. Appends nothing for other errors.
+ * Appends advice after an error of a request to the selected server: where its key or its URL is
+ * from, and what to do. Appends nothing for other errors.
  */
 void ux_server_put_advice(const struct ux_server_selection *server, const struct ux_error *err,
 			  struct ux_out *out);
 
 /*
  * Prints an error of a request to the selected server as ux_print_error() does, with the advice
- * above. Returns the exit status: UX_EXIT_SERVER for
- * ux_server_is_refusal(), else that of the error.
+ * above. Returns the exit status: UX_EXIT_SERVER for ux_server_is_refusal(), else the error's.
  */
 int ux_server_print_error(const struct ux_server_selection *server, const char *subject,
 			  const struct ux_error *err);
 
-/* For reports that have printed the refusal: says on a line of its own where the key is from. */
+/* Prints a line that tells where the key is from, for reports that have printed the refusal. */
 void ux_server_print_key_source(const struct ux_server_selection *server);
 
 #endif

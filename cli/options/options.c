@@ -113,7 +113,7 @@ static void options_print(const struct ux_option *o, unsigned width, FILE *to)
 	options_wrap(to, ux_option_help(o, help), HELP_COLUMN + 2, HELP_COLUMN + 2, width);
 }
 
-/* Is the option for this first operand? */
+/* Returns whether the option is for this first operand. */
 static bool option_fits(const struct ux_option *o, const char *verb)
 {
 	if (!o->verbs)
@@ -129,7 +129,7 @@ static bool option_fits(const struct ux_option *o, const char *verb)
 	return others;
 }
 
-/* verb: its options alone; NULL: all. */
+/* Prints the help. verb: only its options; NULL: all. */
 static void options_help(const struct ux_command *cmd, const char *verb, FILE *to)
 {
 	const char *lead = "Usage:";
@@ -242,7 +242,7 @@ static const char *const type_words[] = {
 	[UX_OPTION_EACH] = "at most 64 of them",
 };
 
-/* Does a form of the usage begin with this word, or may it be the first operand? */
+/* Returns whether a form of the usage begins with this word, or it may be the first operand. */
 static bool options_know_verb(const struct ux_command *cmd, const char *verb)
 {
 	size_t size = strlen(verb);
@@ -365,7 +365,7 @@ static bool options_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Completes a list of folders with the default one, and warns of those that do not exist. */
+/* Appends the default folder to a list of folders, and warns about folders that do not exist. */
 static bool options_complete_debug_dirs(const struct ux_option *o, char **list)
 {
 	bool alone = false;
@@ -428,7 +428,7 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 		*ret_status = p.status;
 		return false;
 	}
-	argv[n] = NULL; /* the name of the command has made room for it */
+	argv[n] = NULL; /* there is room: the command's name was removed */
 	*ret = (struct ux_args){argv, n, operands, front};
 	return true;
 }

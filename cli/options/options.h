@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands and their options as tables, from which both the parser and --help work. */
+/* Commands and their options as tables, used by both the parser and --help. */
 #ifndef UX_OPTIONS_H
 #define UX_OPTIONS_H
 
@@ -10,7 +10,7 @@ enum ux_option_type {
 	UX_OPTION_TEXT,  /* const char *, in argv */
 	UX_OPTION_COUNT, /* unsigned, at least 1 */
 	UX_OPTION_LIST,  /* char *, malloc'ed: all values, joined by ':' */
-	UX_OPTION_DIRS,  /* the same of folders with debug files, followed by UX_DEBUG_DIRS_DEFAULT
+	UX_OPTION_DIRS,  /* the same for folders with debug files, followed by UX_DEBUG_DIRS_DEFAULT
 			    unless a value is "" */
 	UX_OPTION_BYTES, /* uint64_t: 100, 100K, 100M, 2G (powers of 1024) */
 	UX_OPTION_EACH,  /* struct ux_option_each: all values, in argv */
@@ -33,7 +33,7 @@ struct ux_option {
 	const char *arg; /* name of the argument in the help; NULL for a flag */
 	const char *help;
 	const char *values; /* words that the argument may be, or may list with commas if `arg` is
-			       "LIST", separated by spaces, which a shell completes; NULL: others */
+			       "LIST", separated by spaces, for shell completion; NULL: others */
 	char also; /* a short name that means something else for other commands: accepted, since
 		      earlier versions had it, and named at the end of the help; 0: none */
 	const char *verbs; /* first operands that the option is for, separated by spaces; with '!'
@@ -52,8 +52,9 @@ struct ux_command {
 	const char *name; /* "extract" */
 	const char
 		*usage; /* the rest of the synopsis: "FILE... [options]"; one line for each form */
-	const char *words;    /* what the first operand may be besides the verbs that begin forms of
-				 usage, separated by spaces, which a shell completes; NULL: others */
+	const char *words;    /* words that the first operand may be besides the verbs that begin
+				 forms of usage, separated by spaces, for shell completion; NULL:
+				 others */
 	const char *line;     /* one line for the list of commands */
 	const char *text;     /* paragraphs for --help, without a newline at the end */
 	const char *examples; /* lines of a shell, each indented by two spaces, without a newline at
@@ -74,7 +75,7 @@ struct ux_command {
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status) ux_must;
 
-/* Parses a value like that of UX_OPTION_BYTES. False: it is malformed or too large. */
+/* Parses a value of an option of type UX_OPTION_BYTES. False: it is malformed or too large. */
 bool ux_option_parse_bytes(const char *text, uint64_t *ret) ux_must;
 
 enum {
@@ -85,12 +86,12 @@ enum {
  * returns it. */
 const char *ux_option_help(const struct ux_option *o, char *text);
 
-/* Prints what is wrong with the command line to stderr; returns UX_EXIT_USAGE. */
+/* Prints an error about the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);
 
 /*
- * As ux_usage_error(), for a command whose first operand is one of `verbs`, which spaces separate:
- * names the nearest one, or all of them. word NULL: there is no operand.
+ * The same as ux_usage_error(), for a command whose first operand is one of `verbs`, which spaces
+ * separate: names the nearest one, or all of them. word NULL: there is no operand.
  */
 int ux_usage_verb(const struct ux_command *cmd, const char *word, const char *verbs);
 

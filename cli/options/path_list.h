@@ -14,9 +14,9 @@ enum {
 UX_VEC(ux_path_list, char *);
 
 /*
- * Appends the paths in a file ("-": standard input), one per line, or each followed by a NUL
- * if there is one (find -print0). Empty lines are skipped. The texts are in the arena. UX_EINVAL:
- * the last path of several with a NUL has none, so the list was cut off; UX_ELIMIT.
+ * Appends the paths in a file ("-": standard input), one per line, or each followed by a NUL if
+ * there is one (find -print0). Empty lines are skipped. The texts are in the arena. UX_EINVAL: the
+ * list has NULs but its last path lacks one, so it was cut off; UX_ELIMIT.
  */
 enum ux_code ux_path_list_read(struct ux_path_list *list, const char *file, struct ux_arena *arena,
 			       struct ux_error *err) ux_must;

@@ -13,7 +13,7 @@ const char *ux_config_file(const char *option)
 	return file && file[0] != '\0' ? file : NULL;
 }
 
-/* The folder that nothing names: for root the one of the service, if there is one. */
+/* Sets the default folder: for root the service's, if there is one. */
 static enum ux_code folder_take_default(struct ux_folder *f, struct ux_error *err)
 {
 	const char *xdg = getenv("XDG_DATA_HOME");
@@ -26,7 +26,7 @@ static enum ux_code folder_take_default(struct ux_folder *f, struct ux_error *er
 	return UX_OK;
 }
 
-/* The settings: of the file that is named; for root, else of the service's file. */
+/* Loads the settings: from the named file, or for root from the service's file. */
 static enum ux_code folder_load_settings(const struct ux_folder_values *values, struct ux_folder *f,
 					 struct ux_error *err)
 {
@@ -46,7 +46,7 @@ enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_f
 {
 	*ret = (struct ux_folder){0};
 	enum ux_code code = folder_load_settings(values, ret, err);
-	if (code != UX_OK) /* the caller named a file that is not there, or says what it may not */
+	if (code != UX_OK) /* the named file is missing or invalid */
 		return code == UX_ENOMEM ? code : UX_EINVAL;
 	ret->index = values->index ? values->index : ret->settings->index;
 	if (ret->index && !ux_index_is_url(ret->index))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which store `unhex key` and `unhex store` work on: the options, and the settings of its server.
- */
+/* The store for `unhex key` and `unhex store`: the options, and the settings of its server. */
 #ifndef UX_STORE_FOLDER_H
 #define UX_STORE_FOLDER_H
 
@@ -24,8 +23,8 @@ enum ux_code ux_service_find(struct ux_service *ret, bool *ret_found, struct ux_
 void ux_service_deinit(struct ux_service *s);
 
 /*
- * Lets root go on as the owner of a store's folder, with root's access to files, so that the
- * server can open every file that is created from now on. Nothing changes for other users, and when
+ * Makes root continue as the owner of a store's folder, with root's access to files, so that the
+ * server can open every file that is created from now on. Nothing changes for other users, and if
  * the folder is root's or does not exist. UX_EDENIED: the system does not allow it. Call it before
  * threads are created.
  */
@@ -65,12 +64,12 @@ struct ux_folder {
 	const char *index; /* NULL: a file in the folder */
 	const char *blobs; /* NULL: in the folder */
 	const char *s3_endpoint;
-	struct ux_settings *settings; /* of the configuration file, or the defaults */
+	struct ux_settings *settings; /* from the configuration file, or the defaults */
 };
 
 /*
  * Selects the folder as `unhex serve` does: from --data, the configuration file, or the default.
- * For root the service's configuration and folder come before the default, and a message says so.
+ * For root, the service's configuration and folder precede the default, and a message reports that.
  * The folder need not exist. UX_EINVAL: the configuration has a mistake.
  */
 enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_folder *ret,
@@ -78,15 +77,15 @@ enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_f
 void ux_folder_deinit(struct ux_folder *f);
 
 /*
- * Lets root go on as the owner of the folder, or as the service when the folder is new. Codes:
- * those of ux_service_become_owner().
+ * Makes root continue as the owner of the folder, or as the service's user if the folder is new.
+ * Codes of ux_service_become_owner().
  */
 enum ux_code ux_folder_become_owner(const struct ux_folder *f, struct ux_error *err) ux_must;
 
-/* The place of the selected store, valid as long as f. */
+/* Returns the place of the selected store, valid as long as f. */
 struct ux_store_place ux_folder_place(const struct ux_folder *f);
 
-/* The configuration file: --config, or $UNHEX_CONFIG; NULL: none. */
+/* Returns the configuration file: --config, or $UNHEX_CONFIG; NULL: none. */
 const char *ux_config_file(const char *option);
 
 #endif

@@ -9,11 +9,11 @@
 struct ux_suggestion {
 	struct ux_bytes word; /* as it was typed */
 	const char *best;     /* NULL: no known word is near */
-	unsigned distance;    /* of best */
+	unsigned distance;    /* distance of best */
 };
 
 /*
- * Offers a known word, which must outlive s. It becomes the best if it is nearer than those before:
+ * Offers a known word, which must outlive s. It becomes the best if it is nearer than earlier ones:
  * the distance counts inserted, missing, other and swapped letters (optimal string alignment), and
  * at most a third of the letters may differ. Words of more than 32 letters are never near.
  */

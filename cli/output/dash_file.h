@@ -12,7 +12,7 @@
 /* A file without a name. Initialize it with UX_DASH_FILE_INIT. */
 struct ux_dash_file {
 	int fd;
-	char path[32]; /* of the descriptor, below /proc */
+	char path[32]; /* path of the descriptor, below /proc */
 };
 
 #define UX_DASH_FILE_INIT ((struct ux_dash_file){.fd = -1})
@@ -27,10 +27,10 @@ static inline bool ux_dash_is(const char *name)
 }
 
 /*
- * Gives a path for reading `name`: name itself, or for "-" the path of a temporary file with all of
- * standard input (TMPDIR, /tmp), behind `head`, which was read from it before. A standard input
- * that is a file is not copied, unless there is a head. UX_EINVAL: it is a terminal. *ret_path is
- * valid until ux_dash_file_close().
+ * Gives a path for reading `name`: name itself, or for "-" the path of a temporary file (in TMPDIR
+ * or /tmp) with `head`, which was read before, followed by the rest of standard input. A standard
+ * input that is a file is not copied, unless there is a head. UX_EINVAL: it is a terminal.
+ * *ret_path is valid until ux_dash_file_close().
  */
 enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, struct ux_bytes head,
 			       const char **ret_path, struct ux_error *err) ux_must;

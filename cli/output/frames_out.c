@@ -11,8 +11,8 @@
 enum {
 	TEXTS_BUDGET =
 		256 << 20, /* bytes of rendered names; the cache is cleared when it is full */
-	/* bytes of a name or of a part of a path; files may name each of 257 frames by all they
-	 * have */
+	/* bytes of a name or of a part of a path; a file may give each of 257 frames its longest
+	 * text */
 	TEXT_MAX = 64 << 10,
 };
 
@@ -37,7 +37,7 @@ void ux_frames_out_reset(struct ux_frames_out *w)
 	ux_arena_init(&w->arena, TEXTS_BUDGET);
 }
 
-/* The text as it is printed: one that is too long is cut, in `cut`. */
+/* Returns the text as it is printed: a text that is too long is cut, in `cut`. */
 static struct ux_bytes frames_text(struct ux_out *cut, struct ux_bytes text)
 {
 	if (!ux_text_cut(&text, TEXT_MAX))

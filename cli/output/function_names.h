@@ -16,18 +16,18 @@ struct ux_function_text {
 bool ux_function_text_parse(struct ux_bytes text, struct ux_function_text *ret);
 
 /*
- * Finds the pc that the text means in `file`, whose symbols are in g. The function is given by its
- * name, or like "%21" by its index in the symbol table of a cubin; CUPTI's records have both. The
- * index *names is built at the first use. *ret_starts has the starts of all functions of that name,
- * of which the first is used. UX_ENOTFOUND: there is none. UX_ECONFLICT: there is none of that
- * size. Other codes as of ux_gsym_names_build().
+ * Finds the pc of the text in `file`, whose symbols are in g. The function is given by its name, or
+ * like "%21" by its index in the symbol table of a cubin; CUPTI's records have both. *names, an
+ * index, is built at the first use. *ret_starts has the starts of all functions of that name; the
+ * first one is used. UX_ENOTFOUND: no such function. UX_ECONFLICT: no such function of that size.
+ * Other codes as of ux_gsym_names_build().
  */
 enum ux_code ux_function_text_find(struct ux_gsym_names *names, const struct ux_gsym *g,
 				   struct ux_bytes file, const struct ux_function_text *text,
 				   struct ux_gsym_starts *ret_starts, uint64_t *ret,
 				   struct ux_error *err) ux_must;
 
-/* Says which function the command uses if several have the name. */
+/* Prints which function the command uses if several have the name. */
 void ux_function_text_warn(const char *command, const struct ux_function_text *text,
 			   const struct ux_gsym_starts *starts);
 

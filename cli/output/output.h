@@ -15,7 +15,7 @@ enum ux_exit {
 	UX_EXIT_SERVER = 3, /* a server refused the request or cannot be reached */
 };
 
-/* The exit status for a failure. */
+/* Returns the exit status for a failure. */
 int ux_exit_of(enum ux_code code);
 
 /* Prints "unhex: subject: error" to stderr, escaped; returns ux_exit_of(). subject may be NULL. */
@@ -25,8 +25,8 @@ int ux_print_error(const char *subject, const struct ux_error *err);
 int ux_print_error_note(const char *subject, const struct ux_error *err, const char *note);
 
 /*
- * Appends {"file":PATH,"error":TEXT} and a newline: with --json each file has an object, also one
- * that failed.
+ * Appends {"file":PATH,"error":TEXT} and a newline: with --json each file has an object, even if it
+ * failed.
  */
 void ux_json_failure(struct ux_out *out, const char *path, const struct ux_error *err);
 

@@ -13,7 +13,7 @@ static enum ux_code output_file_write(void *ctx, struct ux_bytes bytes, struct u
 	return ux_file_write(o->file.path ? o->file.fd : STDOUT_FILENO, bytes, err);
 }
 
-/* A full disk makes empty files, and refuses their first byte. */
+/* On a full disk, files can be created, but their first byte cannot be written. */
 static enum ux_code output_file_probe(int fd, struct ux_error *err)
 {
 	static const uint8_t block[4096];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command writes piece by piece: to a file, whole or not at all, or to standard output. */
+/* The output of a command, written piece by piece: to a file, whole or not at all, or to standard
+ * output. */
 #ifndef UX_OUTPUT_FILE_H
 #define UX_OUTPUT_FILE_H
 
@@ -15,8 +16,8 @@ struct ux_output_file {
 #define UX_OUTPUT_FILE_INIT ((struct ux_output_file){.file = UX_FILE_NEW_INIT})
 
 /*
- * Opens an output that begins in `path`; NULL or "-": standard output. To be called before the work
- * begins: a folder that cannot be written to, or a full disk, is an error here. UX_EIO and others.
+ * Opens an output that begins in `path`; NULL or "-": standard output. Call it before the work
+ * begins: it reports an unwritable folder, or a full disk. UX_EIO and others.
  */
 enum ux_code ux_output_file_open(struct ux_output_file *o, const char *path, struct ux_error *err)
 	ux_must;

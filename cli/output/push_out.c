@@ -86,7 +86,7 @@ void ux_push_summary_write(struct ux_out *out, const struct ux_push_summary *s, 
 
 void ux_push_unlisted_add(struct ux_push_unlisted *u, const char *reason)
 {
-	/* The rest of a reason is about the one file. */
+	/* The rest of a reason is about this one file. */
 	int size = (int)ux_min(strcspn(reason, ":;"), (size_t)UX_PUSH_REASON_SHORT - 1);
 	char text[UX_PUSH_REASON_SHORT];
 	size_t i = 0;

@@ -4,7 +4,7 @@
 
 #include "output.h"
 
-/* Whether there is DWARF, but none that can be read, as of a version that is not known yet. */
+/* Returns whether there is DWARF, but in a version that cannot be read. */
 static bool sources_unread(const struct ux_extract_stats *stats)
 {
 	return stats->units > 0 && stats->bad_units == stats->units;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person at a terminal gets: line width, colours, a progress line. */
+/* Output for a person at a terminal: line width, colours, a progress line. */
 #include "terminal.h"
 
 #include "clock.h"
@@ -12,7 +12,7 @@
 enum {
 	WIDTH_MIN = 40,
 	WIDTH_MAX = 120,
-	PROGRESS_AFTER_MS = 500, /* work that ends sooner has no progress line */
+	PROGRESS_AFTER_MS = 500, /* ms; shorter work has no progress line */
 	PROGRESS_EVERY_MS = 100,
 	PROGRESS_BAR = 20, /* columns */
 };
@@ -50,7 +50,7 @@ void ux_progress_init(struct ux_progress *p, const char *verb)
 	};
 }
 
-/* Appends the rate, and the time that is left where the total is known. */
+/* Appends the rate, and the remaining time if the total is known. */
 static void progress_rate(struct ux_out *out, const struct ux_progress *p, int64_t now)
 {
 	uint64_t ms = (uint64_t)ux_max(now - p->started, INT64_C(1));
@@ -62,7 +62,7 @@ static void progress_rate(struct ux_out *out, const struct ux_progress *p, int64
 		ux_out_fmt(out, ", %" PRIu64 " s left", (p->bytes_total - p->bytes) / rate + 1);
 }
 
-/* "[#####     ] " */
+/* Appends a bar like "[#####     ] ". */
 static void progress_bar(struct ux_out *out, const struct ux_progress *p)
 {
 	uint64_t full = ux_min(p->work, p->work_total);
@@ -71,7 +71,7 @@ static void progress_bar(struct ux_out *out, const struct ux_progress *p)
 	ux_out_fmt(out, "[%.*s%*s] ", (int)n, "####################", (int)(PROGRESS_BAR - n), "");
 }
 
-/* The time that is left, when what is done took the time so far. */
+/* Appends the remaining time, from the share of the work done so far and its time. */
 static void progress_estimate(struct ux_out *out, const struct ux_progress *p, int64_t now)
 {
 	uint64_t ms = (uint64_t)ux_max(now - p->started, INT64_C(1));

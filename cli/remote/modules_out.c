@@ -22,7 +22,7 @@ static void modules_put(struct ux_out *out, const char *before, const json_t *o,
 	ux_text(out, ux_bytes_cstr(text));
 }
 
-/* The file name of the best candidate that has one. */
+/* Returns the file name of the best candidate that has one. */
 static const char *modules_file(const json_t *module)
 {
 	const json_t *candidates = json_object_get(module, "candidates");
@@ -49,7 +49,7 @@ void ux_module_line(struct ux_out *out, const json_t *module)
 	ux_out_u8(out, '\n');
 }
 
-/* Where a candidate is from: the build, the package. */
+/* Writes the origin of a candidate: the build, the package. */
 static void modules_put_provenance(struct ux_out *out, const json_t *candidate)
 {
 	static const struct {

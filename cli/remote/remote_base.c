@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests what a server knows of where a module's file is in memory. */
+/* Requests facts from the server about the place of a module's file in memory. */
 #include "remote.h"
 
 #include "gsym_reader.h"
@@ -19,7 +19,7 @@ static void remote_base_client_guard(struct ux_http_client **c)
 		ux_http_client_destroy(*c);
 }
 
-/* Requests a part of what is at a path: "0-63" are its first bytes, "-64" the last ones. */
+/* Requests a part of the document at a path: "0-63" are its first bytes, "-64" the last ones. */
 static enum ux_code remote_base_request(const struct ux_server_selection *server, const char *path,
 					const char *part, struct ux_http_answer *answer,
 					struct ux_error *err)

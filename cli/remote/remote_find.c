@@ -16,7 +16,7 @@ static void remote_client_guard(struct ux_http_client **c)
 		ux_http_client_destroy(*c);
 }
 
-/* The server's list of the modules that have such a file. */
+/* Requests the server's list of the modules that have such a file. */
 static enum ux_code remote_list_file(const struct ux_server_selection *server, const char *file,
 				     size_t max, json_t **ret, struct ux_error *err)
 {
@@ -37,7 +37,7 @@ static enum ux_code remote_list_file(const struct ux_server_selection *server, c
 	return ux_server_answer(&answer, ret, err);
 }
 
-/* The first ID of a module in such a list. */
+/* Reads the first ID of a module in such a list. */
 static bool remote_first_id(const json_t *module, struct ux_id *ret)
 {
 	const char *id = json_string_value(json_array_get(json_object_get(module, "ids"), 0));

@@ -13,7 +13,7 @@ enum {
 	LISTED_MAX = 10, /* modules that an ambiguous ID lists */
 };
 
-/* Whether it is a whole ID. One byte without its type is rather a slip. */
+/* Parses a whole ID. One byte without its type is more likely a slip. */
 static bool remote_id_parse(const char *text, struct ux_id *ret)
 {
 	return ux_id_parse(ux_bytes_cstr(text), ret, NULL) == UX_OK &&
@@ -41,7 +41,7 @@ bool ux_remote_id_is(const char *text)
 	       ux_id_prefix_parse(ux_bytes_cstr(text), prefix, NULL) == UX_OK;
 }
 
-/* The server's list of the modules with an ID that begins so. */
+/* Requests the server's list of the modules with an ID that begins with the prefix. */
 static enum ux_code remote_id_list(struct ux_http_client *client, const char *prefix, json_t **ret,
 				   struct ux_error *err)
 {
@@ -58,8 +58,8 @@ static enum ux_code remote_id_list(struct ux_http_client *client, const char *pr
 	return ux_server_answer(&answer, ret, err);
 }
 
-/* The module's ID that begins with the prefix; NULL: it has none, as of a server that does not know
- * the query and lists any modules. */
+/* Returns the module's ID that begins with the prefix; NULL: it has none, as when the server does
+ * not know the query and lists any modules. */
 static const char *remote_id_of(const json_t *module, const char *prefix)
 {
 	const json_t *ids = json_object_get(module, "ids");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbolizing addresses on a server. */
+/* Symbolizes addresses on a server. */
 #include "remote.h"
 
 #include "http_client.h"

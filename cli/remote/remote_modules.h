@@ -19,12 +19,12 @@ bool ux_remote_id_is(const char *text);
 bool ux_remote_id_is_short(const char *text, struct ux_error *err);
 
 /*
- * Writes the ID that `text` names to ret (UX_ID_TEXT bytes): a whole ID as it is, without a
- * request; an abbreviated one as the only module of the server has it whose ID begins so. An ID
- * that the server does not have stays as it is, if it is well-formed: a server may fetch it.
- * UX_ECONFLICT: several modules have such an ID; they were printed to stderr. UX_ENOTFOUND: none
- * has. UX_EINVAL, UX_ELIMIT: the text is not the beginning of an ID. Other codes as of
- * ux_http_client_call() and ux_server_answer().
+ * Writes the ID that `text` names to ret (UX_ID_TEXT bytes): a whole ID unchanged, without a
+ * request; an abbreviated one completed, if only one module of the server matches. A well-formed ID
+ * that the server does not have stays unchanged: a server may fetch it. UX_ECONFLICT: several
+ * modules match; they were printed to stderr. UX_ENOTFOUND: none matches. UX_EINVAL, UX_ELIMIT: the
+ * text is not the beginning of an ID. Other codes as of ux_http_client_call() and
+ * ux_server_answer().
  */
 enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *text, char *ret,
 				  struct ux_error *err) ux_must;
@@ -33,7 +33,7 @@ enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *tex
  * GET /v1/modules. */
 void ux_module_line(struct ux_out *out, const struct json_t *module);
 
-/* Writes all that GET /v1/modules/{id} tells. */
+/* Writes everything that GET /v1/modules/{id} returns. */
 void ux_module_text(struct ux_out *out, const struct json_t *module);
 
 #endif

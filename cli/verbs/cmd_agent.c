@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex agent: keeps pushing the symbols of what runs on this host. */
+/* unhex agent: keeps pushing the symbols of the programs that run on this host. */
 #include "commands.h"
 
 #include "agent.h"
@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 enum {
-	ROUND_S = 600, /* for one query, or one file: its extraction and its upload */
+	ROUND_S = 600, /* s for one query, or for one file: its extraction and its upload */
 	RETRIES = 3,
 	QUEUE_MAX = 256 << 20,
 	PATH_SIZE = 4096,
@@ -92,7 +92,8 @@ struct agent_command {
 	const struct agent_values *values;
 	struct ux_out out;
 	struct ux_push_summary done;
-	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
+	pthread_mutex_t lock; /* protects output and counts: on a signal, another thread prints the
+				 summary */
 	bool broken;          /* standard output is closed */
 };
 
@@ -142,7 +143,7 @@ static void agent_on_notice(void *ctx, const char *text)
 	ux_print_message("agent: %s", text);
 }
 
-/* Prints what was done when a signal ends the command, with the lock held. */
+/* Prints the summary when a signal ends the command, with the lock held. */
 static void agent_on_interrupt(void *ctx)
 {
 	struct agent_command *c = ctx;
@@ -167,7 +168,7 @@ static void agent_command_deinit(struct agent_command *c)
 	ux_out_deinit(&c->out);
 }
 
-/* Reads "5%", "5" or "none". False: it is none of these. */
+/* Parses "5%", "5" or "none". False: any other text. */
 static bool agent_cpu_parse(const char *text, uint64_t *ret_ppm)
 {
 	struct ux_bytes t = ux_bytes_cstr(text);
@@ -183,7 +184,7 @@ static bool agent_cpu_parse(const char *text, uint64_t *ret_ppm)
 	return true;
 }
 
-/* The folder of the agent's own files; NULL: there is no place for it. */
+/* Returns the folder of the agent's own files; NULL: there is no place for it. */
 static const char *agent_state_dir(const struct agent_values *v, char path[PATH_SIZE])
 {
 	const char *given = v->state ? v->state : getenv("STATE_DIRECTORY");

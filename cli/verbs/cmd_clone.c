@@ -84,11 +84,12 @@ static const struct ux_option clone_options[] = {
 /* The state of the command. */
 struct clone_job {
 	const struct clone_values *values;
-	FILE *to; /* standard output, or standard error when that is the archive */
+	FILE *to; /* standard output, or standard error if the archive goes to standard output */
 	struct ux_out out;
 	struct ux_progress progress;
 	struct ux_clone_summary done; /* so far */
-	pthread_mutex_t lock;         /* of the above: a signal's last word comes from a thread */
+	pthread_mutex_t lock;         /* protects `done`: on a signal, another thread prints the
+					 summary */
 };
 
 static void clone_flush(struct clone_job *job)
@@ -182,7 +183,7 @@ static void clone_write_sum(struct clone_job *job, const struct ux_clone_summary
 	ux_out_cstr(out, job->values->dry_run ? " would be copied\n" : " copied\n");
 }
 
-/* Ctrl-C: what was copied so far stays, and the next run goes on with it. */
+/* Prints the summary on Ctrl-C. Copied objects stay, and the next run continues from there. */
 static void clone_on_interrupt(void *ctx)
 {
 	struct clone_job *job = ctx;
@@ -204,7 +205,7 @@ static bool clone_parse_day(const char *text, int64_t *ret)
 	return *ret > 0;
 }
 
-/* A duration before now, or a day. NULL: 0. */
+/* Parses a duration before now, or a day. NULL: 0. */
 static enum ux_code clone_parse_when(const char *option, const char *text, int64_t *ret,
 				     struct ux_error *err)
 {
@@ -234,7 +235,7 @@ static enum ux_code clone_map_small(const char *path, struct ux_mapping *ret, st
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "%.100s: %s", path, why.text);
 }
 
-/* The name of a file, or the key itself. */
+/* Reads a key from a file of that name, or from the text itself. */
 static enum ux_code clone_read_pubkey(const char *text, struct ux_minisign_public *ret,
 				      struct ux_error *err)
 {
@@ -277,8 +278,8 @@ static bool clone_is_url(const char *where)
 }
 
 /*
- * The key of a server. That of the environment is sent only where one of the two places is a
- * server: it would otherwise be unclear which of them it belongs to.
+ * Selects the key of a server. The environment's key is sent only if exactly one of the two places
+ * is a server: otherwise it would be unclear which of them it belongs to.
  */
 static enum ux_code clone_select_token(const char *where, const char *token_file, bool other_is_url,
 				       struct ux_server_selection *ret, const char *cacert,
@@ -309,7 +310,7 @@ static enum ux_code clone_select_token(const char *where, const char *token_file
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* What the command line comes to. */
+/* The parsed command line. */
 struct clone_inputs {
 	struct ux_server_selection from, to;
 	struct ux_minisign_public key;
@@ -418,7 +419,7 @@ static enum ux_code clone_write_key(const char *name, const char *suffix, unsign
 	return code;
 }
 
-/* Writes NAME.key and NAME.pub; files that are there are not replaced. */
+/* Writes NAME.key and NAME.pub; existing files are not replaced. */
 static int clone_key_run(const char *name)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out secret = {0}, public_key = {0};

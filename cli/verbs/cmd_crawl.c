@@ -17,7 +17,7 @@
 #include <time.h>
 
 enum {
-	SERVER_TRIES = 4, /* of a request to the server */
+	SERVER_TRIES = 4, /* attempts of a request to the server */
 };
 
 struct crawl_values {
@@ -95,7 +95,7 @@ static struct ux_crawl_words crawl_words(const struct ux_option_each *each)
 	return (struct ux_crawl_words){each->items, each->n};
 }
 
-/* "YYYY-MM-DD" at 0:00 UTC. */
+/* Parses "YYYY-MM-DD" as 0:00 UTC. */
 static bool crawl_parse_date(const char *text, int64_t *ret)
 {
 	struct tm tm = {0};
@@ -180,7 +180,7 @@ static void crawl_print_text(struct ux_out *out, const struct ux_crawl_repositor
 					&r->roles[i]);
 }
 
-/* Prints what is planned; returns the exit status. */
+/* Prints the plan; returns the exit status. */
 static int crawl_print_plan(const struct ux_crawl_plan *plan, const struct crawl_values *v)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -203,7 +203,7 @@ static int crawl_print_plan(const struct ux_crawl_plan *plan, const struct crawl
 	return ux_finish(&out, status);
 }
 
-/* Announces what is planned; returns the exit status. */
+/* Announces the plan; returns the exit status. */
 static int crawl_announce(struct ux_crawl_client *server,
 			  const struct ux_server_selection *selected,
 			  const struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
@@ -227,13 +227,13 @@ static int crawl_announce(struct ux_crawl_client *server,
 	} else {
 		ux_out_fmt(&out,
 			   "announced: %" PRIu64 " new, %" PRIu64 " known, %" PRIu64
-			   " of these once more\n",
+			   " of these again\n",
 			   sum.fresh, sum.known, sum.again);
 	}
 	return ux_finish(&out, UX_EXIT_DONE);
 }
 
-/* Reads the repositories and prints what is in them; returns the exit status. */
+/* Reads the repositories and prints their contents; returns the exit status. */
 static int crawl_read(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
 		      const struct ux_repository_state *known, const struct crawl_values *v)
 {
@@ -263,7 +263,7 @@ static bool crawl_select(struct crawl_values *v, struct ux_server_selection *ret
 }
 
 /*
- * Works on packages, or on those that the server leases when none is named: of the repositories
+ * Works on packages, or if none is named, on packages that the server leases: from repositories
  * that the pattern matches, NULL for all.
  */
 static int crawl_work(const struct ux_server_selection *server, const struct crawl_values *v,
@@ -359,7 +359,7 @@ static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values
 	return true;
 }
 
-/* Prints how far crawls are; returns the exit status. */
+/* Prints the progress of crawls; returns the exit status. */
 static int crawl_print_status(const struct ux_server_selection *server, bool json)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex disas: the instructions of a function beside the source lines that they are of. */
+/* unhex disas: the instructions of a function beside their source lines. */
 #include "commands.h"
 
 #include "common_options.h"
@@ -49,7 +49,7 @@ struct disas {
 	struct ux_finder finder;
 	struct ux_symbol_source symbols;
 	struct ux_symbol_list list; /* with variables, which symbols lacks */
-	int elf;                    /* descriptors of the file, and of what the child writes */
+	int elf;                    /* descriptors of the file, and of the child's output */
 	int text;
 	struct ux_mapping written;
 	struct ux_code_range range;
@@ -76,7 +76,8 @@ static void disas_deinit(struct disas *d)
 /* --- the function ------------------------------------------------------------------------------
  */
 
-/* Whether the record is where the function of its name starts, and no other part of it. */
+/* Returns whether the record is the start of the function of its name, and not another part of it.
+ */
 static bool disas_is_start(const struct ux_gsym *g, const struct ux_gsym_names *names,
 			   const char *name, uint64_t pc)
 {
@@ -90,7 +91,8 @@ static bool disas_is_start(const struct ux_gsym *g, const struct ux_gsym_names *
 	return starts.more;
 }
 
-/* The first function whose name is the text as people write it: with parameters or without. */
+/* Finds the first function whose name is the text as people write it: with parameters or without.
+ */
 static void disas_find_demangled(struct disas *d, const struct ux_gsym_names *names,
 				 struct ux_bytes text, uint64_t *ret, uint64_t *ret_count)
 {
@@ -108,7 +110,7 @@ static void disas_find_demangled(struct disas *d, const struct ux_gsym_names *na
 	}
 }
 
-/* The first function with that name: a symbol, or as people write it. */
+/* Finds the first function with that name: a symbol, or as people write it. */
 static enum ux_code disas_find_name(struct disas *d, struct ux_bytes text, uint64_t *ret,
 				    uint64_t *ret_count, struct ux_error *err)
 {
@@ -156,7 +158,7 @@ static enum ux_code disas_find(struct disas *d, const char *path, const char *wh
 /* --- the instructions --------------------------------------------------------------------------
  */
 
-/* Thumb code is marked by an odd address, which only the symbol has: of ARM nothing is guessed. */
+/* An odd address marks Thumb code, and only the symbol has it: nothing is guessed for ARM. */
 static enum ux_code disas_run_child(struct disas *d, const char *path, struct ux_error *err)
 {
 	d->elf = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -172,15 +174,15 @@ static enum ux_code disas_run_child(struct disas *d, const char *path, struct ux
 /* --- the output --------------------------------------------------------------------------------
  */
 
-/* Whether the name is that of a part of the function, as main.cold is. */
+/* Returns whether the name names a part of the function, such as main.cold. */
 static bool disas_is_part(struct ux_bytes name, const char *function)
 {
 	size_t n = strlen(function);
 	return name.size > n && name.data[n] == '.' && ux_bytes_starts(name, ux_bytes(function, n));
 }
 
-/* Finds the function or variable at an address: functions as lookup names them, but their parts and
- * variables as the symbol table does. `text` holds the name. */
+/* Finds the function or variable at an address: functions by the names of lookups, but their parts
+ * and variables by the symbol table. `text` holds the name. */
 static struct ux_disas_target disas_target(const struct disas *d, uint64_t pc, struct ux_out *text)
 {
 	struct ux_disas_target t = {.pc = pc};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex explain: what each source has for an address, and which one was chosen. */
+/* unhex explain: the answer of each source for an address, and the chosen one. */
 #include "commands.h"
 
 #include "common_options.h"
@@ -65,7 +65,7 @@ struct explain_view {
 	struct ux_gsym gsym;
 	struct ux_extract_stats stats;
 	bool there;             /* the source has symbols */
-	bool narrowed;          /* it has only what is at the addresses */
+	bool narrowed;          /* it has only the functions at the addresses */
 	struct ux_error failed; /* code UX_OK: the source is not damaged */
 };
 
@@ -76,14 +76,15 @@ struct explain {
 	struct ux_finder finder;
 	struct ux_symbol_files files;
 	struct debug_candidates tried;
-	bool whole;                /* all is extracted, and described as a whole */
-	bool has[UX_SOURCE_COUNT]; /* the file has such a source, maybe elsewhere */
+	bool whole;                /* everything is extracted, and described as a whole */
+	bool has[UX_SOURCE_COUNT]; /* the file has such a source, perhaps elsewhere */
 	struct explain_view all;
 	struct explain_view of[UX_SOURCE_COUNT];
-	bool asked_server;       /* a server is named, and was asked for a stripped file */
-	bool server_found;       /* it has the module, and every address */
-	struct ux_out of_server; /* its explanation */
-	uint64_t bad_lines; /* of standard input, that are not addresses, and unknown functions */
+	bool asked_server;       /* a server is named, and was queried for a stripped file */
+	bool server_found;       /* the server has the module, and every address */
+	struct ux_out of_server; /* the server's explanation */
+	uint64_t bad_lines; /* lines of standard input that are not addresses, and unknown functions
+			     */
 	struct explain_args args;
 	struct explain_pcs pcs; /* of args, without unknown functions */
 	enum ux_demangle_mode demangle;
@@ -200,7 +201,7 @@ static bool explain_has_line(const struct explain_result *s)
 	return s->n > 0 && *s->frames[0].base != '\0';
 }
 
-/* The sources from which name and line of the answer were taken. */
+/* The sources of the name and the line in the answer. */
 struct explain_choice {
 	int name; /* enum ux_source; -1: none */
 	int line;
@@ -263,7 +264,7 @@ static const char *explain_silence(const struct explain *e, const struct explain
 	bool found = v->stats.found[source] + e->all.stats.found[source] > 0;
 	if (!found && !e->has[source])
 		return "not in the file";
-	/* Symbols are read as a whole: none was found. */
+	/* Symbols are read as a whole: this file has none. */
 	if (!found && source == UX_SOURCE_DYNSYM)
 		return "imports only, defines no functions";
 	return !found && source == UX_SOURCE_SYMTAB ? "defines no functions" : "nothing here";
@@ -326,7 +327,7 @@ static void explain_address_text(struct explain *e, uint64_t pc, const struct ex
 	ux_out_u8(&e->out, '\n');
 }
 
-/* Returns where DWARF was found that is not in the file itself. */
+/* Returns where DWARF was found outside of the file itself. */
 static const char *explain_debug_origin(const struct explain *e)
 {
 	const struct ux_extract_stats *s = &e->all.stats;
@@ -337,7 +338,7 @@ static const char *explain_debug_origin(const struct explain *e)
 	return ux_debug_how_name(e->files.debug.how);
 }
 
-/* Whether a debug file would help that was not found. */
+/* Returns whether a debug file that was not found would help. */
 static bool explain_lacks_debug_file(const struct explain *e)
 {
 	return !e->files.debug.path && !e->server_found && ux_stripped_is(e->file.bytes);
@@ -619,8 +620,9 @@ static bool explain_address(struct explain *e, uint64_t pc, bool json)
 	return all.n > 0;
 }
 
-/* Asks the server, if one is named, for a stripped file without a debug file. Returns false after a
- * failure to select it, with the exit status. Other failures only lack its explanation. */
+/* Asks the server, if one is named, about a stripped file without a debug file. Returns false after
+ * a failure to select the server, with the exit status. After other failures only the server's
+ * explanation is missing. */
 static bool explain_ask_server(struct explain *e, const char *name, struct explain_values *v,
 			       int *ret_status)
 {
@@ -699,7 +701,8 @@ static int explain_id(struct explain *e, const struct ux_command *cmd, const cha
 	return ux_finish(&e->out, status);
 }
 
-/* Whether name is an ID, or begins one. If a file of that name exists, it is taken as a file. */
+/* Returns whether name is an ID, or begins like one. If a file of that name exists, it is taken as
+ * a file. */
 static bool explain_is_id(const char *name)
 {
 	return access(name, F_OK) != 0 && ux_remote_id_is(name);

@@ -21,7 +21,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* The smallest memory limit that is accepted. What is read of one unit, the claims of functions and
+/* Smallest memory limit that is accepted, in bytes. Data of one unit, the claims of functions and
  * the program's own memory are never on disk; a ceph-osd needs 20 MB for them. */
 enum {
 	MEMORY_MIN = 32 << 20
@@ -167,9 +167,8 @@ enum {
 	GROWTH = 2 << 20,
 };
 
-/* Makes malloc() keep freed memory instead of returning it to the system. Tables of some
- * megabytes are allocated and freed often, and the kernel would have to clear their pages each
- * time. */
+/* Makes malloc() keep freed memory instead of returning it to the system. Tables of some megabytes
+ * are allocated and freed often, and the kernel would have to clear their pages each time. */
 static void extract_tune_malloc(void)
 {
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
@@ -178,9 +177,9 @@ static void extract_tune_malloc(void)
 }
 
 /*
- * Has the kernel refuse anonymous memory over the limit, so that it holds for any file. The stacks
- * of threads come on top: the kernel counts them by their size, of which little is used. A process
- * that has more already (that of a sanitizer) is left without.
+ * Makes the kernel refuse anonymous memory over the limit, so that the limit holds for any file.
+ * The stacks of threads are added: the kernel counts their whole size, although they use little of
+ * it. A process that already has more memory (with a sanitizer) gets no limit.
  */
 static void extract_limit_memory(const struct extract_values *v)
 {

@@ -65,7 +65,7 @@ static const struct {
 	[FLAME_FIREFOX] = {"firefox", ".firefox.json"},
 };
 
-/* Frames that are narrower than half a pixel are not in a picture. */
+/* Least share of a frame in a picture: half a pixel. */
 static const double flame_svg_min = 0.0004;
 
 /* The state of the command. */
@@ -73,12 +73,12 @@ struct flame_job {
 	const struct flame_values *v;
 	struct ux_profile_command c;
 	const char *output;             /* NULL: standard output */
-	char named[NAME_MAX];           /* the output of a recording without -o */
+	char named[NAME_MAX];           /* output of a recording without -o */
 	struct ux_profile_input before; /* --diff */
 	enum flame_format to;
 	struct ux_call_tree tree;
 	struct ux_output_file out;
-	bool empty; /* nothing was sampled: the output stays as it was */
+	bool empty; /* nothing was sampled: the output is unchanged */
 };
 
 static void flame_job_deinit(struct flame_job *job)
@@ -94,7 +94,7 @@ static void flame_values_deinit(struct flame_values *v)
 	ux_profile_options_free(&v->profile);
 }
 
-/* Which format is written. False for an unknown word. */
+/* Sets the output format. False for an unknown word. */
 static bool flame_set_format(struct flame_job *job)
 {
 	for (size_t i = 0; i < ux_countof(flame_formats); i++)
@@ -133,7 +133,7 @@ static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *i
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The server may get a module later than the page was made, and it says so if it has none. */
+/* The server may get a module after the page was made, and it reports if it has none. */
 static bool flame_has_pages(void *ctx, const struct ux_id *id)
 {
 	(void)ctx;
@@ -141,8 +141,9 @@ static bool flame_has_pages(void *ctx, const struct ux_id *id)
 }
 
 /*
- * Writes where the server that names were requested from has its pages about frames; nothing if
- * there is none, or if its URL has a token, which must not be in a file that others get.
+ * Writes the URL of the pages about frames on the server that names were requested from. Writes
+ * nothing if no server was used, or if its URL has a token, which must not be in a file that others
+ * may get.
  */
 static enum ux_code flame_put_url(const struct flame_job *job, struct ux_out *out,
 				  struct ux_error *err)
@@ -237,7 +238,7 @@ static enum ux_code flame_run(struct flame_job *job, const char *name, const cha
 	return ux_output_file_commit(&job->out, err);
 }
 
-/* Names the output of a recording that is to have none. */
+/* Sets the output name of a recording without -o. */
 static void flame_name_output(struct flame_job *job)
 {
 	const char *name = job->c.record.command ? job->c.record.command[0] : "flame";

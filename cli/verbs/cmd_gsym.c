@@ -317,7 +317,7 @@ static int cmd_gsym_run(const struct ux_command *cmd, int argc, char **argv)
 			continue;
 		if (v.json)
 			ux_json_failure(&out, args.items[i], &err);
-		(void)ux_finish(&out, 0); /* write the output that precedes the failure */
+		(void)ux_finish(&out, 0); /* writes the output that precedes the failure */
 		ux_print_error(args.items[i], &err);
 		failed++;
 	}

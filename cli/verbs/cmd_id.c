@@ -244,7 +244,7 @@ static enum ux_code id_read_quality(const char *path, struct ux_bytes file,
 	return id_extract_stats(path, file, debug, sup, &ret->with_debug, err);
 }
 
-/* Reads the facts about a slice. Its File ID is that of a file that consists of only this slice. */
+/* Reads the facts about a slice. Its File ID is computed as for a file with only this slice. */
 static enum ux_code id_read_slice(const char *path, const struct ux_object_slice *slice,
 				  const struct ux_finder *finder, bool quick, struct id_facts *ret,
 				  struct ux_error *err)
@@ -414,7 +414,7 @@ static void id_core_module_json(struct ux_json *j, const struct ux_core_module *
 	ux_json_object_end(j);
 }
 
-/* Prints the files that were mapped in the process that left a core dump. */
+/* Prints the files that were mapped in the process of a core dump. */
 static enum ux_code id_core(const char *path, struct ux_bytes file, const struct id_values *v,
 			    struct ux_out *out, struct ux_error *err)
 {

@@ -113,7 +113,7 @@ static enum ux_code key_parse_expiry(const struct key_values *v, ux_time now, ux
 	return ux_key_expiry_parse(v->expires, "--expires", now, ret, err);
 }
 
-/* NULL: the default, which always exists. */
+/* Sets whether the namespace exists. NULL: the default one, which always exists. */
 static enum ux_code key_namespace_exists(struct ux_index *ix, const char *name, bool *ret,
 					 struct ux_error *err)
 {
@@ -201,7 +201,7 @@ static enum ux_code key_open_index(struct key_job *job, struct ux_error *err)
 	ux_cleanup(ux_folder_deinit) struct ux_folder folder = {0};
 	UX_TRY(ux_folder_select(&job->values->folder, &folder, err));
 	UX_TRY(ux_folder_become_owner(&folder, err));
-	/* A folder that is no store is refused, so that a mistyped name makes none. */
+	/* Refuse a folder that is not a store, so that a mistyped name does not create one. */
 	const struct ux_store_place place = ux_folder_place(&folder);
 	UX_TRY(ux_store_open_beside(&job->store, &place, err));
 	job->index = job->store.index;

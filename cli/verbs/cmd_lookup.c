@@ -88,10 +88,10 @@ struct lookup {
 	bool selecting;      /* the server's URL and token are being read */
 	bool alternatives;
 	bool hinted_hex;
-	bool asked_server;              /* a server was asked for the debug file or its names */
+	bool asked_server;              /* a server was queried for the debug file or its names */
 	bool of_gpu;                    /* a piece of GPU code was selected */
 	bool server_is_poor;            /* the server's symbols are not better than the file's */
-	struct ux_error server_why;     /* why the server gave no names; code UX_OK: it did */
+	struct ux_error server_why;     /* why the server gave no names; code UX_OK: it gave some */
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
 	struct lookup_requests waiting; /* the batch: addresses not answered yet */
@@ -266,8 +266,8 @@ static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, (size_t)n)}, err);
 }
 
-/* Whether a line of standard input is the name of a function: of the file, or, for a module on a
- * server, maybe. */
+/* Returns whether a line of standard input is the name of a function of the file, or, for a module
+ * on a server, may be one. */
 static bool lookup_line_is_symbol(struct lookup *l, struct ux_bytes text)
 {
 	struct ux_function_text symbol;
@@ -385,14 +385,14 @@ static enum ux_code lookup_select(struct lookup *l, struct lookup_values *v,
 	return ux_remote_open(&l->remote, server, l->id, l->frames.demangle, err);
 }
 
-/* From here on the server answers. */
+/* Switches to the server: from here on it answers. */
 static void lookup_go_remote(struct lookup *l)
 {
 	l->is_remote = true;
 	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
 }
 
-/* Asks the server, if one is named, for a stripped file without a debug file. If it has nothing
+/* Asks the server, if one is named, about a stripped file without a debug file. If it has nothing
  * better, the file itself answers. */
 static enum ux_code lookup_try_server(struct lookup *l, struct lookup_values *v,
 				      struct ux_server_selection *server, struct ux_error *err)
@@ -432,7 +432,7 @@ static enum ux_code lookup_open_file(struct lookup *l, const char *name,
 	return code;
 }
 
-/* Opens a file of that name; if there is none, the name is taken as the ID of a module on the
+/* Opens a file of that name; if there is no such file, takes the name as the ID of a module on the
  * server. */
 static enum ux_code lookup_open(struct lookup *l, const char *name, struct lookup_values *v,
 				struct ux_server_selection *server, struct ux_error *err)
@@ -479,8 +479,8 @@ static void lookup_put_advice(const struct lookup *l, const struct ux_server_sel
 	ux_text(out, ux_out_bytes(&advice));
 }
 
-/* Appends what would give the file's functions their names and lines. Returns false, and appends
- * nothing, if it is not stripped, or its debug file was found. */
+/* Appends advice that would give the file's functions their names and lines. Returns false, and
+ * appends nothing, if the file is not stripped, or its debug file was found. */
 static bool lookup_put_help(const struct lookup *l, const struct ux_server_selection *server,
 			    const char *before, struct ux_out *out)
 {
@@ -502,7 +502,7 @@ static bool lookup_put_help(const struct lookup *l, const struct ux_server_selec
 	return true;
 }
 
-/* Prints the failure to open a file, and what would help. */
+/* Prints the failure to open a file, and advice. */
 static int lookup_failed_local(const struct lookup *l, const char *subject,
 			       const struct ux_server_selection *server, const struct ux_error *err)
 {
@@ -552,8 +552,8 @@ static bool lookup_has_function(const struct lookup *l, uint64_t pc)
 	return ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, NULL) == UX_OK;
 }
 
-/* Prints one hint, for the first address that has no function as the decimal number that it is, but
- * has one as a hexadecimal number: a listing of a disassembler or profiler has no 0x. */
+/* Prints one hint, for the first address without a function that would have one as a hexadecimal
+ * number: listings of disassemblers and profilers have no 0x. */
 static void lookup_hint_hex(struct lookup *l, const struct lookup_arg *a)
 {
 	if (l->is_remote || l->hinted_hex || !a->has_hex || l->local.gsym.n_functions == 0 ||

@@ -11,7 +11,7 @@
 
 enum {
 	ARENA = 64 << 10,
-	PAGE = 1000,           /* modules of an answer, the most that a server sends */
+	PAGE = 1000,           /* modules of an answer: the server's limit */
 	ANSWER_MAX = 64 << 20, /* bytes of a page */
 	NO_CONTENT = 204,
 };
@@ -53,7 +53,7 @@ static const struct ux_option modules_options[] = {
 /* The state of the command. */
 struct modules_job {
 	const struct modules_values *values;
-	struct ux_server_selection server; /* without its key once the client is there */
+	struct ux_server_selection server; /* its key is dropped once the client is open */
 	struct ux_http_client *client;
 	struct ux_out out;
 };
@@ -65,7 +65,7 @@ static void modules_job_deinit(struct modules_job *job)
 	ux_out_deinit(&job->out);
 }
 
-/* Requests a document. `method` may be a DELETE, whose answer has none. */
+/* Requests a document. `method` may be DELETE, whose answer has no document. */
 static enum ux_code modules_request(struct modules_job *job, enum ux_method method,
 				    const char *path, json_t **ret, struct ux_error *err)
 {
@@ -77,14 +77,14 @@ static enum ux_code modules_request(struct modules_job *job, enum ux_method meth
 
 /* --- list ------------------------------------------------------------------------------------- */
 
-/* The filters of the command line, as the query has them. */
+/* The filters of the command line, as the query needs them. */
 struct modules_filter {
 	const char *key;
 	const char *text;
 	bool paged; /* the server has further pages */
 };
 
-/* Finds the only filter that is given; its text is NULL if there is none. */
+/* Finds the only filter that is given; its text is NULL if no filter is given. */
 static enum ux_code modules_filter_select(const struct modules_values *v,
 					  struct modules_filter *ret, struct ux_error *err)
 {
@@ -168,7 +168,7 @@ static enum ux_code modules_list(struct modules_job *job, struct ux_error *err)
 
 /* --- show and delete -------------------------------------------------------------------------- */
 
-/* The path of the module whose ID begins with the text; ret_id is that ID. */
+/* Sets the path of the module whose ID begins with the text; ret_id is that ID. */
 static enum ux_code modules_path(struct modules_job *job, const char *text, char *ret_id,
 				 char **ret, struct ux_error *err)
 {
@@ -210,7 +210,7 @@ static void modules_delete_put(struct modules_job *job, const char *id, const js
 	ux_out_u8(&job->out, '\n');
 }
 
-/* The module is requested first: it is printed, and one that is not there is no success. */
+/* Requests the module first: it is printed, and a missing one is not a success. */
 static enum ux_code modules_delete(struct modules_job *job, const char *text, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
@@ -230,7 +230,8 @@ static enum ux_code modules_delete(struct modules_job *job, const char *text, st
 typedef enum ux_code modules_verb_fn(struct modules_job *job, const char *text,
 				     struct ux_error *err);
 
-/* Refusals and servers that cannot be reached end the command: the next ID would fare alike. */
+/* Runs the verb for each ID. Refusals and unreachable servers end the command: the next ID would
+ * fail in the same way. */
 static int modules_each(struct modules_job *job, modules_verb_fn *verb, char *const *ids, size_t n)
 {
 	int status = UX_EXIT_DONE;

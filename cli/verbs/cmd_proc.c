@@ -197,7 +197,7 @@ static void proc_answers_guard(struct ux_process_answers **a)
 	ux_process_answers_free(*a);
 }
 
-/* Whether the pc in the module is printed beside the address. */
+/* Returns whether the pc in the module is printed beside the address. */
 static bool proc_answer_has_pc(const struct ux_process_answer *a)
 {
 	if (a->kind == UX_PROCESS_KERNEL || !*a->build_id)
@@ -219,8 +219,7 @@ static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 	ux_print_message("%.100s: no lines: %s", *a->module ? a->module : "mapped code", a->lost);
 }
 
-/* The time after which code that a run-time compiler has just made may be found, in milliseconds;
- * 0: there is none that was not found. */
+/* Returns the ms to wait for JIT code that was just compiled; 0: no retry. */
 static uint32_t proc_answers_retry(const struct ux_process_answers *answers, size_t n)
 {
 	uint32_t max = 0;
@@ -232,7 +231,8 @@ static uint32_t proc_answers_retry(const struct ux_process_answers *answers, siz
 	return max;
 }
 
-/* Looks up the current batch, and once more when its code may be younger than what was read. */
+/* Looks up the current batch; looks it up again if its code may be newer than the symbols that were
+ * read. */
 static enum ux_code proc_lookup_pending(struct proc *p, struct ux_process_answers **ret,
 					struct ux_error *err)
 {

@@ -19,7 +19,7 @@
 
 enum {
 	TIMEOUT_S = 600,
-	RETRIES = 11, /* with the pauses between them, a minute */
+	RETRIES = 11, /* attempts; with the pauses between them, a minute */
 	JOBS_MAX = 64,
 	PATHS_MAX = 512 << 20, /* bytes of memory for the paths of --files-from */
 };
@@ -115,11 +115,12 @@ struct push {
 	struct ux_out out;
 	bool broken; /* standard output is closed */
 	struct ux_progress progress;
-	struct ux_push_summary done; /* what was reported so far */
+	struct ux_push_summary done; /* counts so far */
 	struct ux_push_unlisted unlisted;
-	uint64_t unreached; /* of the failed ones, those that an error of the connection cost */
-	char retried[UX_ERROR_TEXT]; /* the last cause of a retry that was said; "": none */
-	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
+	uint64_t unreached;          /* failed files that a connection error caused */
+	char retried[UX_ERROR_TEXT]; /* the last cause of a retry that was printed; "": none */
+	pthread_mutex_t lock; /* protects output and counts: on a signal, another thread prints the
+				 summary */
 };
 
 static void cmd_push_deinit(struct push *push)
@@ -179,7 +180,7 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 	}
 }
 
-/* The cause is said once, however many files wait for the server. */
+/* Prints the cause once, however many files wait for the server. */
 static void push_on_retrying(void *ctx, const struct ux_error *why)
 {
 	struct push *push = ctx;
@@ -198,8 +199,8 @@ static void push_on_reading(void *ctx, const char *path)
 	ux_sigbus_reading(path);
 }
 
-/* Prints what was done when a signal ends the command. The process ends with the lock held, so that
- * nothing is printed after it. */
+/* Prints the summary when a signal ends the command. The process ends with the lock held, so that
+ * nothing is printed afterwards. */
 static void push_on_interrupt(void *ctx)
 {
 	struct push *push = ctx;
@@ -230,7 +231,7 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 	return ux_finish(&push->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-/* What is pushed: operands and what is listed, and processes. */
+/* The inputs of a push: operands, listed files, and processes. */
 struct push_inputs {
 	struct ux_arena arena;
 	struct ux_path_list paths;
@@ -244,7 +245,7 @@ static void push_inputs_deinit(struct push_inputs *in)
 	ux_arena_deinit(&in->arena);
 }
 
-/* False: a message was printed, and *ret_status is the exit status. */
+/* Reads the inputs. False: a message was printed, and *ret_status is the exit status. */
 static bool push_inputs_read(const struct ux_command *cmd, const struct ux_args *args,
 			     const struct push_values *v, struct push_inputs *in, int *ret_status)
 {

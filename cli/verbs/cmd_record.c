@@ -39,7 +39,7 @@ struct record_job {
 	struct ux_record_result result;
 	const char *output;
 	bool perf;                     /* perf.data is written */
-	bool output_failed;            /* to open */
+	bool output_failed;            /* opening the output failed */
 	struct ux_dash_file recording; /* perf.data for standard output */
 	struct ux_output_file out;
 	struct ux_profile_input input;
@@ -57,7 +57,7 @@ static void record_values_deinit(struct record_values *v)
 	ux_profile_options_free(&v->profile);
 }
 
-/* Which format is written. False for an unknown word. */
+/* Sets the output format. False for an unknown word. */
 static bool record_set_format(struct record_job *job)
 {
 	const char *to = job->v->to;
@@ -71,14 +71,14 @@ static bool record_set_format(struct record_job *job)
 	return true;
 }
 
-/* Records into the output itself. */
+/* Records directly into the output. */
 static enum ux_code record_to_file(struct record_job *job, struct ux_error *err)
 {
 	UX_TRY(ux_record(&job->options, job->out.file.fd, &job->result, err));
 	return job->result.samples > 0 ? ux_output_file_commit(&job->out, err) : UX_OK;
 }
 
-/* Records, and writes that with names as pprof. */
+/* Records, and writes the recording with names as pprof. */
 static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *err)
 {
 	ux_cleanup(ux_stream_deinit) struct ux_stream plain = {0};
@@ -98,18 +98,19 @@ static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *
 	return ux_output_file_commit(&job->out, err);
 }
 
-/* Opens the output before anything is recorded, so that no recording is lost to its folder. */
+/* Opens the output before recording starts, so that no recording is lost because of an unwritable
+ * folder. */
 static enum ux_code record_open_output(struct record_job *job, struct ux_error *err)
 {
 	enum ux_code code = ux_output_file_open(&job->out, job->output, err);
-	/* A recording has copies of stacks, with whatever secrets lie there. */
+	/* A recording contains copies of stacks, which may hold secrets. */
 	if (code == UX_OK && job->perf && fchmod(job->out.file.fd, 0600) != 0)
 		code = ux_error_os(err, errno, "cannot restrict who may read it");
 	job->output_failed = code != UX_OK;
 	return code;
 }
 
-/* Prints why it failed. What was recorded is kept, unless the output itself was to have it. */
+/* Prints the error. Keeps the recording, unless it went directly to the output. */
 static int record_fail(const struct record_job *job, const struct ux_error *err)
 {
 	bool output = job->output_failed || job->result.bytes > 0;

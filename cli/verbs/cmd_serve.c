@@ -66,7 +66,7 @@ static const struct ux_option serve_options[] = {
 	 "print all settings and their meaning as a configuration file, then exit"},
 };
 
-/* Command line options, each of which sets the configuration key with the same name. */
+/* Command line options; each sets the configuration key with the same name. */
 static const struct {
 	const char *key;
 	const char *option;
@@ -122,7 +122,7 @@ static bool serve_collect_upstreams(const struct ux_option_each *given, struct s
 }
 
 /* Collects the settings of the options. Returns false if the value of a --set option has no '=';
- * *ret_bad is then that value, or "" if memory is short. */
+ * *ret_bad is then that value, or "" if out of memory. */
 static bool serve_collect_settings(const struct serve_values *v, struct serve_words *w,
 				   const char **ret_bad)
 {
@@ -170,7 +170,7 @@ static int serve_run(const struct ux_settings_source *source, bool only_print)
 		ux_settings_destroy(settings);
 		return status;
 	}
-	if (code != UX_OK) { /* a file that is not there, or says what it may not */
+	if (code != UX_OK) { /* the file is missing or invalid */
 		int failed = ux_print_error("serve", &err);
 		return code == UX_ENOMEM ? failed : UX_EXIT_USAGE;
 	}

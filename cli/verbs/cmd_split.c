@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex split: strips binaries and keeps what they lose in debug files. */
+/* unhex split: strips binaries and keeps the removed parts in debug files. */
 #include "commands.h"
 
 #include "json_out.h"
@@ -39,7 +39,7 @@ struct split_run {
 	const struct split_values *values;
 	struct ux_split_options how;
 	struct ux_out out;
-	const char *archive;          /* the file that is split */
+	const char *archive;          /* the file that is being split */
 	bool hinted_dwarf, hinted_id; /* the hints were printed */
 	uint64_t done;
 	int status;
@@ -140,14 +140,15 @@ static void split_on_member(void *ctx, const char *member, const struct ux_split
 	split_print(run, path, result);
 }
 
-/* Files that folders have in passing, which are no failure there: they are neither programs nor
- * libraries, or have nothing to split off. */
+/* Returns whether an error is not a failure for a file found in a folder: it is neither a program
+ * nor a library, or has nothing to split off. */
 static bool split_is_passed(enum ux_code code)
 {
 	return code == UX_ENOTFOUND || code == UX_EUNSUPPORTED;
 }
 
-/* An object file of a build in a folder: it is linked, and its debug information with it. */
+/* Returns whether a file in a folder is an object file of a build: its debug information is linked
+ * into another file. */
 static bool split_is_object(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -177,7 +178,7 @@ static void split_one(struct split_run *run, const struct ux_scan_file *file)
 	run->done++;
 }
 
-/* What cannot be scanned; only if it was named is it no part of a folder. */
+/* Reports a path that cannot be scanned; only a named one may be outside of a folder. */
 static void split_on_left_out(void *ctx, const char *path, bool named, const struct ux_error *err)
 {
 	struct split_run *run = ctx;
@@ -185,7 +186,7 @@ static void split_on_left_out(void *ctx, const char *path, bool named, const str
 		split_fail(run, path, err);
 }
 
-/* Splits the files and those in the folders of the command line. */
+/* Splits the files of the command line, and the files in its folders. */
 static int split_all(struct split_run *run, const struct ux_args *args)
 {
 	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {

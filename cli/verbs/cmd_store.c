@@ -333,7 +333,7 @@ static enum ux_code store_parse_reading(const char *word, enum ux_ns_reading *re
 			    "--reading is \"%.32s\"; expected open, keyed or served", word);
 }
 
-/* Converts a list like "a,b" to the form in which the index stores it. */
+/* Converts a list like "a,b" to the index's form. */
 static enum ux_code store_parse_upstreams(const char *text, struct ux_arena *arena,
 					  const char **ret, struct ux_error *err)
 {
@@ -372,7 +372,7 @@ static enum ux_code store_set_quotas(const struct store_values *v, struct ux_nam
 	return UX_OK;
 }
 
-/* Changes the settings of a namespace that are given; the others stay as they are. */
+/* Changes the settings of a namespace that are given; the others stay unchanged. */
 static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
@@ -450,7 +450,7 @@ static int store_verb_run(struct store_job *job, const struct store_verb *verb)
 	if (code == UX_OK)
 		return ux_finish(&job->out, job->status);
 	struct ux_error flush = UX_ERROR_INIT;
-	if (ux_flush(&job->out, &flush) != UX_OK) /* write the output that precedes the failure */
+	if (ux_flush(&job->out, &flush) != UX_OK) /* writes the output that precedes the failure */
 		return ux_print_error(NULL, &flush);
 	int status = ux_print_error(verb->operands > 0 ? job->operands[0] : "store", &err);
 	return code == UX_EINVAL ? UX_EXIT_USAGE : status;

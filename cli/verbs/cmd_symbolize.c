@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex symbolize: gives a profile its names. */
+/* unhex symbolize: adds names to a profile. */
 #include "commands.h"
 
 #include "crash_input.h"
@@ -22,7 +22,7 @@ struct symbolize_values {
 	const char *demangle;
 	struct ux_profile_options profile;
 	struct ux_otlp_values otlp;
-	struct ux_option_each modules; /* of crash reports */
+	struct ux_option_each modules; /* modules of crash reports */
 	bool follow;
 };
 
@@ -92,7 +92,8 @@ static const struct symbolize_target symbolize_targets[] = {
 /* The state of the command. */
 struct symbolize_job {
 	struct ux_profile_command c;
-	const struct symbolize_target *to; /* NULL: that of the input, which keeps all else */
+	const struct symbolize_target
+		*to; /* NULL: the input's format, which keeps everything else */
 	struct ux_viewer_options options;
 	struct ux_output_file out;
 };
@@ -103,7 +104,7 @@ static void symbolize_job_deinit(struct symbolize_job *job)
 	ux_profile_command_deinit(&job->c);
 }
 
-/* The format that --to or the name of the output selects. False for an unknown word. */
+/* Sets the format selected by --to or by the output's name. False for an unknown word. */
 static bool symbolize_select(const struct symbolize_values *v, const struct symbolize_target **ret)
 {
 	*ret = NULL;
@@ -118,7 +119,8 @@ static bool symbolize_select(const struct symbolize_values *v, const struct symb
 	return v->to == NULL;
 }
 
-/* Whether the output has the format of the input: then all else is kept, packed or not. */
+/* Returns whether the output has the format of the input: then everything else is kept, packed or
+ * not. */
 static bool symbolize_keeps_format(const struct symbolize_job *job)
 {
 	return !job->to || (job->to->write == symbolize_write_pprof &&
@@ -143,7 +145,7 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_st
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
 		return ux_perf_script_rewrite(in->file.bytes, &in->jit, &in->profile,
 					      job->options.demangle, &s->out, err);
-	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
+	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: see symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:
 	case UX_PROFILE_FORMAT_NONE:
 		break;
@@ -159,7 +161,7 @@ static enum ux_code symbolize_write_plain(struct symbolize_job *job, struct ux_s
 		       : job->to->write(&job->c.input.profile, &job->options, s, err);
 }
 
-/* Writes the output, packed as its name says, or as the input was. */
+/* Writes the output, packed as its name tells, or as the input was. */
 static enum ux_code symbolize_write(struct symbolize_job *job, struct ux_error *err)
 {
 	ux_cleanup(ux_gzip_close) struct ux_gzip packed = {0};
@@ -191,7 +193,7 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 	return ux_output_file_commit(&job->out, err);
 }
 
-/* Reads the profile. A crash report or a core dump would have been read before. */
+/* Reads the profile. A crash report or a core dump was read earlier. */
 static enum ux_code symbolize_read(struct symbolize_job *job, struct symbolize_values *v,
 				   struct ux_error *err)
 {
@@ -235,7 +237,7 @@ static void symbolize_values_deinit(struct symbolize_values *v)
 	ux_profile_options_free(&v->profile);
 }
 
-/* Text of a crash stays text. */
+/* Writes a crash report. The text of a crash stays text. */
 static int symbolize_report(const struct ux_command *cmd, struct symbolize_values *v,
 			    enum ux_demangle_mode demangle, struct ux_crash_input *report,
 			    const char *input)

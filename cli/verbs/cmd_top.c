@@ -16,7 +16,7 @@
 enum {
 	TOP_ROWS = 30,
 	TOP_NUMBERS = 36,        /* columns of the numbers before a name */
-	TOP_AROUND = 3,          /* lines of source around those with samples */
+	TOP_AROUND = 3,          /* lines of source around lines with samples */
 	TOP_NAMES = 5,           /* functions that a message lists */
 	TOP_SOURCE_LINE = 4096,  /* bytes of a line of source that are printed */
 	TOP_PATH_MAX = 64 << 10, /* bytes of the path of a source file */
@@ -65,7 +65,7 @@ struct top_job {
 	struct ux_profile_command c;
 	struct ux_top top;
 	size_t type;
-	size_t width; /* of a line; 0: names are not cut */
+	size_t width; /* columns of a line; 0: names are not cut */
 	struct ux_colors colors;
 	struct ux_out out;
 };
@@ -88,7 +88,7 @@ struct top_text {
 	char text[UX_PROFILE_AMOUNT];
 };
 
-/* "1.23 s", "12 MiB", "1234". */
+/* Formats a value: "1.23 s", "12 MiB", "1234". */
 static struct top_text top_amount(const struct top_job *job, int64_t value)
 {
 	const struct ux_profile *p = &job->c.input.profile;
@@ -108,7 +108,7 @@ static struct top_text top_percent(const struct top_job *job, int64_t value)
 	return t;
 }
 
-/* The name of a function, cut on a terminal to what `used` other columns leave. */
+/* Writes the name of a function; on a terminal, cuts it to the columns that `used` leaves. */
 static void top_put_name(struct top_job *job, struct ux_bytes name, size_t used)
 {
 	size_t room = job->width > used + 8 ? job->width - used : 8;
@@ -209,7 +209,7 @@ static enum ux_code top_put_table(struct top_job *job, struct ux_error *err)
 
 /* --- the source of one function --------------------------------------------------------------- */
 
-/* A name that is equal to `word`, or else contains it. */
+/* Returns whether a name equals `word`, or unless `whole`, contains it. */
 static bool top_matches(struct ux_bytes name, struct ux_bytes word, bool whole)
 {
 	return whole ? ux_bytes_eq(name, word)
@@ -304,7 +304,7 @@ static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 	return ux_file_map((const char *)path.data, ret, err);
 }
 
-/* The text of the next line of a source; false at its end. */
+/* Takes the next line of a source; false at its end. */
 static bool top_next_line(struct ux_bytes *source, struct ux_bytes *ret)
 {
 	if (!ux_text_take_line(source, ret))
@@ -313,7 +313,7 @@ static bool top_next_line(struct ux_bytes *source, struct ux_bytes *ret)
 	return true;
 }
 
-/* Text with its tabs as spaces. */
+/* Writes text with its tabs as spaces. */
 static void top_put_text(struct ux_out *out, struct ux_bytes text)
 {
 	for (size_t i = 0, column = 0, n = 0; i < text.size; i += n) {
@@ -341,7 +341,7 @@ static void top_put_shares(struct top_job *job, const struct ux_top_row *row)
 		ux_out_fmt(&job->out, "%*s", TOP_NUMBERS + 1, "");
 }
 
-/* Prints the lines of one file, which are n rows, with those around them. */
+/* Prints the n lines of one file that have samples, with the lines around them. */
 static enum ux_code top_put_source(struct top_job *job, const struct ux_top_row *rows, size_t n,
 				   struct ux_bytes source, struct ux_error *err)
 {
@@ -384,7 +384,7 @@ static enum ux_code top_put_source(struct top_job *job, const struct ux_top_row 
 	return ux_flush(&job->out, err);
 }
 
-/* The rows of one file. Without the source the lines are listed alone. */
+/* Prints the rows of one file. Without the source only the lines are listed. */
 static enum ux_code top_put_file(struct top_job *job, const struct ux_top_row *rows, size_t n,
 				 struct ux_error *err)
 {

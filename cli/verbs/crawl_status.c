@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex crawl status: how far the crawls of a server are. */
+/* unhex crawl status: the progress of a server's crawls. */
 #include "remote.h"
 
 #include "http_client.h"
@@ -18,7 +18,7 @@ static void crawl_status_client_guard(struct ux_http_client **c)
 		ux_http_client_destroy(*c);
 }
 
-/* A number of an object; 0 when it is absent. */
+/* Returns a number of an object; 0: absent. */
 static uint64_t status_number(const json_t *o, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(o, key));

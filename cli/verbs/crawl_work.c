@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex crawl work: packages to symbols on a server, a line for each. */
+/* unhex crawl work: extracts packages to symbols on a server, and prints a line for each. */
 #include "commands.h"
 
 #include "common_options.h"
@@ -58,7 +58,7 @@ static void crawl_work_json(struct crawl_work_output *o, const struct ux_package
 	ux_out_u8(&o->out, '\n');
 }
 
-/* ", passed over: N object files, N ..."; nothing when all files were used. */
+/* Appends ", passed over: N object files, N ..."; nothing if all files were used. */
 static void crawl_work_passed(struct ux_out *out, const uint64_t passed[UX_PASSED_COUNT])
 {
 	static const char *const kinds[] = {
@@ -111,7 +111,7 @@ static void crawl_work_on_end(void *ctx, const struct ux_package *package,
 {
 	struct crawl_work_output *o = ctx;
 	(o->json ? crawl_work_json : crawl_work_text)(o, package, r);
-	(void)!ux_flush(&o->out, NULL); /* a reader that went away does not end the work */
+	(void)!ux_flush(&o->out, NULL); /* the work goes on if the reader of the output has gone */
 }
 
 static void crawl_work_summary(struct crawl_work_output *o, const struct ux_crawl_work_summary *s)
@@ -130,7 +130,7 @@ static void crawl_work_summary(struct crawl_work_output *o, const struct ux_craw
 	ux_out_u8(&o->out, '\n');
 }
 
-/* The kind of a package, by the ending of its name. A layer is any other archive. */
+/* Returns the kind of a package, by the ending of its name. A layer is any other archive. */
 static enum ux_package_kind crawl_work_kind(const char *name)
 {
 	static const struct {
@@ -151,7 +151,7 @@ static enum ux_package_kind crawl_work_kind(const char *name)
 	return UX_PACKAGE_LAYER;
 }
 
-/* A package with a known place only. *path is malloc'ed if the place was relative. */
+/* Makes a package from only its place. *path is malloc'ed if the place was relative. */
 static bool crawl_work_package(const char *place, struct ux_package *ret, char **path)
 {
 	bool remote = strstr(place, "://") != NULL;

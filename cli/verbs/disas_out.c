@@ -76,14 +76,14 @@ static bool disas_is_same_line(const struct ux_frame *a, const struct ux_frame *
 	return a->line == b->line && strcmp(a->base, b->base) == 0 && strcmp(a->dir, b->dir) == 0;
 }
 
-/* How many frames, from the outermost on, are those of the instruction before. */
+/* Returns how many frames, from the outermost on, equal the previous instruction's. */
 static size_t disas_common(const struct ux_disas_out *d, size_t n)
 {
 	size_t common = 0;
 	while (common < n && common < d->n_last) {
 		const struct ux_frame *a = &d->frames[n - 1 - common];
 		const struct ux_frame *b = &d->last[d->n_last - 1 - common];
-		/* The line of a frame that is not the innermost is that of the call in it. */
+		/* The line of a frame other than the innermost is the line of its call. */
 		bool inner = common + 1 == n || common + 1 == d->n_last;
 		if (!disas_is_same_call(a, b) || (!inner && !disas_is_same_line(a, b)))
 			break;
@@ -92,7 +92,8 @@ static size_t disas_common(const struct ux_disas_out *d, size_t n)
 	return common;
 }
 
-/* Text of a source file. Tabs become spaces, because the prefix of the line would move them. */
+/* Writes text of a source file. Tabs become spaces, because the prefix of the line would move them.
+ */
 static void disas_put_source(struct ux_disas_out *d, struct ux_bytes text)
 {
 	size_t from = 0, column = 0;
@@ -109,7 +110,7 @@ static void disas_put_source(struct ux_disas_out *d, struct ux_bytes text)
 	}
 }
 
-/* The source line of a frame; only its number when the file is not here. */
+/* Writes the source line of a frame; only its number if the file is not here. */
 static void disas_put_line(struct ux_disas_out *d, const struct ux_frame *f, size_t depth)
 {
 	struct ux_bytes text = UX_BYTES_NONE;
@@ -126,7 +127,7 @@ static void disas_put_line(struct ux_disas_out *d, const struct ux_frame *f, siz
 	ux_out_u8(&d->out, '\n');
 }
 
-/* Prints calls that begin here, and the line where it is another one than before. */
+/* Prints calls that begin here, and the source line if it has changed. */
 static void disas_put_frames(struct ux_disas_out *d, size_t n)
 {
 	size_t common = disas_common(d, n);
@@ -143,7 +144,7 @@ static void disas_put_frames(struct ux_disas_out *d, size_t n)
 		disas_put_line(d, &d->frames[0], n - 1);
 }
 
-/* As "main+0x66". */
+/* Writes a target such as "main+0x66". */
 static void disas_write_target(struct ux_disas_out *d, const struct ux_disas_target *t,
 			       struct ux_out *out)
 {
@@ -152,8 +153,7 @@ static void disas_write_target(struct ux_disas_out *d, const struct ux_disas_tar
 		ux_out_fmt(out, "+0x%" PRIx64, t->offset);
 }
 
-/* " <main+0x66>", with the address in front of it where the text does not show it, as of
- * "[rip + 0x10]". */
+/* Writes " <main+0x66>", after the address if the text does not show it, as in "[rip + 0x10]". */
 static void disas_put_target(struct ux_disas_out *d, const struct ux_disas_target *t,
 			     struct ux_bytes text)
 {

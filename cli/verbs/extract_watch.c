@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows on a terminal how far an extraction is. */
+/* Shows the progress of an extraction on a terminal. */
 #include "extract_watch.h"
 
 #include "clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows on a terminal how far an extraction is. */
+/* Shows the progress of an extraction on a terminal. */
 #ifndef UX_EXTRACT_WATCH_H
 #define UX_EXTRACT_WATCH_H
 
@@ -11,7 +11,7 @@
 /* A thread that writes the progress line, because ux_extract() returns only at the end. */
 struct ux_extract_watch {
 	struct ux_extract_progress counts; /* written by the extraction, read by the thread */
-	struct ux_progress line;           /* the thread's, until it has ended */
+	struct ux_progress line;           /* used only by the thread until it has ended */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t ended; /* wakes the thread */

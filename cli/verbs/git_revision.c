@@ -16,7 +16,7 @@ enum {
 	URL_MAX = 300,
 };
 
-/* Reads the first line of a small file below folder; false when there is none. */
+/* Reads the first line of a small file below folder; false: no such file. */
 static bool git_read_line(const char *folder, const char *name, char line[LINE_BYTES_MAX])
 {
 	char path[PATH_MAX];
@@ -41,7 +41,8 @@ static bool git_join(const char *folder, const char *path, char ret[PATH_MAX])
 	return n > 0 && n < PATH_MAX;
 }
 
-/* The folder of the repository that a folder is in: .git, or what a file of that name says. */
+/* Finds the folder of the repository that contains a folder: .git, or the path in a file of that
+ * name. */
 static bool git_find(const char *path, char ret[PATH_MAX])
 {
 	char at[PATH_MAX], git[PATH_MAX], line[LINE_BYTES_MAX];
@@ -63,7 +64,7 @@ static bool git_find(const char *path, char ret[PATH_MAX])
 	}
 }
 
-/* Finds a ref among those that git has packed into one file: lines "REVISION REF". */
+/* Finds a ref in git's packed file: lines "REVISION REF". */
 static bool git_find_packed(const char *common, const char *ref, char revision[LINE_BYTES_MAX])
 {
 	char path[PATH_MAX];
@@ -86,7 +87,7 @@ static bool git_find_packed(const char *common, const char *ref, char revision[L
 	return false;
 }
 
-/* The URL of the remote "origin"; "" when there is none. */
+/* Sets the URL of the remote "origin"; "": none. */
 static void git_read_url(const char *common, char url[URL_MAX])
 {
 	char path[PATH_MAX];
@@ -120,7 +121,7 @@ static void git_copy_url(char ret[UX_GIT_TEXT], const char *url)
 	const char *rest = at ? at + 1 : host;
 	size_t before = (size_t)(host - url), n = strlen(rest);
 	if (before + n >= UX_GIT_TEXT)
-		return; /* unknown, as without a URL */
+		return; /* unknown, as if it had no URL */
 	memcpy(ret, url, before);
 	memcpy(ret + before, rest, n + 1);
 }
@@ -151,7 +152,7 @@ static bool git_find_revision(const char *path, struct ux_git_origin *ret)
 	return true;
 }
 
-/* What CI systems set: revision and the page of the run. */
+/* Variables that CI systems set: revision and the page of the run. */
 static const struct {
 	const char *system, *revision, *run;
 } ci_systems[] = {

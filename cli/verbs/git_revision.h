@@ -18,9 +18,9 @@ struct ux_git_origin {
 
 /*
  * Finds the revision, the branch and the remote "origin" of the repository that path is in (NULL:
- * none), and the CI run by the variables that CI systems set. What is not found is "". No program
- * is run: only HEAD, refs, packed-refs and config are read (gitrepository-layout(5)). Keys and
- * passwords in URLs are left out.
+ * none), and the CI run by the variables that CI systems set. Anything that is not found is "".
+ * Runs no program: only HEAD, refs, packed-refs and config are read (gitrepository-layout(5)). Keys
+ * and passwords in URLs are left out.
  */
 void ux_git_find_origin(const char *path, struct ux_git_origin *ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ctrl-C: a last word of a command that is ended by a signal. */
+/* Ctrl-C: prints the summary of a command that a signal ends. */
 #include "interrupt.h"
 
 #include <pthread.h>

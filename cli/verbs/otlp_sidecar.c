@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex symbolize --otlp-listen: names OpenTelemetry's profiles on their way. */
+/* unhex symbolize --otlp-listen: names OpenTelemetry profiles in transit. */
 #include "otlp_sidecar.h"
 
 #include "commands.h"
@@ -17,7 +17,7 @@ enum {
 	QUEUE_BYTES = 1 << 30, /* default of --otlp-queue-bytes */
 };
 
-/* Seconds, while the queue is full or cannot be written. */
+/* Seconds; sent while the queue is full or cannot be written. */
 #define RETRY_AFTER "5"
 
 struct otlp_sidecar {
@@ -38,7 +38,7 @@ static enum ux_code sidecar_refuse(struct ux_response *res, unsigned status, enu
 	return code;
 }
 
-/* Names what has no lines. When a source fails, its locations stay as they are. */
+/* Names the locations that have no lines. If a source fails, its locations stay unchanged. */
 static enum ux_code sidecar_name(struct otlp_sidecar *s, struct ux_otlp_names *n,
 				 struct ux_error *err)
 {
@@ -174,7 +174,7 @@ int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_value
 	sigaddset(&set, SIGINT);
 	all = set;
 	sigaddset(&all, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &all, NULL); /* before threads are started */
+	pthread_sigmask(SIG_BLOCK, &all, NULL); /* before threads start */
 	ux_cleanup(sidecar_close) struct otlp_sidecar s = {.input = UX_PROFILE_INPUT_INIT};
 	struct ux_error err = UX_ERROR_INIT;
 	pthread_mutex_init(&s.lock, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex symbolize --otlp-listen: names OpenTelemetry's profiles on their way. */
+/* unhex symbolize --otlp-listen: names OpenTelemetry profiles in transit. */
 #ifndef UX_OTLP_SIDECAR_H
 #define UX_OTLP_SIDECAR_H
 
@@ -30,8 +30,8 @@ struct ux_otlp_values {
 
 /*
  * Takes profiles until SIGTERM or SIGINT. Prints "unhex: taking profiles on http://HOST:PORT" to
- * stdout when it is ready. Returns the exit status. In a build without a server it says that there
- * is none.
+ * stdout when it is ready. Returns the exit status. A build without a server reports that it has
+ * none.
  */
 int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_values *values,
 			struct ux_profile_options *options);

@@ -14,7 +14,8 @@ void ux_profile_command_deinit(struct ux_profile_command *c)
 	ux_profile_input_close(&c->input);
 }
 
-/* Whether it is an ELF program or library where a profile is expected. A core dump is neither. */
+/* Returns whether it is an ELF program or library where a profile is expected. A core dump is
+ * neither. */
 static bool profile_command_is_binary(const char *path)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -24,10 +25,11 @@ static bool profile_command_is_binary(const char *path)
 	       (elf.type == ET_EXEC || elf.type == ET_DYN);
 }
 
-/* Refuses a binary, and says what can be done with it. */
+/* Refuses a binary, and suggests commands for it. */
 static int profile_command_refuse(const struct ux_command *cmd, bool records, const char *path)
 {
-	const char *here = strchr(path, '/') ? "" : "./"; /* not one of PATH */
+	const char *here = strchr(path, '/') ? "" : "./"; /* a path, so that it is not searched in
+							     PATH */
 	if (records && access(path, X_OK) == 0)
 		return ux_usage_error(cmd,
 				      "%.100s is a program; to record it: unhex %s -- %s%.100s",

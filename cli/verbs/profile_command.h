@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands about one profile share: it is a file or recorded now, and is reported on. */
+/* Functions shared by the commands about one profile: it is a file, or is recorded now; then it is
+ * reported on. */
 #ifndef UX_PROFILE_COMMAND_H
 #define UX_PROFILE_COMMAND_H
 
@@ -8,7 +9,7 @@
 /* Zeroed = nothing is open, with UX_PROFILE_COMMAND_INIT. */
 struct ux_profile_command {
 	struct ux_profile_input input;
-	const char *name; /* the file, "-", or what is recorded */
+	const char *name; /* the file, "-", or the recorded command or process */
 	bool records;     /* the profile is recorded now */
 	struct ux_record_options record;
 	struct ux_record_result recorded;
@@ -26,8 +27,8 @@ struct ux_profile_command_values {
 };
 
 /*
- * Finds out what the profile is. False: the command line is invalid, an error was printed, and
- * *ret_status is the exit status.
+ * Determines the profile. False: the command line is invalid, an error was printed, and *ret_status
+ * is the exit status.
  */
 bool ux_profile_command_begin(struct ux_profile_command *c, const struct ux_command *cmd,
 			      const struct ux_profile_command_values *v, const struct ux_args *args,
@@ -38,15 +39,16 @@ enum ux_code ux_profile_command_read(struct ux_profile_command *c,
 				     const struct ux_profile_options *v, struct ux_error *err)
 	ux_must;
 
-/* The profile, for messages. */
+/* Returns a name of the profile for messages. */
 const char *ux_profile_command_subject(const struct ux_profile_command *c);
 
 /* Prints an error about `subject`, and keeps the recording. Returns the exit status. */
 int ux_profile_command_fail(const struct ux_profile_command *c, const char *subject,
 			    const struct ux_error *err);
 
-/* Prints to stderr what was recorded, which share has names and what is missing; after the
- * name of the file that was written, unless `output` is NULL or "-". Returns the exit status. */
+/* Prints to stderr a summary of the recording, the share that has names and the modules that lack
+ * them; after the name of the written file, unless `output` is NULL or "-". Returns the exit
+ * status. */
 int ux_profile_command_report(const struct ux_profile_command *c, const char *output, bool verbose);
 
 void ux_profile_command_deinit(struct ux_profile_command *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's commands in a build that has no server: each says so. */
+/* The server's commands in a build without a server: each reports that. */
 #include "commands.h"
 
 #include "otlp_sidecar.h"

@@ -32,7 +32,8 @@ static struct ux_bytes variable_unquote(struct ux_bytes v)
 	return quoted ? ux_bytes(v.data + 1, v.size - 2) : v;
 }
 
-/* The last value of a variable, as systemd reads an EnvironmentFile=; no data: it is not set. */
+/* Returns the last value of a variable, as systemd reads an EnvironmentFile=; no data: it is not
+ * set. */
 static struct ux_bytes variable_find(struct ux_bytes text, const char *name)
 {
 	struct ux_bytes found = UX_BYTES_NONE, line;
@@ -46,7 +47,7 @@ static struct ux_bytes variable_find(struct ux_bytes text, const char *name)
 	return found;
 }
 
-/* Takes UNHEX_CONFIG from the file, whose absence is no error. */
+/* Reads UNHEX_CONFIG from the file; a missing file is not an error. */
 static enum ux_code service_read_variables(const char *path, struct ux_service *ret, bool *ret_any,
 					   struct ux_error *err)
 {

@@ -9,7 +9,7 @@
 
 UX_VEC(line_starts, uint32_t);
 
-/* A file that was looked for; not mapped when it is not here. */
+/* A source file that was searched for; not mapped if it is not here. */
 struct source_file {
 	struct ux_mapping file;
 	struct line_starts starts;
@@ -64,14 +64,14 @@ bool ux_source_map_is_valid(const char *map)
 	return equals && equals > map && equals[1] != '\0';
 }
 
-/* Whether FROM, of n bytes, is path or a folder that it is in. */
+/* Returns whether FROM, of n bytes, is path or a folder that contains it. */
 static bool source_is_below(const char *path, const char *from, size_t n)
 {
 	return strncmp(path, from, n) == 0 &&
 	       (path[n] == '/' || path[n] == '\0' || from[n - 1] == '/');
 }
 
-/* The path on this machine, malloc'ed; NULL: memory is short. */
+/* Returns the path on this machine, malloc'ed; NULL: out of memory. */
 static char *source_path(const struct ux_source_lines *s, const char *dir, const char *base)
 {
 	char *path = NULL, *mapped = NULL;

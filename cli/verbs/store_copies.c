@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex store backup, restore, migrate: a store is copied to another place. */
+/* unhex store backup, restore, migrate: copy a store to another place. */
 #include "store_job.h"
 
 #include "json_out.h"
@@ -77,7 +77,8 @@ enum ux_code ux_store_job_restore(struct store_job *job, struct ux_error *err)
 	return store_copy(job, job->operands[0], job->folder.dir, /* fresh= */ true, err);
 }
 
-/* A line on standard error now and then, since the blobs of a large store take hours. */
+/* Prints a line on standard error now and then, since copying the blobs of a large store takes
+ * hours. */
 static void store_migrate_progress(void *ctx, const char *what, uint64_t n)
 {
 	const struct store_job *job = ctx;

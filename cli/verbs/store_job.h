@@ -40,7 +40,7 @@ struct store_job {
 /* A verb. The store is open. */
 typedef enum ux_code ux_store_verb_fn(struct store_job *job, struct ux_error *err);
 
-/* Verbs that copy the store to another place. Of restore, the store that is open is the backup. */
+/* Verbs that copy the store to another place. For restore, the open store is the backup. */
 ux_store_verb_fn ux_store_job_backup, ux_store_job_restore, ux_store_job_migrate;
 
 #endif

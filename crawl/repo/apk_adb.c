@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Alpine's index of apk-tools 3: a file of the ADB format, whose root has an array of the metadata
- * of packages. Source: apk-v3(5), and the numbers of the fields in apk-tools' schemas.
+ * of packages. Source: apk-v3(5), and the field numbers in apk-tools' schemas.
  */
 #include "adb_value.h"
 #include "index_formats.h"
@@ -29,7 +29,7 @@ static const char section[] = "ADB";
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* Reads a block at the beginning of *file, which then is what follows it. */
+/* Reads a block at the beginning of *file; *file becomes the rest. */
 static enum ux_code adb_take_block(struct ux_bytes *file, struct ux_adb_block *ret_block,
 				   struct ux_bytes *ret, struct ux_error *err)
 {
@@ -78,7 +78,7 @@ enum ux_code ux_apk_adb_open(struct ux_bytes file, struct ux_apk_adb *ret, struc
 struct adb_packages {
 	struct ux_adb_list list;
 	uint32_t at;
-	/* dependencies that may be looked at: lists may be shared, but not so that the time is
+	/* dependencies that may still be examined: lists may be shared, but must not make the time
 	 * quadratic */
 	uint64_t depends_left;
 };
@@ -90,7 +90,7 @@ static void adb_packages_rewind(void *ctx)
 	p->depends_left = p->list.values.size;
 }
 
-/* Is the C library among the dependencies, by the name of its file? */
+/* Sets whether the dependencies include the C library, by the name of its file. */
 static enum ux_code adb_needs_libc(struct adb_packages *p, const struct ux_adb_list *info,
 				   bool *ret, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the bytes of an .apk are those that a signed index names. */
+/* Checks the bytes of an .apk against a signed index. */
 #include "apk_check.h"
 
 #include "adb_value.h"
@@ -11,16 +11,15 @@
 #include <nettle/sha1.h>
 
 enum {
-	/* Bytes that are there when the first two parts are unpacked, unless the file is shorter.
-	 */
+	/* Bytes that are needed to unpack the first two parts, unless the file is shorter. */
 	HEAD_FIRST = 64 << 10,
-	TAR_FIRST = 256 << 10, /* bytes for a part, unpacked, which are doubled up to... */
+	TAR_FIRST = 256 << 10, /* bytes for an unpacked part, doubled up to... */
 	TAR_MAX = 16 << 20,
 };
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* One gzip member: how many bytes it takes, and what is in it, which is malloc'ed. */
+/* One gzip member: its compressed size, and its content, which is malloc'ed. */
 struct apk_part {
 	size_t packed;
 	uint8_t *tar;
@@ -32,7 +31,7 @@ static void apk_part_free(struct apk_part *p)
 	free(p->tar);
 }
 
-/* UX_ECORRUPT: it is damaged, or not all there. */
+/* UX_ECORRUPT: it is damaged or incomplete. */
 static enum ux_code apk_part_unpack(struct ux_bytes file, struct apk_part *ret,
 				    struct ux_error *err)
 {
@@ -65,7 +64,7 @@ static bool apk_part_is_signature(const struct apk_part *p)
 	return ux_tar_next(&c, &file) && ux_bytes_starts(file.name, UX_STR(".SIGN."));
 }
 
-/* "datahash = HEX" of .PKGINFO. */
+/* Finds "datahash = HEX" in .PKGINFO. */
 static bool apk_datahash(struct ux_bytes info, uint8_t ret[UX_PACKAGE_SHA256_BYTES])
 {
 	const struct ux_bytes name = UX_STR("datahash");
@@ -114,7 +113,7 @@ static bool apk_is_identity(const struct ux_apk_identity *want, struct ux_bytes 
 	return want->size > 0 && memcmp(have, want->hash, want->size) == 0;
 }
 
-/* Reads the parts in front of the data, which then begin. */
+/* Reads the parts before the data. */
 static enum ux_code apk_read_head(struct ux_apk_check *c, struct ux_error *err)
 {
 	ux_cleanup(apk_part_free) struct apk_part first = {0}, second = {0};
@@ -150,7 +149,7 @@ void ux_apk_check_init(struct ux_apk_check *c, const struct ux_apk_identity *ide
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Looks whether the head is whole, each time that twice as much of it is there. */
+/* Checks whether the head is complete, each time its size has doubled. */
 static void apk_try_head(struct ux_apk_check *c, size_t before)
 {
 	struct ux_error why = UX_ERROR_INIT;

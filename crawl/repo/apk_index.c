@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alpine's indexes: which of their packages have code, and to which stripped packages a debug
- * package belongs. The text APKINDEX has lines "X:value", a package ends at an empty line. C
- * checksum
+ * Alpine's indexes: finds the packages with code, and the stripped packages that a debug package
+ * belongs to. The text APKINDEX has lines "X:value", a package ends at an empty line. C checksum
  * ("Q1" and the SHA-1 of the control segment in base64), P name, V version, A architecture, S size,
  * I installed size, o source package, t time of the build, D dependencies.
  */
@@ -18,12 +17,12 @@
 enum {
 	PACKAGE_MEMORY = 1 << 20,
 	CHECKSUM_TEXT = 28,  /* base64 of 20 bytes */
-	TOGETHER_MAX = 1024, /* packages of the same source and version that are looked at */
+	TOGETHER_MAX = 1024, /* packages of the same source and version that are examined */
 };
 
 /*
- * A package with programs needs the C library by its file name; a kernel needs nothing, and is
- * known by its source.
+ * Returns whether a package has code: programs need the C library by its file name; a kernel needs
+ * nothing, and is recognized by its source.
  */
 static bool apk_has_code(const struct ux_apk_record *r)
 {
@@ -40,7 +39,7 @@ static enum ux_code apk_key(const struct ux_apk_identity *id, struct ux_arena *a
 	return *ret ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* The URL of NAME-VERSION.apk. */
+/* Sets the URL of NAME-VERSION.apk. */
 static enum ux_code apk_url(const struct ux_index_target *to, struct ux_arena *arena,
 			    struct ux_bytes name, const char *version, const char **ret,
 			    struct ux_error *err)
@@ -62,9 +61,9 @@ static enum ux_code apk_texts(const struct ux_apk_record *r, const struct ux_ind
 	return apk_url(to, arena, r->name, p->version, &p->url, err);
 }
 
-/* --- what a debug package belongs to ---------------------------------------------------------- */
+/* --- the packages that a debug package belongs to --------------------------------------------- */
 
-/* A package with code, of those that were built together. */
+/* A package with code, among packages that were built together. */
 struct apk_built {
 	struct ux_bytes origin, version, name;
 	uint64_t size;
@@ -109,15 +108,16 @@ static enum ux_code apk_add_file(const struct apk_built *b, const struct ux_inde
 	return UX_OK;
 }
 
-/* The first one that is not before the key. */
+/* Returns the first one that is not before the key. */
 static size_t apk_find_built(const struct apk_builts *built, const struct apk_built *key)
 {
 	return ux_partition_point(i, 0, built->size, apk_compare_built(&built->data[i], key) < 0);
 }
 
 /*
- * The debug files of a -dbg package have no build IDs: they belong to the stripped ones of the
- * packages that were built together with it, first of all to those of the one without the ending.
+ * The debug files of a -dbg package have no build IDs: they belong to the stripped files of the
+ * packages that were built together with it, preferably the package of the same name without the
+ * ending.
  */
 static enum ux_code apk_files(const struct ux_apk_record *r, const struct apk_builts *built,
 			      const struct ux_index_target *to, struct ux_arena *arena,
@@ -189,7 +189,7 @@ static enum ux_code apk_package(const struct ux_apk_records *records, const stru
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The packages with code, sorted by what they were built from. */
+/* Lists the packages with code, sorted by their origin. */
 static enum ux_code apk_list_built(const struct ux_apk_records *records, struct apk_builts *ret,
 				   struct ux_error *err)
 {
@@ -330,7 +330,7 @@ enum ux_code ux_apk_index_read(struct ux_bytes text, struct ux_index_target *to,
 	return ux_apk_records_read(&records, to, err);
 }
 
-/* A name that cannot leave the folder of keys. */
+/* Returns whether a name cannot leave the folder of keys. */
 static bool apk_key_name_is_good(struct ux_bytes name)
 {
 	for (size_t i = 0; i < name.size; i++)

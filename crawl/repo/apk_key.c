@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures of Alpine's indexes, by GnuTLS. */
+/* Verifies signatures of Alpine's indexes, with GnuTLS. */
 #include "index_formats.h"
 
 #include "file.h"
@@ -11,11 +11,11 @@
 
 enum {
 	KEY_MAX = 64 << 10,
-	KEYS_MAX = 256, /* in one folder, of which all are tried */
+	KEYS_MAX = 256, /* in one folder; all of them are tried */
 	SCHEMA = 4,
 };
 
-/* The key's file in one of the folders, or one of the files itself. */
+/* Finds the key's file in one of the folders, or among the files themselves. */
 static enum ux_code apk_find_key(const struct ux_keyrings *keys, const char *name,
 				 struct ux_mapping *ret, struct ux_error *err)
 {
@@ -73,7 +73,7 @@ enum ux_code ux_apk_key_verify(const struct ux_keyrings *keys, const struct ux_a
 
 /* --- indexes of apk-tools 3 ------------------------------------------------------------------- */
 
-/* What is signed: the schema, the head of the signature, the SHA-512 of the values. */
+/* Returns the signed bytes: the schema, the head of the signature, the SHA-512 of the values. */
 static gnutls_datum_t adb_signed(const struct ux_apk_adb *adb, const struct ux_apk_adb_signature *s,
 				 uint8_t to[SCHEMA + UX_APK_ADB_HEAD + SHA512_DIGEST_SIZE])
 {
@@ -106,7 +106,7 @@ static bool adb_key_signed(struct ux_bytes pem, const gnutls_datum_t *data,
 	return r >= 0;
 }
 
-/* Is one of the signatures by the key in the file? */
+/* Returns whether one of the signatures is by the key in the file. */
 static bool adb_file_signed(const char *path, const struct ux_apk_adb *adb)
 {
 	uint8_t text[SCHEMA + UX_APK_ADB_HEAD + SHA512_DIGEST_SIZE];

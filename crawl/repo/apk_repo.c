@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alpine's repositories. APKINDEX.tar.gz is two gzip members: a tar with the signature of the bytes
- * of the second one by an RSA key, and a tar with APKINDEX. The key is a file of the name that the
- * signature's name ends with, in the folder of keys (/etc/apk/keys). Alpine signs the SHA-1 of an
- * index; whoever can make another index of the same SHA-1 has to have made this one too. The index
- * of apk-tools 3 is a file of the ADB format (apk_adb.c).
+ * Alpine's repositories. APKINDEX.tar.gz is two gzip members: a tar with the signature of the
+ * second member's bytes by an RSA key, and a tar with APKINDEX. The signature's name ends with the
+ * name of the key's file in the folder of keys (/etc/apk/keys). Alpine signs the SHA-1 of an index;
+ * to forge an index with the same SHA-1, an attacker would have to have made the original too. The
+ * index of apk-tools 3 is a file of the ADB format (apk_adb.c).
  */
 #include "adb_value.h"
 #include "file.h"
@@ -16,8 +16,8 @@
 #include <libdeflate.h>
 
 enum {
-	INDEX_MAX = 256 << 20, /* bytes as it is sent; main of Alpine has 500 kB */
-	TAR_MAX = 1 << 30,     /* and unpacked */
+	INDEX_MAX = 256 << 20, /* bytes as sent; Alpine's main has 500 kB */
+	TAR_MAX = 1 << 30,     /* bytes unpacked */
 	SIGNATURE_MAX = 64 << 10,
 	ADB_MAX = 320 << 20, /* bytes of an unpacked index of apk-tools 3 */
 	UNPACK_PIECE = 64 << 10,
@@ -40,7 +40,7 @@ static enum ux_code apk_unpack_first(struct ux_bytes file, uint8_t *to, size_t *
 				      "bad signature: the index does not begin with a signature");
 }
 
-/* Checks the signature; sets *ret_signed to the bytes that it is for. */
+/* Checks the signature; sets *ret_signed to the signed bytes. */
 static enum ux_code apk_check(const struct ux_repository *r, struct ux_bytes file,
 			      struct ux_bytes *ret_signed, struct ux_error *err)
 {
@@ -76,7 +76,7 @@ static void apk_close_unpack(struct ux_unpack **u)
 	ux_unpack_close(*u);
 }
 
-/* Unpacks the file. What is signed is inside, so that the decoder reads what is not yet verified.
+/* Unpacks the file. The signature is inside, so the decoder reads bytes that are not yet verified.
  */
 static enum ux_code apk_unpack_adb(struct ux_bytes file, struct ux_out *ret, struct ux_error *err)
 {

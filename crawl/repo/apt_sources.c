@@ -13,7 +13,8 @@ enum {
 	FILES_MAX = 1024,   /* files in sources.list.d */
 };
 
-/* The words of a value, separated by single spaces. Commas separate too where apt has them so. */
+/* Returns the words of a value, separated by single spaces. Commas separate too, where apt allows
+ * them. */
 static const char *apt_words(struct ux_arena *arena, struct ux_bytes value)
 {
 	char *text = ux_arena_array(arena, char, value.size + 1);
@@ -59,7 +60,7 @@ static enum ux_code apt_add(struct ux_apt_source_vec *to, struct ux_arena *arena
 	return ux_apt_source_vec_append(to, source) ? UX_OK : ux_error_nomem(err);
 }
 
-/* "[arch=amd64,i386 signed-by=/path]" behind "deb". False: it does not end. */
+/* Parses "[arch=amd64,i386 signed-by=/path]" after "deb". False: it does not end. */
 static bool apt_list_options(struct ux_bytes *left, struct apt_slices *s)
 {
 	const uint8_t *end = memchr(left->data, ']', left->size);
@@ -76,7 +77,7 @@ static bool apt_list_options(struct ux_bytes *left, struct apt_slices *s)
 	return true;
 }
 
-/* "deb [options] uri suite component...". False: it is something else. */
+/* Parses "deb [options] uri suite component...". False: it is something else. */
 static bool apt_list_line(struct ux_bytes line, struct apt_slices *s)
 {
 	struct ux_bytes word;
@@ -140,7 +141,8 @@ enum ux_code ux_apt_sources_deb822(struct ux_bytes text, struct ux_arena *arena,
 	return ux_deb822_status(&d, err);
 }
 
-/* A file that cannot be read, or has another form, is left out, as apt does with a warning. */
+/* Reads a file. If it cannot be read, or has another form, it is skipped, as apt does with a
+ * warning. */
 static enum ux_code apt_file(const char *path, bool deb822, struct ux_arena *arena,
 			     struct ux_apt_source_vec *ret, struct ux_error *err)
 {

@@ -2,8 +2,7 @@
 /*
  * Arch's repositories: COMPONENT.db is a tar, packed by gzip or zstd, with a file NAME-VERSION/desc
  * for each package. In it a line %FIELD% is followed by lines of values, up to an empty line. The
- * database is usually not signed; then it has to come over https. It has the SHA-256 of each
- * package.
+ * database is usually unsigned; then it must come over https. It has the SHA-256 of each package.
  */
 #include "arena.h"
 #include "debian_files.h"
@@ -40,7 +39,7 @@ static struct ux_bytes *arch_field(struct arch_desc *d, struct ux_bytes name)
 	return NULL;
 }
 
-/* The lines up to an empty one. */
+/* Takes the lines up to an empty one. */
 static struct ux_bytes arch_value(struct ux_bytes *text)
 {
 	const uint8_t *start = text->data;
@@ -65,7 +64,8 @@ static void arch_parse(struct ux_bytes text, struct arch_desc *ret)
 	}
 }
 
-/* Programs need the C library, by its package or by its file. */
+/* Returns whether a package has code: programs need the C library, by its package or by its file.
+ */
 static bool arch_has_code(const struct arch_desc *d)
 {
 	static const char *const needs[] = {"glibc", "gcc-libs", "libgcc", "libc.so"};

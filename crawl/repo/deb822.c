@@ -12,13 +12,13 @@ struct ux_deb822 ux_deb822_make(struct ux_bytes text, const char *section)
 	return (struct ux_deb822){.c = ux_cur_make(text, section, /* swap= */ false)};
 }
 
-/* The next byte without moving; 0 at the end. */
+/* Returns the next byte without moving; 0 at the end. */
 static uint8_t deb822_peek(const struct ux_cur *c)
 {
 	return ux_cur_more(c) ? *c->pos : 0;
 }
 
-/* Takes a line, and the line break behind it. */
+/* Takes a line, and the line break after it. */
 static struct ux_bytes deb822_take_line(struct ux_cur *c)
 {
 	size_t left = ux_cur_left(c);
@@ -34,7 +34,7 @@ static bool deb822_is_empty(struct ux_bytes line)
 	return ux_trim(line).size == 0 || (line.size == 1 && line.data[0] == '\r');
 }
 
-/* Does an empty line come next? It is not taken. */
+/* Returns whether an empty line comes next. It is not taken. */
 static bool deb822_at_empty_line(const struct ux_deb822 *d)
 {
 	struct ux_cur ahead = d->c;
@@ -146,7 +146,7 @@ bool ux_deb822_word(struct ux_bytes *value, struct ux_bytes *ret)
 	return true;
 }
 
-/* Days from 1970 to a date of the Gregorian calendar. */
+/* Returns the days from 1970 to a date of the Gregorian calendar. */
 static int64_t date_days(int64_t year, unsigned month, unsigned day)
 {
 	year -= month <= 2;

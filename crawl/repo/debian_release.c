@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* A date that is absent is 0. */
+/* Parses a date; an absent one is 0. */
 static enum ux_code release_date(struct ux_bytes text, int64_t *ret, struct ux_error *err)
 {
 	if (!text.data || ux_deb822_date(text, ret))
@@ -36,7 +36,7 @@ enum ux_code ux_debian_release_parse(struct ux_bytes text, struct ux_debian_rele
 	return UX_OK;
 }
 
-/* The ending behind the path, by preference; -1: it is another file. */
+/* Returns the preference of the ending after the path; -1: another file. */
 static int index_rank(struct ux_bytes path, const char *want)
 {
 	static const char *const endings[] = {"", ".gz", ".zst", ".xz"};

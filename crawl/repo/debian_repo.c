@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repositories of Debian's form: InRelease, or Release with Release.gpg, is signed; it has the hash
+ * Repositories of Debian's form: InRelease, or Release with Release.gpg, is signed and has the hash
  * of each index; an index (Packages) has the hash of each package. An index is fetched by its hash
- * where the mirror has it so, since the name may already be the next version's. Source:
+ * if the mirror supports that, since the file of that name may already be the next version. Source:
  * DebianRepository/Format in Debian's wiki; deb-control(5).
  */
 #include "arena.h"
@@ -60,7 +60,7 @@ static enum ux_code debian_url(struct ux_arena *arena, const struct ux_repositor
 	return ux_repo_url_join(arena, r->mirror, ux_bytes(whole, (size_t)n), ret, err);
 }
 
-/* Release and Release.gpg, where there is no InRelease. */
+/* Fetches Release and Release.gpg, if there is no InRelease. */
 static enum ux_code debian_fetch_release(struct debian *d, struct ux_out *text)
 {
 	UX_ARENA(arena, 64 << 10);
@@ -82,7 +82,7 @@ static enum ux_code debian_fetch_release(struct debian *d, struct ux_out *text)
 	return ux_out_status(text, d->err);
 }
 
-/* Appends what was signed. Sets result->unchanged when the mirror says that nothing has changed. */
+/* Appends the signed text. Sets result->unchanged if the mirror reports no change. */
 static enum ux_code debian_fetch_signed(struct debian *d, const struct ux_repository_state *known,
 					struct ux_out *text)
 {
@@ -111,7 +111,7 @@ static enum ux_code debian_fetch_signed(struct debian *d, const struct ux_reposi
 			     ux_signature_clear(&d->r->keys, file.bytes, text, d->err));
 }
 
-/* A mirror that serves another suite, or an old state of this one, is refused. */
+/* Refuses a mirror that serves another suite, or an old state of this one. */
 static enum ux_code debian_check_release(struct debian *d, const struct ux_debian_release *release)
 {
 	struct ux_bytes suite = ux_bytes_cstr(d->r->suite);
@@ -172,7 +172,7 @@ static bool debian_names(struct ux_bytes text, const char *word)
 	return text.size > 0 && memmem(text.data, text.size, word, strlen(word)) != NULL;
 }
 
-/* "libs" and "non-free/libs" alike. */
+/* Treats "libs" and "non-free/libs" alike. */
 static bool debian_section_is(struct ux_bytes section, const char *name)
 {
 	const uint8_t *slash = ux_bytes_find_last(section, '/');
@@ -190,8 +190,8 @@ static bool debian_is_debug(const struct debian_stanza *s)
 }
 
 /*
- * No field says that a package has programs or libraries. One that is of an architecture and needs
- * the C library has; kernels and what is linked statically need none.
+ * Returns whether a package has programs or libraries, which no field tells. A package for one
+ * architecture that needs the C library has some; kernels and statically linked packages need none.
  */
 static bool debian_has_code(const struct debian_stanza *s)
 {
@@ -216,21 +216,22 @@ static enum ux_code debian_build_ids(struct debian *d, struct ux_bytes text, str
 		size_t n = 0;
 		if (!ux_hex_decode(word, bytes, sizeof(bytes), &n) || n < 8 ||
 		    ux_id_make(UX_ID_GNU, ux_bytes(bytes, n), &ids[p->n_build_ids], NULL) != UX_OK)
-			continue; /* an ID that is none finds nothing, and harms nothing */
+			continue; /* a malformed ID finds nothing, and does no harm */
 		p->n_build_ids++;
 	}
 	p->build_ids = ids;
 	return UX_OK;
 }
 
-/* "Source: name (version)", and absent where it is the package's own name. */
+/* Returns the name in "Source: name (version)"; if absent, it is the package's own name. */
 static struct ux_bytes debian_source_name(const struct debian_stanza *s)
 {
 	struct ux_bytes left = s->source, word;
 	return ux_deb822_word(&left, &word) ? word : s->package;
 }
 
-/* The version of the source package, which a rebuild or an index of its own has changed. */
+/* Returns the version of the source package, which differs after a rebuild or in a separate index.
+ */
 static enum ux_code debian_source_version(struct debian *d, const struct debian_stanza *s,
 					  struct ux_package *p)
 {
@@ -323,7 +324,7 @@ static enum ux_code debian_index_url(struct ux_arena *arena, const struct ux_rep
 	return debian_url(arena, r, path, ret, err);
 }
 
-/* One form of the index, by its hash where that may be, else by its name. */
+/* Fetches one form of the index, by its hash if allowed, else by its name. */
 static enum ux_code debian_fetch_form(const struct debian *d, bool by_hash,
 				      const struct ux_debian_index *index, struct ux_fetched *ret,
 				      struct ux_error *err)
@@ -383,7 +384,8 @@ static enum ux_code debian_read_packages(struct debian *d, const struct ux_debia
 	return debian_packages(d, index.bytes);
 }
 
-/* Archives of debug packages alone have no sources: they are in that of the distribution. */
+/* Archives that have only debug packages have no sources: these are in the distribution's archive.
+ */
 static enum ux_code debian_read_sources(struct debian *d, const struct ux_debian_release *release)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping index = {0};

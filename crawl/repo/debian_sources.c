@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debian's index of source packages, Sources: which files a package has, by their SHA-256. The one
- * that names the package is its .dsc; the others are what it is read with. Source:
- * DebianRepository/Format in Debian's wiki, "Sources Indices"; dsc(5).
+ * Debian's index of source packages, Sources: the files of a package, with their SHA-256. The .dsc
+ * names the package; the other files are needed to read it. Source: DebianRepository/Format in
+ * Debian's wiki, "Sources Indices"; dsc(5).
  */
 #include "arena.h"
 #include "debian_files.h"
@@ -67,7 +67,7 @@ static enum ux_code sources_place(const struct sources_file *f, const struct sou
 				err);
 }
 
-/* Finds the .dsc and the archives. False: there are too many, or none. */
+/* Finds the .dsc and the archives. False: too many, or none. */
 static bool sources_files(const struct sources_stanza *s, struct sources_file *dsc,
 			  struct sources_file files[UX_PACKAGE_FILES_MAX], size_t *ret_n)
 {
@@ -115,7 +115,7 @@ static enum ux_code sources_package(const struct sources_stanza *s, struct ux_in
 	if (s->package.size == 0 || s->version.size == 0 || s->directory.size == 0)
 		return ux_error_at(err, UX_ECORRUPT, "Sources", off,
 				   "a stanza lacks Package, Version or Directory");
-	/* one that has no SHA-256, or very many archives, is none that could be read */
+	/* without SHA-256, or with very many archives, the package could not be read */
 	if (!sources_files(s, &dsc, files, &p.n_files))
 		return UX_OK;
 	UX_TRY(sources_place(&dsc, s, to, arena, &p.key, &p.url, err));

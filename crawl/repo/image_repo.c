@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of containers as repositories: their layers are the packages, each known by its digest, so
- * that a layer of many images is one. An image is a folder of the OCI's layout, a tar of one, what
- * "docker save" writes, or a reference to a registry. Sources: OCI Image Format Specification 1.1
- * (image layout, index, manifest); Docker Image Specification 1.2 (combined image JSON).
+ * Container images as repositories: their layers are the packages, each identified by its digest,
+ * so that a layer shared by many images is one package. An image is a folder of the OCI's layout, a
+ * tar of one, the output of "docker save", or a reference to a registry. Sources: OCI Image Format
+ * Specification 1.1 (image layout, index, manifest); Docker Image Specification 1.2 (combined image
+ * JSON).
  */
 #include "arena.h"
 #include "file.h"
@@ -22,9 +23,9 @@
 enum {
 	LAYERS_MAX = 512,    /* Docker allows 127 */
 	IMAGES_MAX = 256,    /* manifests of one index */
-	INDEX_DEPTH_MAX = 4, /* indexes inside of indexes */
+	INDEX_DEPTH_MAX = 4, /* nesting of indexes */
 	TRIES = 5,
-	TIME_MS = 600 * 1000, /* for all manifests of an image */
+	TIME_MS = 600 * 1000, /* ms for all manifests of an image */
 	NAME_BYTES_MAX = 512,
 	PATH_BYTES = 4096,
 	DIGEST_PREFIX = 7, /* "sha256:" */
@@ -36,7 +37,7 @@ struct image_reader {
 	ux_package_fn *take;
 	void *ctx;
 	struct ux_repository_result *result;
-	const char *folder; /* NULL: it is none */
+	const char *folder; /* NULL: not a folder */
 	bool is_tar;
 	struct ux_mapping tar;
 	struct ux_registry *registry;
@@ -62,7 +63,7 @@ static const char *image_field(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
-/* A file of the image that is on this machine; in a folder it is mapped. */
+/* Finds a file of an image on this machine; in a folder it is mapped. */
 static enum ux_code image_find_file(const struct image_reader *im, const char *name,
 				    struct ux_mapping *map, struct ux_bytes *ret)
 {
@@ -77,7 +78,7 @@ static enum ux_code image_find_file(const struct image_reader *im, const char *n
 	return UX_OK;
 }
 
-/* A manifest or index by its digest, or the outermost one when digest is NULL. */
+/* Fetches a manifest or index by its digest, or the outermost one if digest is NULL. */
 static enum ux_code image_fetch(struct image_reader *im, const char *digest, struct ux_out *ret)
 {
 	char name[128] = "index.json";
@@ -110,7 +111,7 @@ static enum ux_code image_parse_manifest(struct ux_bytes text, json_t **ret, str
 				  "not JSON: %.80s", why.text);
 }
 
-/* The address of a file in the archive: ux_repo_url_part(). */
+/* Writes the address of a file in the archive: ux_repo_url_part(). */
 static enum ux_code image_part_url(const struct image_reader *im, struct ux_bytes file, char *url)
 {
 	int n = snprintf(url, PATH_BYTES, "%s#part=%zu+%zu", im->r->mirror,
@@ -120,7 +121,7 @@ static enum ux_code image_part_url(const struct image_reader *im, struct ux_byte
 		       : ux_error_set(im->err, UX_EINVAL, "the image path is too long");
 }
 
-/* Where a layer is. */
+/* Writes the address of a layer. */
 static enum ux_code image_layer_url(const struct image_reader *im, const char *digest, char *url)
 {
 	char name[128];
@@ -164,7 +165,7 @@ static enum ux_code image_take_layer(struct image_reader *im, const char *digest
 	return im->take(im->ctx, &p, im->err);
 }
 
-/* Layers that may not be passed on are on other servers, and left out. */
+/* Returns whether a layer may not be redistributed: it is on another server, and skipped. */
 static bool image_is_foreign(const char *type)
 {
 	return strstr(type, "nondistributable") || strstr(type, "foreign");
@@ -184,7 +185,8 @@ static enum ux_code image_layer(struct image_reader *im, const json_t *layer)
 	return image_take_layer(im, digest, (uint64_t)size, url);
 }
 
-/* Is it for the architecture, "amd64" or "arm/v7"? Attestations have the platform unknown. */
+/* Returns whether an image is for the architecture, "amd64" or "arm/v7". Attestations have the
+ * platform unknown. */
 static bool image_is_for(const struct image_reader *im, const json_t *descriptor)
 {
 	char text[128];
@@ -233,7 +235,7 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 		       : ux_error_set(im->err, UX_ENOTFOUND, "has no image for %.60s", im->r->arch);
 }
 
-/* --- what "docker save" writes ---------------------------------------------------------------- */
+/* --- the output of "docker save" -------------------------------------------------------------- */
 
 static void image_digest(struct ux_bytes bytes, char ret[DIGEST_TEXT])
 {
@@ -247,8 +249,9 @@ static void image_digest(struct ux_bytes bytes, char ret[DIGEST_TEXT])
 }
 
 /*
- * A layer of "docker save" is a tar by a name, and its digest is in the configuration of the image.
- * A second layer of the same content may be a link to the first one, which has been taken.
+ * Passes a layer of "docker save" on: a tar by name, whose digest is in the configuration of the
+ * image. A second layer of the same content may be a link to the first one, which was taken
+ * already.
  */
 static enum ux_code image_saved_layer(struct image_reader *im, const char *name, const char *diff,
 				      bool again)
@@ -345,7 +348,7 @@ static enum ux_code image_open(struct image_reader *im)
 				ux_clock_ms() + TIME_MS, im->err);
 }
 
-/* The outermost document. *ret_saved: it is that of "docker save". */
+/* Fetches the outermost document. *ret_saved: it is from "docker save". */
 static enum ux_code image_fetch_root(struct image_reader *im, struct ux_out *ret, bool *ret_saved)
 {
 	struct ux_bytes bytes;
@@ -371,7 +374,7 @@ enum ux_code ux_image_read(const struct ux_repository *r, struct ux_polite *clie
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	bool saved = false;
-	(void)client; /* manifests are small, and a registry gives keys for each image */
+	(void)client; /* manifests are small, and a registry gives a key for each image */
 	UX_TRY(image_open(&im));
 	UX_TRY(image_fetch_root(&im, &text, &saved));
 	struct sha256_ctx sha;

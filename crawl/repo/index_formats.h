@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The texts of indexes, once they are fetched and unpacked: Alpine's APKINDEX, Arch's databases,
- * the XML of rpm's repositories. They read slices, never a file.
+ * The texts of indexes, after they were fetched and unpacked: Alpine's APKINDEX, Arch's databases,
+ * the XML of rpm's repositories. The readers get slices, never a file.
  */
 #ifndef UX_INDEX_FORMATS_H
 #define UX_INDEX_FORMATS_H
@@ -10,13 +10,13 @@
 #include "repository.h"
 #include "xml.h"
 
-/* Where the packages of an index go. */
+/* The receiver of an index's packages. */
 struct ux_index_target {
 	const struct ux_repository *repository;
 	const char *root; /* URL or path that the files' names count from */
 	ux_package_fn *take;
 	void *ctx;
-	uint64_t packages; /* that the index has, whether they are passed on or not */
+	uint64_t packages; /* packages in the index, passed on or not */
 };
 
 /* --- tar -------------------------------------------------------------------------------------- */
@@ -28,14 +28,14 @@ struct ux_tar_file {
 };
 
 /*
- * The next regular file; others are passed. False at the end, and after a failure: the cursor has
- * it. Source: POSIX.1-2017, pax, "ustar Interchange Format".
+ * Reads the next regular file; others are skipped. False at the end, and after a failure, which the
+ * cursor has. Source: POSIX.1-2017, pax, "ustar Interchange Format".
  */
 bool ux_tar_next(struct ux_cur *c, struct ux_tar_file *ret) ux_must;
 
 /*
- * The content of a regular file, whose name may have "./" in front of it. UX_ENOTFOUND.
- * UX_ECORRUPT: the tar is damaged or truncated. UX_ELIMIT: it has very many files.
+ * Finds the content of a regular file, whose name may begin with "./". UX_ENOTFOUND. UX_ECORRUPT:
+ * the tar is damaged or truncated. UX_ELIMIT: it has very many files.
  */
 enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes *ret,
 			 struct ux_error *err) ux_must;
@@ -43,9 +43,9 @@ enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes 
 /* --- Debian ----------------------------------------------------------------------------------- */
 
 /*
- * Reads the text Sources: source packages, whose key and URL are those of their .dsc, with their
- * archives as further files. One with over UX_PACKAGE_FILES_MAX of these is left out.
- * UX_ECORRUPT: offset and reason.
+ * Reads the text Sources: source packages, with the key and URL of their .dsc, and their archives
+ * as further files. A package with over UX_PACKAGE_FILES_MAX archives is skipped. UX_ECORRUPT:
+ * offset and reason.
  */
 enum ux_code ux_debian_sources_read(struct ux_bytes text, struct ux_index_target *to,
 				    struct ux_error *err) ux_must;
@@ -64,7 +64,7 @@ struct ux_apk_signature {
 	struct ux_bytes signature;
 };
 
-/* Finds the signature in the tar. UX_EDENIED: there is none of a known kind. */
+/* Finds the signature in the tar. UX_EDENIED: it has none of a known kind. */
 enum ux_code ux_apk_signature_read(struct ux_bytes tar, struct ux_apk_signature *ret,
 				   struct ux_error *err) ux_must;
 
@@ -76,7 +76,7 @@ struct ux_apk_adb_signature {
 
 enum {
 	UX_APK_ADB_HEAD = 18,
-	UX_APK_ADB_SIGNATURES = 16, /* that are looked at */
+	UX_APK_ADB_SIGNATURES = 16, /* signatures that are examined */
 };
 
 /* An index of apk-tools 3, unpacked. */
@@ -97,40 +97,40 @@ enum ux_code ux_apk_adb_open(struct ux_bytes file, struct ux_apk_adb *ret, struc
 enum ux_code ux_apk_adb_read(struct ux_bytes values, struct ux_index_target *to,
 			     struct ux_error *err) ux_must;
 
-/* What is used of a package. The slices are parts of the index. */
+/* The fields of a package that are used. The slices are parts of the index. */
 struct ux_apk_record {
 	struct ux_bytes name, version, arch, origin;
-	struct ux_apk_identity identity; /* size 0: it is absent or malformed */
+	struct ux_apk_identity identity; /* size 0: absent or malformed */
 	uint64_t size, installed, time;
 	bool has_size;
-	bool needs_libc; /* the C library, by the name of its file */
+	bool needs_libc; /* needs the C library, by the name of its file */
 	uint64_t off;    /* in the index */
 };
 
-/* An index, whose packages are read twice. */
+/* An index; its packages are read twice. */
 struct ux_apk_records {
 	void (*rewind)(void *ctx);
-	/* False: there is none, or *ret_code is a failure. */
+	/* False: no more, or *ret_code is a failure. */
 	bool (*next)(void *ctx, struct ux_apk_record *ret, enum ux_code *ret_code,
 		     struct ux_error *err);
 	void *ctx;
 	const char *section; /* for messages */
 };
 
-/* Passes the packages on that have code, debug packages with those that they belong to. */
+/* Passes on the packages that have code; debug packages with the packages that they belong to. */
 enum ux_code ux_apk_records_read(const struct ux_apk_records *records, struct ux_index_target *to,
 				 struct ux_error *err) ux_must;
 
 /*
- * Is s the signature of the bytes, by the key of its name? UX_EDENIED: it is not, or the key is not
- * in the keyrings.
+ * Verifies that s is the signature of the bytes, by the key of its name. UX_EDENIED: it is not, or
+ * the key is not in the keyrings.
  */
 enum ux_code ux_apk_key_verify(const struct ux_keyrings *keys, const struct ux_apk_signature *s,
 			       struct ux_bytes data, struct ux_error *err) ux_must;
 
 /*
- * Is one of the signatures of an index of apk-tools 3 by one of the keys? A signature there names
- * its key by a hash and not by a file, so that all are tried. UX_EDENIED.
+ * Verifies that one of the signatures of an index of apk-tools 3 is by one of the keys. A signature
+ * there names its key by a hash and not by a file, so that all are tried. UX_EDENIED.
  */
 enum ux_code ux_apk_adb_verify(const struct ux_keyrings *keys, const struct ux_apk_adb *adb,
 			       struct ux_error *err) ux_must;
@@ -143,21 +143,21 @@ enum ux_code ux_arch_db_read(struct ux_bytes tar, struct ux_index_target *to, st
 
 /* --- rpm -------------------------------------------------------------------------------------- */
 
-/* What repomd.xml says of primary.xml. */
+/* The entry of primary.xml in repomd.xml. */
 struct ux_rpm_primary {
 	char href[512]; /* relative to the folder that repodata/ is in */
 	uint8_t sha256[32];
 	bool has_sha256;
-	uint64_t size; /* UINT64_MAX: not said */
+	uint64_t size; /* UINT64_MAX: not stated */
 };
 
-/* Source: createrepo_c's documentation. UX_ECORRUPT: no XML, or it names no primary. */
+/* Source: createrepo_c's documentation. UX_ECORRUPT: not XML, or it names no primary. */
 enum ux_code ux_rpm_repomd_read(struct ux_bytes xml, struct ux_rpm_primary *ret,
 				struct ux_error *err) ux_must;
 
 /*
- * Reads primary.xml from a function, in pieces. UX_ECORRUPT: with the offset where it is no XML, or
- * a package lacks a field; codes of the function.
+ * Reads primary.xml from a function, in pieces. UX_ECORRUPT: with the offset where the XML is
+ * malformed, or a package lacks a field; codes of the function.
  */
 enum ux_code ux_rpm_primary_read(ux_xml_read_fn *read, void *from, struct ux_index_target *to,
 				 struct ux_error *err) ux_must;

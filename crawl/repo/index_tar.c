@@ -13,10 +13,10 @@ enum {
 	TAR_SIZE_OFF = 124,
 	TAR_SIZE = 12,
 	TAR_TYPE = 156,
-	FILES_MAX = 65536, /* that a search passes; an image has three for each layer */
+	FILES_MAX = 65536, /* files that a search skips; an image has three for each layer */
 };
 
-/* Text up to its NUL. */
+/* Returns the text up to its NUL. */
 static struct ux_bytes tar_text(struct ux_bytes field)
 {
 	const uint8_t *end = memchr(field.data, 0, field.size);

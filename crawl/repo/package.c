@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the kinds and roles of packages, and what their keys say. */
+/* Names of the kinds and roles of packages, and the hashes in their keys. */
 #include "package.h"
 
 #include "text.h"
@@ -15,7 +15,7 @@ static const char *const role_names[UX_PACKAGE_ROLE_COUNT] = {
 	[UX_PACKAGE_SOURCE] = "source",
 };
 
-/* The number of a name; n when there is none. */
+/* Returns the number of a name; n if unknown. */
 static size_t package_find_name(const char *const *names, size_t n, const char *name)
 {
 	size_t i = 0;

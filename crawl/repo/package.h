@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A package of a distribution, or a layer of an image, as the metadata of its repository have it.
- */
+/* A package of a distribution, or a layer of an image, as its repository's metadata describe it. */
 #ifndef UX_PACKAGE_H
 #define UX_PACKAGE_H
 
@@ -26,7 +25,7 @@ enum ux_package_kind {
 	UX_PACKAGE_KIND_COUNT
 };
 
-/* What it is good for: debug files are better candidates than the stripped files they belong to. */
+/* Its use: debug files are better candidates than the stripped files they belong to. */
 enum ux_package_role {
 	UX_PACKAGE_STRIPPED,
 	UX_PACKAGE_DEBUG,
@@ -35,8 +34,8 @@ enum ux_package_role {
 };
 
 /*
- * What an index names an .apk by: the SHA-1 of the control segment of version 2, or in an index of
- * apk-tools 3 the SHA-256, of which there may be 20 bytes, of the control segment of version 2 or
+ * The hash of an .apk in an index: the SHA-1 of the control segment of version 2; or in an index of
+ * apk-tools 3 the SHA-256, perhaps only its first 20 bytes, of the control segment of version 2 or
  * of the metadata of version 3.
  */
 struct ux_apk_identity {
@@ -45,37 +44,37 @@ struct ux_apk_identity {
 	bool sha256;
 };
 
-/* A file that a package is read with. */
+/* Another file that is needed to read a package. */
 struct ux_package_file {
-	const char *key; /* as that of a package */
+	const char *key; /* the same form as a package's key */
 	const char *url;
 	uint64_t size; /* 0: unknown */
 };
 
 /* Texts are never NULL, have no control characters, and belong to whoever made the struct. */
 struct ux_package {
-	/* Equal for equal files: the SHA-256 in hexadecimal, or of an .apk "apk:" and a SHA-1 or
-	 * "apk3:" and a SHA-256, as of struct ux_apk_identity */
+	/* Equal for equal files: the SHA-256 in hexadecimal, or for an .apk "apk:" and a SHA-1 or
+	 * "apk3:" and a SHA-256, see struct ux_apk_identity */
 	const char *key;
 	const char *distribution; /* "debian" */
-	const char *suite;        /* "bookworm", "v3.22", "43"; "" when there are none */
-	const char *component;    /* "main", "community", "debuginfo"; "" when there are none */
+	const char *suite;        /* "bookworm", "v3.22", "43"; "": none */
+	const char *component;    /* "main", "community", "debuginfo"; "": none */
 	const char *arch;         /* as the distribution names it: "amd64", "x86_64" */
 	const char *name;
 	const char *version;
 	const char *source; /* name of the source package; "" when unknown */
-	/* version of the source package where it is another one than that of the package; else ""
-	 */
+	/* version of the source package if it differs from the package's; else "" */
 	const char *source_version;
 	const char *url; /* http:// or https://, or the path of a file */
 	/*
-	 * Further files that it is read with: the packages with the stripped files of debug files
-	 * that do not name these by build ID (Alpine), the archives of a source package (Debian)
+	 * Further files that are needed to read it: the packages with the stripped files of debug
+	 * files that do not name these by build ID (Alpine), the archives of a source package
+	 * (Debian)
 	 */
 	const struct ux_package_file *files;
 	size_t n_files;
 	uint64_t size;      /* bytes of the file; 0: unknown */
-	uint64_t installed; /* bytes when it is unpacked, as its maintainer says; 0: unknown */
+	uint64_t installed; /* bytes when it is unpacked, from its metadata; 0: unknown */
 	int64_t time;       /* seconds since 1970 when it was built; 0: unknown */
 	uint8_t sha256[UX_PACKAGE_SHA256_BYTES];
 	bool has_sha256;
@@ -94,7 +93,7 @@ bool ux_package_kind_parse(const char *name, enum ux_package_kind *ret) ux_must;
 const char *ux_package_role_name(enum ux_package_role role);
 bool ux_package_role_parse(const char *name, enum ux_package_role *ret) ux_must;
 
-/* The hash that a key names; none: it is another text. */
+/* The hash in a key; none: the key is another text. */
 struct ux_package_hash {
 	uint8_t sha256[UX_PACKAGE_SHA256_BYTES];
 	bool has_sha256;
@@ -111,8 +110,8 @@ enum {
 void ux_package_apk_key(const struct ux_apk_identity *id, char key[UX_PACKAGE_APK_KEY]);
 
 /*
- * Receives one package. The struct and its texts are only valid during the call. Another code than
- * UX_OK ends the reading with it.
+ * Receives one package. The struct and its texts are only valid during the call. Any code other
+ * than UX_OK ends the reading with that code.
  */
 typedef enum ux_code ux_package_fn(void *ctx, const struct ux_package *package,
 				   struct ux_error *err);

@@ -15,20 +15,20 @@
 
 enum {
 	SILENCE_MS = 60000,
-	CALL_MS = 6 * 3600 * 1000, /* a large package over a slow line */
+	CALL_MS = 6 * 3600 * 1000, /* ms: a large package over a slow line */
 	WAIT_MAX_MS = 600 * 1000,
 	REDIRECTS_MAX = 5,
 	STATUS_OK = 200,
 	HOST_MAX = 300, /* bytes of scheme, name and port */
 };
 
-/* A host, with the clients that no request uses now. */
+/* A host, with its idle clients. */
 struct host {
 	char origin[HOST_MAX];
 	struct ux_http_client *idle[UX_POLITE_PARALLEL_MAX];
 	unsigned n_idle, n_used;
 	int64_t next_ms; /* when the next request may begin */
-	/* of a registry of images: for which image it has given a key, and the header with it */
+	/* a registry of images: the image for which it gave a key, and the header with that key */
 	char image[256];
 	char *authorization;
 };
@@ -36,8 +36,8 @@ struct host {
 struct ux_polite {
 	struct ux_polite_options options;
 	char *agent, *cacert, *proxy;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t freed; /* a connection */
+	pthread_mutex_t lock; /* protects the fields below */
+	pthread_cond_t freed; /* a connection was freed */
 	struct host hosts[UX_POLITE_HOSTS_MAX];
 	size_t n_hosts;
 	struct ux_polite_counts counts;
@@ -117,7 +117,7 @@ struct ux_polite_counts ux_polite_counts(struct ux_polite *p)
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-/* Length of the scheme, host and port of a URL. */
+/* Returns the length of the scheme, host and port of a URL. */
 static size_t polite_origin_size(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -125,7 +125,7 @@ static size_t polite_origin_size(const char *url)
 	return (size_t)(host - url) + strcspn(host, "/");
 }
 
-/* The lock is held. NULL: too many hosts. */
+/* Finds or adds a host. The lock is held. NULL: too many hosts. */
 static struct host *polite_host(struct ux_polite *p, const char *origin)
 {
 	for (size_t i = 0; i < p->n_hosts; i++)
@@ -143,7 +143,7 @@ static bool polite_is_cancelled(const struct ux_polite *p)
 	return p->options.cancelled && p->options.cancelled(p->options.cancelled_ctx);
 }
 
-/* Sleeps in short pieces, so that a cancellation is seen. False: it was cancelled. */
+/* Sleeps in short pieces, so that it sees a cancellation. False: cancelled. */
 static bool polite_sleep(const struct ux_polite *p, int64_t ms)
 {
 	const int64_t piece = 500;
@@ -221,12 +221,12 @@ struct polite_transfer {
 	uint64_t bytes;       /* of the file, which the caller has */
 	uint64_t received;    /* in this attempt */
 	bool begun;           /* the caller has the beginning of the file */
-	char if_range[160];   /* what proves that the file is still the same; "": nothing does */
+	char if_range[160];   /* validator that proves that the file is still the same; "": none */
 	char *authorization;  /* header of a registry; NULL: none */
-	char challenge[1024]; /* of a 401: what the registry demands; "": nothing */
+	char challenge[1024]; /* of a 401: the registry's challenge; "": none */
 };
 
-/* The file begins, perhaps once more. */
+/* Begins the file, perhaps again. */
 static enum ux_code polite_begin(struct polite_transfer *t, const struct ux_http_answer *answer,
 				 struct ux_error *err)
 {
@@ -241,8 +241,8 @@ static enum ux_code polite_begin(struct polite_transfer *t, const struct ux_http
 }
 
 /*
- * A body begins: the whole file, or the rest of one that broke off. A server that sends another
- * part than was requested cannot be resumed with.
+ * Begins a body: the whole file, or the rest of one that broke off. If the server sends another
+ * part than was requested, resuming is not possible.
  */
 static enum ux_code polite_on_begins(void *ctx, const struct ux_http_answer *answer,
 				     struct ux_error *err)
@@ -284,7 +284,8 @@ struct polite_headers {
 	bool conditional, resumes;
 };
 
-/* The rest of a file that broke off, or the whole one if it is not what is there already. */
+/* Writes the headers that request the rest of a file that broke off, or the whole file if it has
+ * changed. */
 static void polite_write_headers(const struct polite_transfer *t, struct polite_headers *h)
 {
 	const struct ux_validators *known = t->request->known;
@@ -361,7 +362,7 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 
 /* --- registries of images: public ones too give out a key first ------------------------------- */
 
-/* Copies the key that the registry has given for the image of the URL, if there is one. */
+/* Copies the key that the registry gave for the image of the URL, if there is one. */
 static void polite_use_key(struct ux_polite *p, const struct host *h, struct polite_transfer *t)
 {
 	struct ux_image_reference image;
@@ -373,7 +374,7 @@ static void polite_use_key(struct ux_polite *p, const struct host *h, struct pol
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
-/* Gets the key that was demanded. False: none was, or there is none to be had. */
+/* Gets the key that was demanded. False: none was demanded, or it cannot be had. */
 static bool polite_get_key(struct ux_polite *p, struct host *h, struct polite_transfer *t)
 {
 	struct ux_image_reference image;
@@ -493,7 +494,7 @@ static enum ux_code polite_map_local(const char *path, struct ux_mapping *ret,
 				      whole);
 }
 
-/* The validator of a file of this machine is its size and time. */
+/* The validator of a local file is its size and time. */
 static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite_request *request,
 				     const char *path, struct ux_polite_answer *ret,
 				     struct ux_error *err)
@@ -593,7 +594,7 @@ enum ux_code ux_polite_fetch(struct ux_polite *p, const char *url, const struct 
 	const struct ux_polite_request request = {
 		.url = url,
 		.known = known,
-		/* one byte more, so that a file that is too long is seen as such */
+		/* one byte more, so that a file that is too long is noticed */
 		.max = what->size < max ? what->size + 1 : max,
 		.begin = polite_file_begin,
 		.sink = polite_file_put,

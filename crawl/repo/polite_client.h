@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetches files of mirrors, which belong to others, without being a burden: a few connections to
- * each host, a pause between requests, conditional requests, and waiting when a host is busy.
+ * Fetches files from other people's mirrors without being a burden: a few connections to each host,
+ * a pause between requests, conditional requests, and waiting while a host is busy.
  */
 #ifndef UX_POLITE_CLIENT_H
 #define UX_POLITE_CLIENT_H
@@ -11,8 +11,9 @@
 #include "http_client.h"
 
 enum {
-	UX_POLITE_PARALLEL = 2,  /* connections to one host */
-	UX_POLITE_PAUSE_MS = 50, /* from the start of a request to the next one of the same host */
+	UX_POLITE_PARALLEL = 2, /* connections to one host */
+	UX_POLITE_PAUSE_MS =
+		50, /* ms from the start of a request to the next one to the same host */
 	UX_POLITE_TRIES = 5,
 	UX_POLITE_HOSTS_MAX = 64,
 	UX_POLITE_PARALLEL_MAX = 16,
@@ -25,20 +26,20 @@ struct ux_polite_options {
 	uint64_t bytes_s;     /* for each connection; 0: no limit */
 	unsigned tries;       /* 0: UX_POLITE_TRIES */
 	const char *cacert;   /* PEM file of trusted roots; NULL: the system's */
-	const char *proxy;    /* NULL: that of the environment */
-	int64_t wait_most_ms; /* how long a host may keep it waiting, in all; 0: 10 minutes */
+	const char *proxy;    /* URL; NULL: the environment's */
+	int64_t wait_most_ms; /* ms that a host may make it wait, in total; 0: 10 minutes */
 	bool (*cancelled)(void *ctx); /* polled about once a second; NULL: never */
 	void *cancelled_ctx;
 };
 
 struct ux_polite;
 
-/* Copies the options, but not what cancelled_ctx refers to. */
+/* Copies the options, but not the object of cancelled_ctx. */
 enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_options *options,
 			    struct ux_error *err) ux_must;
 void ux_polite_close(struct ux_polite *p);
 
-/* What makes a request conditional, and what an answer says for the next one. "": none. */
+/* The validators of a file, which make the next request conditional. "": none. */
 struct ux_validators {
 	char etag[128];
 	char modified[64];
@@ -46,16 +47,16 @@ struct ux_validators {
 
 struct ux_polite_request {
 	const char *url;                   /* http, https, or a path (repo_url.h) */
-	const struct ux_validators *known; /* of what is there already; NULL: none */
+	const struct ux_validators *known; /* of the caller's copy; NULL: none */
 	uint64_t max;                      /* size limit of the file */
-	/* Called before the first byte of the file: what came before is to be forgotten. */
+	/* Called before the first byte of the file: bytes from before must be dropped. */
 	enum ux_code (*begin)(void *ctx, struct ux_error *err);
 	ux_http_sink_fn *sink;
 	void *ctx;
 };
 
 struct ux_polite_answer {
-	bool unchanged; /* the file is what `known` describes; nothing was passed to the sink */
+	bool unchanged; /* the file still matches `known`; nothing was passed to the sink */
 	struct ux_validators validators;
 	uint64_t bytes;
 };
@@ -63,15 +64,15 @@ struct ux_polite_answer {
 /*
  * Fetches a file. Waits for a free connection and for the pause, and tries again after failures of
  * the connection and after 429, 502, 503 and 504, for which Retry-After is observed. A file that
- * broke off is resumed where its server has said which version it is (a strong ETag, or else
- * Last-Modified), and begins anew otherwise (RFC 9110, 13.1.5 and 14.2). UX_ENOTFOUND
- * for 404 and 410, UX_EDENIED for 401 and 403, UX_EUNAVAILABLE, UX_ELIMIT: over `most`; else what
- * the caller's functions return. Any thread.
+ * broke off is resumed if its server identified the version (a strong ETag, or else Last-Modified),
+ * and begins anew otherwise (RFC 9110, 13.1.5 and 14.2). UX_ENOTFOUND for 404 and 410, UX_EDENIED
+ * for 401 and 403, UX_EUNAVAILABLE, UX_ELIMIT: over `max`; else codes of the caller's functions.
+ * Any thread.
  */
 enum ux_code ux_polite_get(struct ux_polite *p, const struct ux_polite_request *request,
 			   struct ux_polite_answer *ret, struct ux_error *err) ux_must;
 
-/* What a file is to be. */
+/* The expected properties of a file. */
 struct ux_expected {
 	uint64_t size;         /* UINT64_MAX: unknown */
 	const uint8_t *sha256; /* 32 bytes; NULL: unknown */

@@ -12,7 +12,7 @@ enum {
 	URL_MEMORY = 64 << 10,
 };
 
-/* The word for a failure whose reader has not named it. */
+/* Returns the word for a failure that its reader has not named. */
 static const char *repository_cause(enum ux_code code)
 {
 	switch (code) {
@@ -59,7 +59,8 @@ const char *ux_repository_file_cause(const struct ux_error *err)
 	return err && strncmp(err->text, "truncated", 9) == 0 ? "truncated" : "hash";
 }
 
-/* Without a signature, what names the mirror is all that there is to trust. */
+/* Checks that an unsigned root is trusted: then the mirror's address is all that there is to trust.
+ */
 static enum ux_code repository_check_unsigned(const struct ux_repository *r, struct ux_error *err)
 {
 	const char *path = NULL;

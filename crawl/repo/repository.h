@@ -12,38 +12,38 @@ enum ux_repository_form {
 	UX_REPOSITORY_ALPINE,
 	UX_REPOSITORY_ARCH,
 	UX_REPOSITORY_RPM,
-	UX_REPOSITORY_IMAGE, /* of containers: a reference to a registry, or a folder */
+	UX_REPOSITORY_IMAGE, /* container images: a reference to a registry, or a folder */
 	UX_REPOSITORY_FORM_COUNT
 };
 
 struct ux_repository {
 	enum ux_repository_form form;
 	const char *distribution;
-	const char *mirror; /* URL or path of the mirror's root; of an image: what names it */
+	const char *mirror; /* URL or path of the mirror's root; of an image: its reference */
 	const char *suite, *component, *arch;
 	const char *path; /* from the mirror's root to the folder of the index; not for Debian's */
-	/* Alpine's are folders with a file for each key. Where the root need not be signed, it has
-	 * to be as soon as there are any. */
+	/* Alpine's are folders with a file for each key. If a signature is optional, it becomes
+	 * mandatory as soon as there are keys. */
 	struct ux_keyrings keys;
 	bool sources;        /* read Debian's index of source packages too */
-	bool allow_expired;  /* take metadata whose time is over */
-	bool allow_unsigned; /* take a root without a signature also over http */
+	bool allow_expired;  /* accept expired metadata */
+	bool allow_unsigned; /* accept a root without a signature also over http */
 };
 
 /*
- * What is kept of a reading, so that the next one only looks whether anything has changed. The root
- * is the file that all else is verified from: InRelease, APKINDEX.tar.gz, repomd.xml.
+ * The state kept from a reading, so that the next one only checks whether anything has changed. The
+ * root is the file from which everything else is verified: InRelease, APKINDEX.tar.gz, repomd.xml.
  */
 struct ux_repository_state {
 	struct ux_validators validators; /* of the root */
-	uint8_t sha256[32];              /* of what was signed in the root */
+	uint8_t sha256[32];              /* of the signed text of the root */
 	bool known;
 };
 
 struct ux_repository_result {
-	bool unchanged; /* nothing was passed on: it is as `known` says */
+	bool unchanged; /* nothing was passed on: the repository still matches `known` */
 	struct ux_repository_state state;
-	uint64_t packages; /* that the index has */
+	uint64_t packages; /* packages in the index */
 	/* a word for a failure: "expired", "signature", "hash", "truncated", "suite", "corrupt",
 	 * "absent", "denied", "unreachable", "limit", "other" */
 	const char *cause;
@@ -76,10 +76,10 @@ ux_repository_reader ux_rpm_read;
 ux_repository_reader ux_image_read;
 
 /*
- * For readers: fetches a root that may be signed by a file of its own, named as the root with an
+ * For readers: fetches a root whose signature may be a separate file, named like the root plus an
  * ending. Sets ret->unchanged and ret->state, and ret->cause on a failure. With keys the signature
- * has to be good; without, the file has to come over https, or from this machine. *ret_file is
- * empty when nothing has changed.
+ * must be good; without keys the file must come over https, or from this machine. *ret_file is
+ * empty if nothing has changed.
  */
 enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_polite *client,
 				      const char *folder, const char *name, const char *ending,
@@ -87,7 +87,7 @@ enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_p
 				      struct ux_repository_result *ret, struct ux_mapping *ret_file,
 				      struct ux_error *err) ux_must;
 
-/* The word for a file that is not what was expected: "truncated" or "hash". */
+/* Returns the word for a file that does not match: "truncated" or "hash". */
 const char *ux_repository_file_cause(const struct ux_error *err);
 
 #endif

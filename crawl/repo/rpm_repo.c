@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repositories of rpm: repodata/repomd.xml has the hash of primary.xml, which has that of each
- * package. repomd.xml is signed by some (repomd.xml.asc); others sign packages alone, and then it
- * has to come over https.
+ * Repositories of rpm: repodata/repomd.xml has the hash of primary.xml, which has the hash of each
+ * package. Some repositories sign repomd.xml (repomd.xml.asc); others sign only packages, and then
+ * it must come over https.
  */
 #include "arena.h"
 #include "debian_files.h"
@@ -14,19 +14,19 @@
 
 enum {
 	REPOMD_MAX = 16 << 20,
-	PRIMARY_MAX = 512 << 20, /* as it is sent; Fedora's has 20 MB */
+	PRIMARY_MAX = 512 << 20, /* bytes as sent; Fedora's has 20 MB */
 	PRIMARY_FREE = 64 << 20, /* bytes that it may unpack to... */
 	PRIMARY_RATIO = 64,      /* ...and this many times its size */
 	URL_MEMORY = 64 << 10,
 	LIST_MAX = 64 << 10, /* bytes of a list of mirrors */
-	ROOTS_MAX = 16,      /* mirrors of it that are tried */
+	ROOTS_MAX = 16,      /* mirrors of the list that are tried */
 };
 
-/* primary.xml, as it is unpacked. */
+/* primary.xml while it is unpacked. */
 struct rpm_unpacking {
 	struct ux_unpack *unpack;
-	struct ux_bytes left; /* as it was sent */
-	uint64_t out, max;    /* bytes that came out */
+	struct ux_bytes left; /* compressed bytes that are left */
+	uint64_t out, max;    /* unpacked bytes */
 };
 
 static void rpm_unpacking_close(struct rpm_unpacking *u)
@@ -46,7 +46,7 @@ static enum ux_code rpm_read_unpacked(void *ctx, void *to, size_t n, size_t *ret
 				      "primary.xml unpacks to more than %" PRIu64 " bytes", u->max);
 }
 
-/* Neither the unpacked file nor its elements are ever in memory as a whole. */
+/* Reads primary.xml. Neither the unpacked file nor its elements are ever in memory as a whole. */
 static enum ux_code rpm_unpack_primary(struct ux_bytes file, struct ux_index_target *to,
 				       struct ux_error *err)
 {
@@ -96,7 +96,7 @@ struct rpm_roots {
 	size_t n;
 };
 
-/* A line of the list with the architecture in place of $basearch. */
+/* Adds a line of the list, with $basearch replaced by the architecture. */
 static enum ux_code rpm_add_root(struct ux_arena *arena, struct ux_bytes line, const char *arch,
 				 struct rpm_roots *ret, struct ux_error *err)
 {
@@ -120,7 +120,7 @@ static enum ux_code rpm_add_root(struct ux_arena *arena, struct ux_bytes line, c
 
 /*
  * Reads a list of mirrors, one URL in a line. Amazon Linux has its repositories at URLs with a hash
- * that only such a list knows.
+ * that only such a list contains.
  */
 static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_polite *client,
 				    const char *url, struct ux_arena *arena, struct rpm_roots *ret,
@@ -143,7 +143,8 @@ static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_pol
 					 url);
 }
 
-/* The first mirror that answers. Each is trusted only for what its own URL or signature proves. */
+/* Reads the first mirror that answers. Each is trusted only for what its own URL or signature
+ * proves. */
 static enum ux_code rpm_read_mirrors(const struct ux_repository *r, const struct rpm_roots *roots,
 				     struct ux_polite *client,
 				     const struct ux_repository_state *known, ux_package_fn *take,

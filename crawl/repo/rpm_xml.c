@@ -19,8 +19,8 @@ enum {
 struct rpm_repomd {
 	struct ux_xml xml;
 	struct ux_rpm_primary primary;
-	bool inside; /* of <data type="primary"> */
-	bool sha256; /* of the <checksum> that is open */
+	bool inside; /* inside <data type="primary"> */
+	bool sha256; /* the open <checksum> is a SHA-256 */
 };
 
 static void rpm_repomd_on_start(void *ctx, const char *name, const char **attributes)
@@ -88,8 +88,8 @@ struct rpm_primary {
 	struct ux_index_target *to;
 	struct ux_arena arena; /* of one package */
 	struct ux_package package;
-	enum rpm_part part; /* whose text is read */
-	bool inside;        /* of a package */
+	enum rpm_part part; /* element whose text is being read */
+	bool inside;        /* inside a package */
 	bool provides, requires, has_code, has_size;
 	struct ux_id *ids;
 	size_t ids_cap;
@@ -153,7 +153,7 @@ static void rpm_keep_url(struct rpm_primary *r, const char **attributes)
 		ux_xml_stop(&r->xml, code);
 }
 
-/* "debuginfo(build-id) = HEX" of a debug package. */
+/* Adds "debuginfo(build-id) = HEX" of a debug package. */
 static void rpm_add_id(struct rpm_primary *r, const char *hex)
 {
 	uint8_t bytes[UX_ID_GNU_MAX];
@@ -237,7 +237,7 @@ static void rpm_primary_on_start(void *ctx, const char *name, const char **attri
 	}
 }
 
-/* "name-version-release.src.rpm" without all behind the name. */
+/* Returns the name in "name-version-release.src.rpm". */
 static struct ux_bytes rpm_source_name(struct ux_bytes text)
 {
 	for (int dashes = 0; dashes < 2; dashes++) {
@@ -278,7 +278,8 @@ static void rpm_take_text(struct rpm_primary *r)
 	r->part = RPM_NOTHING;
 }
 
-/* By the names that find-debuginfo gives, and "kernel-debuginfo-common-x86_64". */
+/* Returns the role by the names that find-debuginfo gives, and by "kernel-debuginfo-common-x86_64".
+ */
 static enum ux_package_role rpm_role(const char *name)
 {
 	size_t n = strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenPGP signatures, checked by gpgv. */
+/* Checks OpenPGP signatures with gpgv. */
 #include "signature.h"
 
 #include "clock.h"
@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 enum {
-	GPGV_S = 60,            /* a signature takes milliseconds */
+	GPGV_S = 60,            /* s; a signature takes milliseconds */
 	STATUS_MAX = 1 << 20,   /* bytes of gpgv's status */
 	KEYRING_MAX = 64 << 20, /* bytes of a file of keys */
-	STATUS_FD = 3,          /* where the child finds its files */
+	STATUS_FD = 3,          /* descriptors of the child */
 	TEXT_FD = 4,
 	SIGNATURE_FD = 5,
 	KEYS_FD = 6,
@@ -41,7 +41,8 @@ struct verdict {
 	bool unexpected;
 };
 
-/* The hash of a VALIDSIG line, its eighth word behind the keyword (RFC 9580, 9.5). */
+/* Returns whether the hash of a VALIDSIG line is weak: the eighth word after the keyword (RFC 9580,
+ * 9.5). */
 static bool signature_hash_is_weak(struct ux_bytes words)
 {
 	struct ux_bytes word = UX_BYTES_NONE;
@@ -159,7 +160,7 @@ enum ux_code ux_armour_decode(struct ux_bytes text, struct ux_out *ret, struct u
 
 /* The files of one run. */
 struct gpgv {
-	int status, text, signature, output; /* output: what was signed; -1: not used */
+	int status, text, signature, output; /* output: the signed text; -1: not used */
 	int keys[UX_KEYRINGS_MAX];
 	size_t n_keys;
 };
@@ -180,7 +181,7 @@ static void gpgv_deinit(struct gpgv *g)
 		gpgv_close(&g->keys[i]);
 }
 
-/* Bytes in a file without a name. */
+/* Writes bytes to a file without a name. */
 static enum ux_code gpgv_file(int *ret, struct ux_bytes bytes, struct ux_error *err)
 {
 	UX_TRY(ux_file_temporary(ret, err));
@@ -224,10 +225,7 @@ static enum ux_code gpgv_set_up(struct gpgv *g, const struct ux_keyrings *keys,
 				  : gpgv_file(&g->output, UX_BYTES_NONE, err);
 }
 
-/*
- * The descriptors are moved up first, so that none of them is in the place that another one is to
- * have.
- */
+/* Moves the descriptors up first, so that none of them has a number that another one needs. */
 static int gpgv_actions(posix_spawn_file_actions_t *a, const struct gpgv *g, int *moved,
 			size_t *n_moved)
 {
@@ -284,7 +282,7 @@ static int gpgv_spawn(const struct gpgv *g, pid_t *ret)
 	return r;
 }
 
-/* Waits for the child, and ends it when it takes too long. False: it was ended. */
+/* Waits for the child, and kills it if it takes too long. False: it was killed. */
 static bool gpgv_wait(pid_t pid)
 {
 	int handle = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;

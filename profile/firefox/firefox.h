@@ -24,54 +24,55 @@ struct ux_firefox_strings {
 /* No row of a table: null or -1. */
 #define UX_FIREFOX_NONE UINT32_MAX
 
-/* The tables of one thread, or those that all threads share. */
+/* The tables of one thread, or the shared tables of all threads. */
 struct ux_firefox_tables {
 	const uint8_t *at; /* where the object begins that has the tables */
-	size_t strings;    /* which ones */
+	size_t strings;    /* number of its array of strings */
 	/* Columns: */
 	struct ux_firefox_numbers func;     /* of frames */
-	struct ux_firefox_numbers depth;    /* of frames: of inlined calls */
+	struct ux_firefox_numbers depth;    /* of frames: depth of inlining */
 	struct ux_firefox_numbers name;     /* of functions: a string */
 	struct ux_firefox_numbers resource; /* of functions */
 	struct ux_firefox_numbers prefix;   /* of stacks */
 	struct ux_firefox_numbers frame;    /* of stacks */
-	bool natives;                       /* it has a table of native symbols, */
-	size_t n_natives;                   /* with so many rows */
-	uint32_t first_location;            /* in the profile: that of frame 0 */
-	uint32_t *stacks;                   /* malloc'ed: stack of the profile of each row */
+	bool natives;                       /* there is a table of native symbols */
+	size_t n_natives;                   /* rows of that table */
+	uint32_t first_location;            /* in the profile: number of the location of frame 0 */
+	uint32_t *stacks;                   /* malloc'ed: the profile's stack for each row */
 };
 
 UX_VEC(ux_firefox_string_tables, struct ux_firefox_strings);
 UX_VEC(ux_firefox_table_sets, struct ux_firefox_tables);
 
-/* A profile, and what was read from it. Zeroed = closed. */
+/* A profile file, and its parts that were read. Zeroed = closed. */
 struct ux_firefox {
 	struct ux_bytes bytes; /* owned by the caller */
 	struct ux_firefox_string_tables strings;
 	struct ux_firefox_table_sets tables;
-	const uint8_t *shared; /* where the object begins with what threads share; NULL: none */
-	bool sources;          /* it has a table of source files, whose names are rows of */
+	const uint8_t *shared; /* where the object with the shared tables begins; NULL: none */
+	bool sources;          /* there is a table of source files; their names are rows of */
 	size_t source_strings; /* this table of strings */
 	size_t n_sources;
 };
 
-/* Whether the bytes may be such a profile: an object with libraries, threads and a version. */
+/* Returns whether the bytes may be such a profile: an object with libraries, threads and a version.
+ */
 bool ux_firefox_is(struct ux_bytes json);
 
 /*
- * Reads a profile into an empty one. Frames whose function is named by an address have no name;
- * all others keep theirs. Addresses of callers lie inside of the call already. UX_ECORRUPT: with
- * the offset in the JSON. UX_ELIMIT, UX_ENOMEM. It has to be closed in any case.
+ * Reads a file into an empty profile. A frame whose function is named by an address gets no name;
+ * all others keep theirs. Addresses of callers already lie inside the call. UX_ECORRUPT: with the
+ * offset in the JSON. UX_ELIMIT, UX_ENOMEM. It has to be closed in any case.
  */
 enum ux_code ux_firefox_read(struct ux_firefox *f, struct ux_bytes json, struct ux_profile *p,
 			     struct ux_error *err) ux_must;
 
 /*
  * Appends the JSON with the names that its frames have got since: functions, strings and native
- * symbols (where p->keep_starts was set and the tables have any place for them) follow at the end
- * of their tables, and inlined calls at the end of the frames. Stacks with inlined calls
- * have more rows, so that they are numbered anew wherever they are used. Everything else is copied
- * byte for byte. UX_ENOMEM.
+ * symbols (if p->keep_starts was set and the tables have a place for them) follow at the end of
+ * their tables, and inlined calls at the end of the frames. A stack with inlined calls takes more
+ * rows, so stacks are renumbered wherever they are used. Everything else is copied byte for byte.
+ * UX_ENOMEM.
  */
 enum ux_code ux_firefox_rewrite(const struct ux_firefox *f, const struct ux_profile *p,
 				struct ux_out *out, struct ux_error *err) ux_must;

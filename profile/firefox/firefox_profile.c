@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing the processed format of the Firefox Profiler. Source: docs-developer/CHANGELOG-formats.md
- * and src/types/profile.js of github.com/firefox-devtools/profiler. Version 49 is the last one in
- * which each thread has its own tables, and is what samply 0.13 writes; the Profiler upgrades it.
+ * Writes the processed format of the Firefox Profiler. Source: docs-developer/CHANGELOG-formats.md
+ * and src/types/profile.js of github.com/firefox-devtools/profiler. Version 49 is the last one with
+ * tables in each thread, and samply 0.13 writes it; the Profiler upgrades it.
  */
 #include "debug_id.h"
 #include "json_out.h"
@@ -26,7 +26,7 @@ static const struct {
 	[UX_PROFILE_JIT] = {"Run-time code", "blue"},
 };
 
-/* Numbers of a thread's rows. For each element of the profile: its row in the thread plus one. */
+/* Row numbers of a thread. For each element of the profile: its row plus one. */
 UX_VEC(firefox_list, uint32_t);
 
 struct firefox_rows {
@@ -41,15 +41,15 @@ struct firefox_stack_row {
 
 struct firefox_frame_row {
 	uint32_t location;
-	uint32_t depth;  /* of inlining: 0 is the function that has a symbol */
-	uint32_t native; /* row of that symbol plus one; 0: it is not known where it begins */
+	uint32_t depth;  /* depth of inlining; 0: the function that has a symbol */
+	uint32_t native; /* row of that symbol plus one; 0: the function's start is unknown */
 };
 
-/* A function that has a symbol: what the Profiler requests the code of. */
+/* A function that has a symbol: the Profiler requests the code of the whole function. */
 struct firefox_native {
 	uint32_t module;
 	uint32_t function;
-	uint64_t address; /* behind the start of the file's image */
+	uint64_t address; /* from the start of the file's image */
 };
 
 UX_VEC(firefox_stack_rows, struct firefox_stack_row);
@@ -98,7 +98,7 @@ static void firefox_rows_deinit(struct firefox_rows *r)
 	firefox_list_deinit(&r->used);
 }
 
-/* The row of an element, which gets the next one when it has none. */
+/* Returns the row of an element; adds one if it has none. */
 static enum ux_code firefox_use(struct firefox_rows *r, uint32_t element, uint32_t *ret,
 				struct ux_error *err)
 {
@@ -150,7 +150,7 @@ static enum ux_code firefox_use_function(struct firefox *w, uint32_t function, u
 	return module != 0 ? firefox_use(&w->modules, module, &row, err) : UX_OK;
 }
 
-/* Sets the row plus one of the function's symbol at a location; 0: it is not known where it begins.
+/* Sets the row plus one of the function's symbol at a location; 0: the function's start is unknown.
  */
 static enum ux_code firefox_add_native(struct firefox *w, uint32_t location, uint32_t function,
 				       uint32_t *ret, struct ux_error *err)
@@ -177,8 +177,7 @@ static enum ux_code firefox_add_native(struct firefox *w, uint32_t location, uin
 	return UX_OK;
 }
 
-/* Adds the frames of a location, outermost first; sets the row of the first one and their number.
- */
+/* Adds the frames of a location, outermost first; sets the row of the first one and the count. */
 static enum ux_code firefox_add_location(struct firefox *w, uint32_t location, uint32_t *ret_first,
 					 uint32_t *ret_n, struct ux_error *err)
 {
@@ -204,7 +203,7 @@ static enum ux_code firefox_add_location(struct firefox *w, uint32_t location, u
 	return UX_OK;
 }
 
-/* Adds a stack and those that called it. */
+/* Adds a stack and its callers. */
 static enum ux_code firefox_add_stack(struct firefox *w, uint32_t stack, struct ux_error *err)
 {
 	w->path.size = 0;
@@ -233,7 +232,7 @@ static enum ux_code firefox_add_stack(struct firefox *w, uint32_t stack, struct 
 /* --- writing ------------------------------------------------------------------------------------
  */
 
-/* Writes a column: expression in the row's index i, for n rows. */
+/* Writes a column of n rows; `write` is an expression in the row's index i. */
 #define FIREFOX_COLUMN(w, key, n, write)                     \
 	do {                                                 \
 		ux_json_key(&(w)->json, key);                \
@@ -271,7 +270,7 @@ static uint32_t firefox_category(const struct firefox *w, size_t frame)
 	return w->p->modules.data[firefox_location(w, frame)->module].kind;
 }
 
-/* The frame of a row; NULL: its location has no name. */
+/* Returns the frame of a row; NULL: its location has no name. */
 static const struct ux_profile_frame *firefox_frame(const struct firefox *w, size_t frame)
 {
 	const struct ux_profile_location *l = firefox_location(w, frame);
@@ -287,8 +286,8 @@ static uint32_t firefox_function(const struct firefox *w, size_t frame)
 	return functions[n - 1 - row->depth];
 }
 
-/* The address of a frame behind the start of the file's image; without that start, the virtual
- * address, which is the same for a library. -1: it is none of a file. */
+/* Returns a frame's address from the start of the file's image; if that start is unknown, the
+ * virtual address, which is the same for a library. -1: it is not an address of a file. */
 static int64_t firefox_address(const struct firefox *w, size_t frame)
 {
 	const struct ux_profile_location *l = firefox_location(w, frame);
@@ -407,8 +406,8 @@ static int64_t firefox_weight_at(const struct firefox *w, size_t at)
 }
 
 /*
- * The samples order[first] to order[last - 1]. Without times each begins where the one before it
- * has ended, if its value is a time; else they are a millisecond apart.
+ * Writes the samples order[first] to order[last - 1]. Without times, a sample begins where the
+ * previous one ended if its value is a time; otherwise samples are a millisecond apart.
  */
 static enum ux_code firefox_put_samples(struct firefox *w, size_t first, size_t last,
 					struct ux_error *err)

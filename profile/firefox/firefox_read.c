@@ -7,11 +7,11 @@
 #define SECTION "Firefox profile"
 
 enum {
-	FIREFOX_LIBRARY = 1, /* the type of a resource */
+	FIREFOX_LIBRARY = 1, /* type of a resource */
 	FIREFOX_SETS_MAX = 1 << 20,
 };
 
-/* What is read of a thread, and of what threads share. */
+/* Keys that are read of a thread, or of the shared object. */
 enum firefox_key {
 	FIREFOX_STRINGS,
 	FIREFOX_FRAMES,
@@ -43,12 +43,12 @@ static const char *const firefox_keys[FIREFOX_KEYS] = {
 struct firefox_reader {
 	struct ux_firefox *file;
 	struct ux_profile *profile;
-	struct ux_cur libs; /* each is at its value */
+	struct ux_cur libs; /* each at its value */
 	struct ux_cur threads;
-	struct ux_firefox_numbers modules; /* of libraries: module of the profile */
-	size_t shared_tables;              /* number plus 1; 0: there are none */
+	struct ux_firefox_numbers modules; /* the profile's module for each library */
+	size_t shared_tables;              /* number plus 1; 0: there are no shared tables */
 	size_t shared_strings;
-	double start_ms; /* of the wall clock */
+	double start_ms; /* wall clock */
 	struct ux_out text;
 };
 
@@ -89,15 +89,14 @@ bool ux_firefox_is(struct ux_bytes json)
 	while (ux_json_read_member(&c, &n, &key)) {
 		for (size_t i = 0; i < ux_countof(keys); i++)
 			found += ux_json_text_eq(key, keys[i]);
-		if (found >= 2) /* a damaged end is for the reader to report */
+		if (found >= 2) /* the reader reports a damaged end */
 			return true;
 		(void)ux_json_skip(&c);
 	}
 	return false;
 }
 
-/* Sets the values of n keys of the object at a cursor; those of absent ones, and null, are zeroed.
- */
+/* Sets the values of n keys of the object at a cursor; zeroed for a key that is absent or null. */
 static void firefox_index(struct ux_cur object, const char *const *names, size_t n,
 			  struct ux_cur *ret)
 {
@@ -115,7 +114,7 @@ static void firefox_index(struct ux_cur object, const char *const *names, size_t
 	}
 }
 
-/* Sets the value of one key; false when it is absent or null. */
+/* Sets the value of one key. False: it is absent or null. */
 static bool firefox_find(struct ux_cur object, const char *name, struct ux_cur *ret)
 {
 	firefox_index(object, &name, 1, ret);
@@ -141,7 +140,7 @@ static enum ux_code firefox_get(struct ux_cur object, const char *name, struct u
 	return firefox_find(object, name, ret) ? UX_OK : firefox_lacks(object, name, err);
 }
 
-/* Reads a column of row numbers below `most`, of which null and -1 are UX_FIREFOX_NONE. */
+/* Reads a column of row numbers below `max`; null and -1 become UX_FIREFOX_NONE. */
 static enum ux_code firefox_read_column(struct ux_cur table, const char *name, uint64_t max,
 					struct ux_firefox_numbers *ret, struct ux_error *err)
 {
@@ -196,7 +195,7 @@ static enum ux_code firefox_read_strings(struct firefox_reader *r, struct ux_cur
 	return ux_cur_status(&c, err);
 }
 
-/* The number in the profile of a string in JSON. */
+/* Sets the profile's number of a JSON string. */
 static enum ux_code firefox_text(struct firefox_reader *r, struct ux_json_text text, uint32_t *ret,
 				 struct ux_error *err)
 {
@@ -206,7 +205,7 @@ static enum ux_code firefox_text(struct firefox_reader *r, struct ux_json_text t
 	return ux_profile_string(r->profile, ux_out_bytes(&r->text), ret, err);
 }
 
-/* The number in the profile of a row of a table of strings. */
+/* Sets the profile's number of a row of a table of strings. */
 static enum ux_code firefox_string(struct firefox_reader *r, size_t strings, uint32_t row,
 				   uint32_t *ret, struct ux_error *err)
 {
@@ -261,7 +260,7 @@ static enum ux_code firefox_read_libraries(struct firefox_reader *r, struct ux_e
 
 /* --- frames and stacks ------------------------------------------------------------------------ */
 
-/* What is needed of the tables while frames are read. */
+/* Columns that only reading the frames needs. */
 struct firefox_frames {
 	struct ux_firefox_numbers module; /* of resources; 0: none */
 	struct ux_firefox_numbers file;   /* of functions: a string */
@@ -382,7 +381,7 @@ static enum ux_code firefox_read_stacks(struct firefox_reader *r, struct ux_cur 
 	return UX_OK;
 }
 
-/* Counts the native symbols, if there is a table of them. */
+/* Counts the native symbols, if there is such a table. */
 static enum ux_code firefox_read_natives(struct ux_cur table, struct ux_firefox_tables *t,
 					 struct ux_error *err)
 {
@@ -395,7 +394,7 @@ static enum ux_code firefox_read_natives(struct ux_cur table, struct ux_firefox_
 	return ux_cur_status(&c, err);
 }
 
-/* Reads the tables of an object; *ret is their number plus 1, or 0 when it has none. */
+/* Reads the tables of an object; *ret is their number plus 1; 0: it has none. */
 static enum ux_code firefox_read_tables(struct firefox_reader *r, struct ux_cur object,
 					const struct ux_cur *values, size_t *ret,
 					struct ux_error *err)
@@ -438,7 +437,7 @@ static const struct {
 	{"bytes", "space", "bytes", 1},
 };
 
-/* The index of the weights of a table of samples. */
+/* Returns the index of the weights of a table of samples. */
 static size_t firefox_weight(struct ux_cur samples)
 {
 	struct ux_cur c;
@@ -451,7 +450,7 @@ static size_t firefox_weight(struct ux_cur samples)
 	return i < ux_countof(firefox_weights) ? i : 0;
 }
 
-/* The index of the type of values that a weight is; it is added when it is new. */
+/* Sets the index of the value type of a weight; adds the type if it is new. */
 static enum ux_code firefox_type(struct firefox_reader *r, size_t weight, size_t *ret,
 				 struct ux_error *err)
 {
@@ -516,7 +515,7 @@ static enum ux_code firefox_read_samples(struct firefox_reader *r, struct ux_cur
 	return ux_cur_status(&times, err);
 }
 
-/* The number that a text begins with, or a number itself; 0: it is absent. */
+/* Returns the number that a text begins with, or a number itself; 0: absent. */
 static uint32_t firefox_number(struct ux_cur c)
 {
 	uint64_t value = 0;
@@ -551,7 +550,7 @@ static enum ux_code firefox_read_thread(struct firefox_reader *r, struct ux_cur 
 				    number, err);
 }
 
-/* All types have to be known before the first sample. */
+/* All types must be known before the first sample. */
 static enum ux_code firefox_read_types(struct firefox_reader *r, struct ux_error *err)
 {
 	struct ux_cur c = r->threads, samples;
@@ -590,7 +589,7 @@ static void firefox_read_meta(struct firefox_reader *r, struct ux_cur meta)
 	r->profile->start_ns = (uint64_t)ux_max(start, (int64_t)0);
 }
 
-/* Counts the source files in the object that threads share. */
+/* Counts the source files of the shared object. */
 static enum ux_code firefox_read_sources(struct firefox_reader *r, struct ux_cur shared,
 					 struct ux_error *err)
 {
@@ -612,7 +611,7 @@ enum ux_code ux_firefox_read(struct ux_firefox *f, struct ux_bytes json, struct 
 	ux_cleanup(firefox_reader_deinit) struct firefox_reader r = {.file = f, .profile = p};
 	struct ux_cur whole = ux_cur_make(json, SECTION, false), c = whole;
 	*f = (struct ux_firefox){.bytes = json};
-	(void)ux_json_skip(&c); /* from now on it is JSON */
+	(void)ux_json_skip(&c); /* from here on it is valid JSON */
 	ux_json_read_end(&c);
 	UX_TRY(ux_cur_status(&c, err));
 	UX_TRY(firefox_get(whole, "libs", &r.libs, err));

@@ -16,7 +16,7 @@ struct firefox_function {
 
 /* A frame that is added: an inlined call. */
 struct firefox_inlined {
-	uint32_t origin; /* row of the frame that is its caller, which is not inlined */
+	uint32_t origin; /* row of its caller's frame, which is not inlined */
 	uint32_t depth;
 	uint32_t func;
 	uint32_t line; /* 0: unknown */
@@ -34,38 +34,37 @@ UX_VEC(firefox_symbols, struct firefox_symbol);
 UX_VEC(firefox_inlined_frames, struct firefox_inlined);
 UX_VEC(firefox_values, struct ux_bytes);
 
-/* What is added to a set of tables. */
+/* Additions to a set of tables. */
 struct firefox_names {
 	const struct ux_firefox_tables *tables;
-	uint32_t *func;   /* malloc'ed: of each frame that was there */
-	uint32_t *line;   /* malloc'ed: of each; UX_FIREFOX_NONE: it is left as it is */
-	uint32_t *symbol; /* malloc'ed: row of the native symbol of each; UX_FIREFOX_NONE: it is
-			     left as it is */
-	uint32_t *more;   /* malloc'ed: number of its first inlined call in `frames` */
-	uint32_t *row;    /* malloc'ed: of each stack that was there, its row now; NULL: the same */
+	uint32_t *func;   /* malloc'ed: new function of each frame of the file */
+	uint32_t *line;   /* malloc'ed: new line of each frame; UX_FIREFOX_NONE: unchanged */
+	uint32_t *symbol; /* malloc'ed: row of each frame's native symbol; UX_FIREFOX_NONE:
+			     unchanged */
+	uint32_t *more;   /* malloc'ed: index in `frames` of each frame's first inlined call */
+	uint32_t *row;    /* malloc'ed: new row of each stack of the file; NULL: unchanged */
 	uint32_t n_stacks;
 	struct firefox_functions functions;
 	struct firefox_inlined_frames frames;
 	struct firefox_symbols symbols;
-	struct ux_function_places places;   /* of functions that are added */
-	struct ux_profile_places symbol_of; /* row of a native symbol that is added */
+	struct ux_function_places places;   /* places of added functions */
+	struct ux_profile_places symbol_of; /* row of an added native symbol */
 };
 
-/* The state of writing. What is in front of `copied` is in the output already. */
+/* The state of writing. Input before `copied` is already in the output. */
 struct firefox_writer {
 	const struct ux_firefox *file;
 	const struct ux_profile *profile;
 	struct ux_cur c;
 	const uint8_t *copied;
 	struct ux_out *out;
-	struct firefox_names *names; /* malloc'ed: of each set of tables */
-	struct ux_strings *strings;  /* malloc'ed: those that are added to each table of strings;
-					number 0 is not used */
-	struct ux_firefox_numbers sources;   /* that are added: rows of their names */
-	struct ux_profile_numbers source_of; /* row of the source of a name */
+	struct firefox_names *names; /* malloc'ed: one for each set of tables */
+	struct ux_strings *strings; /* malloc'ed: strings added to each table; number 0 is unused */
+	struct ux_firefox_numbers sources;   /* added sources: rows of their names */
+	struct ux_profile_numbers source_of; /* row of the source with a name */
 	struct firefox_values values;
 	struct ux_out text;
-	size_t next_strings; /* the table of strings that follows in the text */
+	size_t next_strings; /* the next table of strings in the text */
 	bool any;            /* something is added */
 };
 
@@ -94,9 +93,9 @@ static void firefox_writer_deinit(struct firefox_writer *w)
 	ux_out_deinit(&w->text);
 }
 
-/* --- what is added ---------------------------------------------------------------------------- */
+/* --- additions -------------------------------------------------------------------------------- */
 
-/* The row of a string, which is added when it is new. */
+/* Sets the row of a string; adds the string if it is new. */
 static enum ux_code firefox_add_string(struct firefox_writer *w, size_t strings,
 				       struct ux_bytes text, uint32_t *ret, struct ux_error *err)
 {
@@ -105,7 +104,7 @@ static enum ux_code firefox_add_string(struct firefox_writer *w, size_t strings,
 	return UX_OK;
 }
 
-/* The row of a source file, which is added when it is new. */
+/* Sets the row of a source file; adds the file if it is new. */
 static enum ux_code firefox_add_source(struct firefox_writer *w, uint32_t name, uint32_t *ret,
 				       struct ux_error *err)
 {
@@ -157,8 +156,8 @@ static enum ux_code firefox_add_function(struct firefox_writer *w, struct firefo
 	return UX_OK;
 }
 
-/* Adds the native symbol of a frame whose function begins at a known place: that is where the
- * Profiler requests its instructions. Libraries are the first modules of the profile. */
+/* Adds the native symbol of a frame if the start of its function is known: from there the Profiler
+ * requests instructions. Libraries are the first modules of the profile. */
 static enum ux_code firefox_add_symbol(struct firefox_writer *w, struct firefox_names *names,
 				       uint32_t row, struct ux_error *err)
 {
@@ -187,7 +186,7 @@ static enum ux_code firefox_add_symbol(struct firefox_writer *w, struct firefox_
 	return UX_OK;
 }
 
-/* Adds the frames of a location that has got names: the function, and what is inlined in it. */
+/* Adds the frames of a location that was named: the function and the calls inlined in it. */
 static enum ux_code firefox_add_frames(struct firefox_writer *w, struct firefox_names *names,
 				       uint32_t row, const struct ux_profile_location *l,
 				       struct ux_error *err)
@@ -209,7 +208,7 @@ static enum ux_code firefox_add_frames(struct firefox_writer *w, struct firefox_
 	return UX_OK;
 }
 
-/* The number of inlined calls that a frame has got. */
+/* Returns how many inlined calls a frame has got. */
 static uint32_t firefox_inlined_calls(const struct firefox_writer *w,
 				      const struct firefox_names *names, uint32_t frame)
 {
@@ -218,7 +217,7 @@ static uint32_t firefox_inlined_calls(const struct firefox_writer *w,
 	return l->named || l->n == 0 ? 0 : l->n - 1;
 }
 
-/* Numbers the stacks of a set anew: each is followed by the inlined calls of its frame. */
+/* Renumbers the stacks of a set: each is followed by the inlined calls of its frame. */
 static enum ux_code firefox_number_stacks(struct firefox_writer *w, struct firefox_names *names,
 					  struct ux_error *err)
 {
@@ -284,7 +283,7 @@ static void firefox_copy(struct firefox_writer *w, const uint8_t *end)
 	w->copied = end;
 }
 
-/* Begins to write something in place of the value at the cursor. */
+/* Starts to write a replacement of the value at the cursor. */
 static void firefox_replace(struct firefox_writer *w)
 {
 	(void)ux_json_peek(&w->c);
@@ -306,13 +305,13 @@ static void firefox_put(struct firefox_writer *w, struct ux_bytes value)
 	ux_out_put(w->out, value.data, value.size);
 }
 
-/* What is written in a column of a table: called for each row of the longer table. */
+/* Writes a column's value for a row; called for each row of the longer table. */
 typedef void firefox_row_fn(struct firefox_writer *w, const struct firefox_names *names,
 			    struct ux_json_text column, size_t row);
 
 /*
- * Writes the table at the cursor with n rows in place of n_old. Columns that do not have n_old rows
- * are left as they are.
+ * Replaces the table at the cursor, of n_old rows, by one of n rows. Columns that do not have n_old
+ * rows stay unchanged.
  */
 static enum ux_code firefox_write_table(struct firefox_writer *w, const struct firefox_names *names,
 					size_t n_old, size_t n, firefox_row_fn *put,
@@ -434,8 +433,8 @@ static void firefox_put_source(struct firefox_writer *w, const struct firefox_na
 		ux_out_cstr(w->out, "null");
 }
 
-/* Writes the stacks: each row that was there is that of the function, with a row behind it for
- * each call that is inlined in it; the last one is the row that others refer to. */
+/* Writes the stacks: a row of the file becomes the row of the function, followed by a row for each
+ * call inlined in it; others refer to the last of these rows. */
 static enum ux_code firefox_write_stacks(struct firefox_writer *w,
 					 const struct firefox_names *names, struct ux_error *err)
 {
@@ -508,7 +507,7 @@ static void firefox_write_strings(struct firefox_writer *w, const struct ux_stri
 
 /* --- where stacks are used -------------------------------------------------------------------- */
 
-/* Writes the row that a stack has now in place of the number at the cursor. */
+/* Replaces the number at the cursor by that stack's new row. */
 static void firefox_write_stack(struct firefox_writer *w, const struct firefox_names *names)
 {
 	struct ux_cur at = w->c;
@@ -575,7 +574,7 @@ static void firefox_write_markers(struct firefox_writer *w, const struct firefox
 
 /* --- the whole profile ------------------------------------------------------------------------ */
 
-/* The tables of the object that begins at a place; NULL: it has none. */
+/* Returns the tables of the object that begins at a place; NULL: it has none. */
 static const struct firefox_names *firefox_names_at(const struct firefox_writer *w,
 						    const uint8_t *at, size_t *next)
 {
@@ -584,11 +583,12 @@ static const struct firefox_names *firefox_names_at(const struct firefox_writer 
 	return NULL;
 }
 
-/* What is added to the table of strings at a place; NULL: it is none. */
+/* Returns the additions to the table of strings at a place; NULL: there is no such table. */
 static const struct ux_strings *firefox_strings_at(struct firefox_writer *w, const uint8_t *at)
 {
 	const struct ux_firefox_string_tables *tables = &w->file->strings;
-	if (tables->size > 0 && tables->data[0].at == at) /* those that threads share may follow */
+	if (tables->size > 0 && tables->data[0].at == at) /* the shared tables of all threads may
+							     follow */
 		return &w->strings[0];
 	while (w->next_strings < tables->size && tables->data[w->next_strings].at < at)
 		w->next_strings++;
@@ -598,8 +598,8 @@ static const struct ux_strings *firefox_strings_at(struct firefox_writer *w, con
 }
 
 /*
- * Writes an object with tables, or one whose samples refer to those that are shared. `own` are its
- * tables, `stacks` those of its samples; each may be NULL.
+ * Writes an object with tables, or one whose samples refer to the shared tables. `own`: its tables;
+ * `stacks`: the tables of its samples; each may be NULL.
  */
 static enum ux_code firefox_write_object(struct firefox_writer *w, const struct firefox_names *own,
 					 const struct firefox_names *stacks, struct ux_error *err)
@@ -653,7 +653,7 @@ static enum ux_code firefox_write_threads(struct firefox_writer *w,
 		(void)ux_json_peek(&w->c);
 		const struct firefox_names *own = firefox_names_at(w, w->c.pos, &next);
 		if (own && own->functions.size == 0)
-			own = NULL; /* nothing is added: it stays as it is */
+			own = NULL; /* no additions: unchanged */
 		UX_TRY(firefox_write_object(w, own, own ? own : shared, err));
 	}
 	return UX_OK;

@@ -4,7 +4,7 @@
 #include "json_out.h"
 #include "profile_viewers.h"
 
-/* A profile that is written. */
+/* The profile that is being written. */
 struct speedscope {
 	const struct ux_profile *p;
 	struct ux_functions functions;
@@ -49,7 +49,7 @@ static enum ux_code speedscope_put_frames(struct speedscope *w, struct ux_error 
 	return UX_OK;
 }
 
-/* The words of the schema for units; "none" for all others. */
+/* Returns the schema's word for a unit; "none" for all others. */
 static const char *speedscope_unit(struct ux_bytes unit)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -89,7 +89,7 @@ static enum ux_code speedscope_put_stack(struct speedscope *w, uint32_t stack, s
 	return ux_stream_pass(w->s, err);
 }
 
-/* The value of a sample, or 0 when it cannot be shown. */
+/* Returns the value of a sample; 0: it cannot be shown. */
 static uint64_t speedscope_weight(const struct speedscope *w, size_t at, size_t type)
 {
 	const struct ux_profile_sample *sample = &w->p->samples.data[w->order[at]];
@@ -114,7 +114,7 @@ static void speedscope_put_name(struct speedscope *w, uint32_t thread, size_t ty
 	ux_json_key_str(&w->json, "name", ux_out_bytes(&text));
 }
 
-/* The samples order[first] to order[last - 1], which are of one thread. */
+/* Writes the samples order[first] to order[last - 1], which belong to one thread. */
 static enum ux_code speedscope_put_profile(struct speedscope *w, size_t first, size_t last,
 					   size_t type, struct ux_error *err)
 {
@@ -147,7 +147,7 @@ static enum ux_code speedscope_put_profile(struct speedscope *w, size_t first, s
 	return UX_OK;
 }
 
-/* One profile for each value and thread. */
+/* Writes one profile for each value and thread. */
 static enum ux_code speedscope_put_profiles(struct speedscope *w, size_t *ret_threads,
 					    struct ux_error *err)
 {

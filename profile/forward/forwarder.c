@@ -14,10 +14,10 @@
 
 enum {
 	CALL_MS = 30000,
-	PAUSE_MS = 1000,      /* before the second attempt; doubles each time */
-	PAUSE_MAX_MS = 30000, /* the longest one without a Retry-After, */
-	RETRY_MAX_S = 600,    /* and with one */
-	ANSWER_MAX = 4 << 20, /* bytes of an answer; the specification has the same limit */
+	PAUSE_MS = 1000,      /* ms before the second attempt; doubles each time */
+	PAUSE_MAX_MS = 30000, /* ms between attempts at most, if the answer has no Retry-After */
+	RETRY_MAX_S = 600,    /* s: longest Retry-After that is obeyed */
+	ANSWER_MAX = 4 << 20, /* bytes of an answer; the specification sets the same limit */
 	HEADERS_MAX = 32,
 	HEADER_FILE_MAX = 64 << 10,
 };
@@ -47,7 +47,7 @@ struct forward_sums {
 
 struct ux_forwarder {
 	struct ux_disk_queue *queue;
-	const char *path; /* behind the URL of the client */
+	const char *path; /* path of the client's URL */
 	struct forward_headers headers;
 	ux_forward_log_fn *log;
 	void *log_ctx;
@@ -64,7 +64,7 @@ static void forward_headers_free(struct forward_headers *h)
 	*h = (struct forward_headers){0};
 }
 
-/* Cuts the file into lines; empty ones and those that begin with # are left out. */
+/* Splits the file into lines; drops empty ones and comments (#). */
 static enum ux_code forward_headers_split(struct forward_headers *h, const char *path,
 					  struct ux_error *err)
 {
@@ -112,7 +112,7 @@ static enum ux_code forward_headers_read(struct forward_headers *h, const char *
 	return h->text ? forward_headers_split(h, path, err) : ux_error_nomem(err);
 }
 
-/* A URL of a server alone gets the path that OTLP has for profiles. */
+/* Returns the URL's path; for a URL that names only a server, OTLP's path for profiles. */
 static const char *forward_path_of(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -133,7 +133,7 @@ enum forward_fate {
 	FORWARD_TAKEN,
 	FORWARD_REFUSED, /* this message will never be taken */
 	FORWARD_AGAIN,   /* it may be taken later */
-	FORWARD_HELD,    /* the receiver takes none as it is set up */
+	FORWARD_HELD,    /* the receiver refuses every message, as it is configured */
 };
 
 static enum forward_fate forward_fate_of(unsigned status)
@@ -145,7 +145,7 @@ static enum forward_fate forward_fate_of(unsigned status)
 	return status == 401 || status == 403 || status == 404 ? FORWARD_HELD : FORWARD_REFUSED;
 }
 
-/* Profiles that the receiver has rejected, although it took the message. */
+/* Returns how many profiles the receiver rejected although it accepted the message. */
 static uint64_t forward_rejected(struct ux_bytes answer)
 {
 	enum {
@@ -198,7 +198,7 @@ static enum forward_fate forward_send(struct forward_sender *s, struct ux_bytes 
 	*ret_retry_s = 0;
 	if (ux_http_client_call(s->client, &call, &answer, &err) != UX_OK) {
 		snprintf(text, UX_ERROR_TEXT, "%s", err.text);
-		/* what came was an answer, although it cannot be read */
+		/* there was an answer, although it cannot be read */
 		bool answered = err.code == UX_ELIMIT || err.code == UX_EUNSUPPORTED;
 		return answered ? FORWARD_TAKEN : FORWARD_AGAIN;
 	}
@@ -211,7 +211,7 @@ static enum forward_fate forward_send(struct forward_sender *s, struct ux_bytes 
 	return fate;
 }
 
-/* How long to wait before attempt number n + 1. */
+/* Returns the ms to wait before attempt n + 1. */
 static int64_t forward_pause_ms(unsigned n, enum forward_fate fate, unsigned retry_s)
 {
 	if (retry_s > 0)

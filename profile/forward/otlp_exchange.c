@@ -12,7 +12,7 @@
 static const char protobuf_type[] = "application/x-protobuf";
 static const char json_type[] = "application/json";
 
-/* The numbers of google.rpc.Code that HTTP statuses stand for. */
+/* The values of google.rpc.Code for HTTP statuses. */
 enum rpc_code {
 	RPC_UNKNOWN = 2,
 	RPC_INVALID_ARGUMENT = 3,
@@ -35,7 +35,7 @@ enum rpc_status_field {
 	RPC_STATUS_MESSAGE = 2,
 };
 
-/* Whether a content type is that one, with parameters or without. */
+/* Returns whether `value` is this content type, with or without parameters. */
 static bool otlp_type_is(struct ux_bytes value, const char *type)
 {
 	const size_t n = strlen(type);
@@ -91,7 +91,7 @@ static enum ux_code otlp_body_inflate(struct ux_request *req, struct ux_otlp_bod
 	return UX_OK;
 }
 
-/* Turns JSON into protobuf, which all that follows reads. */
+/* Converts JSON to protobuf, which all later steps read. */
 static enum ux_code otlp_body_convert(struct ux_request *req, struct ux_otlp_body *b)
 {
 	b->json = b->message;

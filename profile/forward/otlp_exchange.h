@@ -13,29 +13,29 @@
 struct ux_otlp_body {
 	/* an ExportProfilesServiceRequest; valid as long as the request and this */
 	struct ux_bytes message;
-	struct ux_bytes json;    /* the text that it was converted from; empty: it was protobuf */
+	struct ux_bytes json;    /* the text that it was converted from; empty: the body was
+				    protobuf */
 	struct ux_mapping plain; /* the body, if it was decompressed */
 	struct ux_out converted; /* the message, if it was JSON */
 	struct ux_out_quota *quota;
 };
 
 /*
- * Finds the message in the body: it is of type application/x-protobuf or application/json,
- * and may be compressed by gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding.
- * UX_ELIMIT: over req->body_max bytes once it is decompressed. UX_ECORRUPT: what is compressed is
- * damaged, or the JSON is. The decompressed and the converted bytes count for req->answer. It must
- * be released in any case.
+ * Finds the message in the body, which is application/x-protobuf or application/json, and may be
+ * compressed by gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding. UX_ELIMIT:
+ * over req->body_max bytes after decompression. UX_ECORRUPT: damaged compressed data or JSON. The
+ * decompressed and the converted bytes count for req->answer. It must be released in any case.
  */
 enum ux_code ux_otlp_body_read(struct ux_request *req, struct ux_response *res,
 			       struct ux_otlp_body *ret) ux_must;
 void ux_otlp_body_deinit(struct ux_otlp_body *b);
 
-/* The content type of answers to the request: that of its body. */
+/* Returns the content type of the answer: the same as of the request's body. */
 const char *ux_otlp_type(const struct ux_request *req);
 
 /*
- * Makes the answer of a message that was taken: an ExportProfilesServiceResponse. warning: NULL, or
- * what its sender should know although no profile was refused.
+ * Answers a message that was accepted with an ExportProfilesServiceResponse. warning: NULL, or a
+ * text for the sender although no profile was refused.
  */
 enum ux_code ux_otlp_accept(struct ux_request *req, struct ux_response *res, const char *warning)
 	ux_must;

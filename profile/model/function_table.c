@@ -58,7 +58,7 @@ uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string)
 	return t->string_of[string] - 1;
 }
 
-/* The number in the message of the readable form of a linkage name. */
+/* Returns the message's number of the readable form of a linkage name. */
 static enum ux_code function_table_demangled(struct ux_function_table *t, uint32_t linkage,
 					     uint64_t *ret, struct ux_error *err)
 {
@@ -79,7 +79,7 @@ static enum ux_code function_table_demangled(struct ux_function_table *t, uint32
 	return UX_OK;
 }
 
-/* The ID, or the number, of a function, which is appended when it is new. */
+/* Returns the ID, or the number, of a function; appends the function if it is new. */
 static enum ux_code function_table_add(struct ux_function_table *t,
 				       const struct ux_profile_frame *frame, uint64_t *ret,
 				       struct ux_error *err)
@@ -112,7 +112,7 @@ static enum ux_code function_table_add(struct ux_function_table *t,
 	return UX_OK;
 }
 
-/* The same for the frame with that number of the profile. */
+/* The same for frame `number` of the profile. */
 static enum ux_code function_table_of_frame(struct ux_function_table *t, size_t number,
 					    uint64_t *ret, struct ux_error *err)
 {
@@ -124,7 +124,7 @@ static enum ux_code function_table_of_frame(struct ux_function_table *t, size_t 
 	return UX_OK;
 }
 
-/* A number behind the tag of a field; zero is the default and is left out. */
+/* Writes a number after the tag of its field; zero is the default and is left out. */
 ux_inline uint8_t *function_table_put_number(uint8_t *p, uint32_t field, uint64_t value)
 {
 	if (value == 0)
@@ -133,7 +133,7 @@ ux_inline uint8_t *function_table_put_number(uint8_t *p, uint32_t field, uint64_
 	return ux_uleb_put(p, value);
 }
 
-/* Appends the line of a frame with that function, as a field with that number. */
+/* Appends a frame's line, with this function, as field `number`. */
 static void function_table_line(const struct ux_function_fields *fields, uint64_t function,
 				const struct ux_profile_frame *frame, uint32_t number,
 				struct ux_out *out)
@@ -155,7 +155,7 @@ static void function_table_line(const struct ux_function_fields *fields, uint64_
 	out->size -= MAX - (size_t)(p - start);
 }
 
-/* Whether two frames are of the same function. */
+/* Returns whether two frames have the same function. */
 ux_inline bool function_table_is_same(const struct ux_profile_frame *a,
 				      const struct ux_profile_frame *b)
 {
@@ -169,7 +169,7 @@ enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first
 	enum {
 		RECENT = 64
 	};
-	/* The frames of some functions that came last: neighbours have the same ones. */
+	/* The frames of the latest functions: neighbours often have the same ones. */
 	const struct ux_profile_frame *recent[RECENT] = {0};
 	uint64_t functions[RECENT] = {0};
 	const struct ux_profile_frame *frames = t->profile->frames.data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of strings and functions of a profile message, to which new entries are appended, and
- * the lines of locations, which refer to them. Those of pprof and OTLP differ in field numbers. */
+ * the lines of locations, which refer to them. pprof and OTLP differ in field numbers. */
 #ifndef UX_FUNCTION_TABLE_H
 #define UX_FUNCTION_TABLE_H
 
@@ -11,7 +11,7 @@
 struct ux_function_fields {
 	uint32_t string; /* of the message that has the tables */
 	uint32_t function;
-	uint32_t id; /* of a function; 0: it is known by its place in the table */
+	uint32_t id; /* of a function; 0: the function's index in the table identifies it */
 	uint32_t name;
 	uint32_t system_name;
 	uint32_t filename;
@@ -41,21 +41,21 @@ ux_inline bool ux_function_key_eq(struct ux_function_key a, struct ux_function_k
 UX_MAP(ux_function_places, struct ux_function_key, uint32_t, ux_function_key_hash,
        ux_function_key_eq);
 
-/* What is appended. Failures are latched in the buffers. */
+/* The appended entries. Failures are latched in the buffers. */
 struct ux_function_table {
 	const struct ux_profile *profile;
 	const struct ux_function_fields *fields;
 	struct ux_out strings;
 	struct ux_out functions;
-	uint64_t n_strings;      /* in the message, with those that are appended */
-	uint64_t first_function; /* ID or number of the first one that is appended */
-	uint64_t n_functions;    /* that are appended */
+	uint64_t n_strings;      /* in the message, including appended ones */
+	uint64_t first_function; /* ID or number of the first appended function */
+	uint64_t n_functions;    /* appended functions */
 	uint32_t *string_of; /* number in the message plus 1, by string of the profile; malloc'ed */
 	struct ux_string_numbers demangled; /* number in the message, by linkage name */
-	struct ux_function_places places;   /* of functions that are appended */
-	uint32_t *function_of; /* of each frame: its function's place plus 1, or 0; malloc'ed */
-	/* Of prepared frames, from number first_line on: where each one's line begins in `lines`,
-	 * and where the last one ends; malloc'ed. */
+	struct ux_function_places places;   /* places of appended functions */
+	uint32_t *function_of; /* for each frame: its function's place plus 1; 0: none; malloc'ed */
+	/* For prepared frames, from number first_line on: where each line begins in `lines`, and
+	 * where the last one ends; malloc'ed. */
 	uint32_t *line_of;
 	size_t first_line;
 	struct ux_out lines;
@@ -64,29 +64,29 @@ struct ux_function_table {
 };
 
 /*
- * Begins with what the message has already. The strings of the profile must be complete. UX_ENOMEM.
- * The table must be released in either case.
+ * Starts after the entries that the message already has. The strings of the profile must be
+ * complete. UX_ENOMEM. The table must be released in either case.
  */
 enum ux_code ux_function_table_init(struct ux_function_table *t, const struct ux_profile *p,
 				    const struct ux_function_fields *fields, uint64_t n_strings,
 				    uint64_t first_function, struct ux_error *err) ux_must;
 void ux_function_table_deinit(struct ux_function_table *t);
 
-/* Appends a string that the profile does not have, and returns its number. */
+/* Appends a string that the profile lacks, and returns its number. */
 uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text);
 
-/* The number in the message of a string of the profile, which is appended when it is new. */
+/* Returns the message's number of a string of the profile; appends the string if it is new. */
 uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
 
 /*
  * Appends the functions of all frames from number `first` on, in their order, and keeps their lines
- * as fields with that number. That saves time where most of them are needed: neighbours often have
- * the same function. UX_ENOMEM, UX_ELIMIT: the lines have over 4 GiB.
+ * as field `number`. This saves time if most of them are needed: neighbours often have the same
+ * function. UX_ENOMEM, UX_ELIMIT: the lines have over 4 GiB.
  */
 enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first, uint32_t number,
 				       struct ux_error *err) ux_must;
 
-/* The lines of a location whose frames were prepared. Valid as long as the table. */
+/* Returns the lines of a location whose frames were prepared. Valid as long as the table. */
 static inline struct ux_bytes ux_function_table_lines_of(const struct ux_function_table *t,
 							 const struct ux_profile_location *l)
 {
@@ -94,10 +94,10 @@ static inline struct ux_bytes ux_function_table_lines_of(const struct ux_functio
 	return ux_bytes(t->lines.data + at[0], at[l->n] - at[0]);
 }
 
-/* Releases the lines that were prepared, once they are written. */
+/* Releases the prepared lines after they were written. */
 void ux_function_table_release_lines(struct ux_function_table *t);
 
-/* Prefetches where the lines are, and the lines, once it is known where they are. */
+/* Prefetches the position of the lines, then the lines. */
 static inline void ux_function_table_prefetch_place(const struct ux_function_table *t,
 						    const struct ux_profile_location *l)
 {
@@ -112,7 +112,7 @@ static inline void ux_function_table_prefetch(const struct ux_function_table *t,
 		__builtin_prefetch(t->lines.data + t->line_of[l->first - t->first_line]);
 }
 
-/* Appends the lines of a location, as fields with that number, to a message. UX_ENOMEM. */
+/* Appends the lines of a location to a message, as field `number`. UX_ENOMEM. */
 enum ux_code ux_function_table_lines(struct ux_function_table *t,
 				     const struct ux_profile_location *l, uint32_t number,
 				     struct ux_out *message, struct ux_error *err) ux_must;

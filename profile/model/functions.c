@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of functions, from the frames and the places of a profile. */
+/* Names of functions, from the frames and places of a profile. */
 #include "functions.h"
 
 #include "demangle.h"
@@ -26,7 +26,7 @@ void ux_frame_functions_deinit(struct ux_frame_functions *f)
 	*f = (struct ux_frame_functions){0};
 }
 
-/* Finds or adds a function. What was unknown of it is filled in. */
+/* Finds or adds a function. Fills in properties that were unknown. */
 static enum ux_code functions_add(struct ux_functions *fs, const struct ux_function *function,
 				  uint32_t *ret, struct ux_error *err)
 {
@@ -59,12 +59,12 @@ enum ux_code ux_functions_add_label(struct ux_functions *fs, struct ux_bytes nam
 	return functions_add(fs, &label, ret, err);
 }
 
-/* A profile on its way into the table. */
+/* A profile that is being added to the table. */
 struct functions_input {
 	struct ux_functions *fs;
 	const struct ux_profile *p;
 	uint32_t *kept;        /* for each string of the profile: number in the table, plus one */
-	uint32_t *demangled;   /* the same, of the text of a linkage name */
+	uint32_t *demangled;   /* the same for the readable text of a linkage name */
 	uint32_t *module_name; /* for each module */
 	uint32_t *module_path;
 	uint32_t *module_why;
@@ -108,7 +108,7 @@ static enum ux_code functions_modules(struct functions_input *in, struct ux_erro
 	return UX_OK;
 }
 
-/* A location without a name: "libx.so+0x1234". */
+/* Sets the function of a location without a name: "libx.so+0x1234". */
 static enum ux_code functions_unnamed(struct functions_input *in,
 				      const struct ux_profile_location *l, uint32_t *ret,
 				      struct ux_error *err)

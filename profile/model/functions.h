@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one profile or of several, by the names that people read: what the boxes of a flame
- * graph and the rows of a table are.
+ * The functions of one or several profiles, by the names that people read: the boxes of a flame
+ * graph and the rows of a table.
  */
 #ifndef UX_FUNCTIONS_H
 #define UX_FUNCTIONS_H
@@ -11,12 +11,12 @@
 
 /* Strings are numbers of the table's strings. */
 struct ux_function {
-	uint32_t name;   /* if it has none: as ux_profile_write_place() has it */
+	uint32_t name;   /* without a name: the text of ux_profile_write_place() */
 	uint32_t module; /* base name of its file; 0: unknown */
 	uint32_t path;   /* of the module; 0: unknown */
 	uint32_t file;   /* source; 0: unknown */
-	uint32_t line;   /* of its definition, else the first one that was seen; 0: unknown */
-	uint32_t why;    /* why it has no name; 0: it has one, or no reason is known */
+	uint32_t line;   /* of its definition, else the first line that was seen; 0: unknown */
+	uint32_t why;    /* why it has no name; 0: it has one, or the reason is unknown */
 	bool named;
 };
 
@@ -27,14 +27,16 @@ struct ux_functions {
 	struct ux_strings strings;
 	struct ux_function_list list;
 	struct ux_profile_numbers numbers; /* function of (name, module) */
-	enum ux_demangle_mode demangle;    /* of linkage names that a recording has no text for */
+	enum ux_demangle_mode demangle;    /* for linkage names whose readable text is not in the
+					      recording */
 };
 
 enum ux_code ux_functions_init(struct ux_functions *fs, enum ux_demangle_mode demangle,
 			       struct ux_error *err) ux_must;
 void ux_functions_deinit(struct ux_functions *fs);
 
-/* Finds or adds a function that is no code, such as a thread. UX_ENOMEM, UX_ELIMIT. */
+/* Finds or adds a function that stands for something other than code, such as a thread. UX_ENOMEM,
+ * UX_ELIMIT. */
 enum ux_code ux_functions_add_label(struct ux_functions *fs, struct ux_bytes name, uint32_t *ret,
 				    struct ux_error *err) ux_must;
 
@@ -52,7 +54,7 @@ enum ux_code ux_functions_of_profile(struct ux_functions *fs, const struct ux_pr
 				     struct ux_frame_functions *ret, struct ux_error *err) ux_must;
 void ux_frame_functions_deinit(struct ux_frame_functions *f);
 
-/* The functions of a location, innermost first; *ret_n is at least 1. */
+/* Returns the functions of a location, innermost first; *ret_n is at least 1. */
 static inline const uint32_t *ux_functions_at(const struct ux_profile *p,
 					      const struct ux_frame_functions *f, uint32_t location,
 					      size_t *ret_n)

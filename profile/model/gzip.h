@@ -11,7 +11,7 @@
 enum ux_code ux_gzip_write(struct ux_bytes bytes, struct ux_out *out, struct ux_error *err) ux_must;
 
 /*
- * Packs what is written to `plain` as one gzip member into another stream, piece by piece. Where
+ * Packs the bytes written to `plain` as one gzip member into another stream, piece by piece. If
  * unhex was built without ISA-L, all of it is in memory until the end. Zeroed = closed. It must not
  * move while it is open. Of one thread.
  */

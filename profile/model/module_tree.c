@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-	RELEASE_MAX = 255,   /* bytes; less than a name in a folder may have */
-	ENTRIES_MAX = 65536, /* files and folders of one release that are looked at */
+	RELEASE_MAX = 255,   /* bytes of a release: shorter than a file name may be */
+	ENTRIES_MAX = 65536, /* files and folders of one release that are visited */
 };
 
 bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MAX])
@@ -35,14 +35,15 @@ bool ux_module_name(struct ux_bytes path, char name[static UX_MODULE_NAME_MAX])
 	return true;
 }
 
-/* Whether a release is the name of a folder. */
+/* Returns whether a release can be the name of a folder. */
 static bool module_release_is_name(struct ux_bytes release)
 {
 	return release.size > 0 && release.size <= RELEASE_MAX && release.data[0] != '.' &&
 	       !memchr(release.data, '/', release.size) && !memchr(release.data, 0, release.size);
 }
 
-/* The path that modules.dep of a folder has for a module. NULL: none, or there is no file. */
+/* Returns a module's path by the folder's modules.dep. NULL: it is not listed, or the file is
+ * missing. */
 static char *module_tree_listed(const char *folder, const char *name)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping list = {0};
@@ -69,8 +70,7 @@ static void module_tree_close(FTS **tree)
 		(void)fts_close(*tree);
 }
 
-/* The first file of a module in a folder: in a package that was unpacked there is no modules.dep.
- */
+/* Returns the first file of a module in a folder: an unpacked package has no modules.dep. */
 static char *module_tree_walk(char *folder, const char *name)
 {
 	char *const folders[] = {folder, NULL};

@@ -6,7 +6,7 @@
 
 #include "order.h"
 
-/* Whether one more element fits: numbers have 32 bits. */
+/* Checks that one more element fits: numbers have 32 bits. */
 static enum ux_code profile_has_room(size_t n, const char *what, struct ux_error *err)
 {
 	if (n >= UINT32_MAX)
@@ -60,7 +60,7 @@ static void stack_index_deinit(struct ux_profile_stack_index *x)
 	*x = (struct ux_profile_stack_index){0};
 }
 
-/* The slot of a stack, or the empty one where it would be. There is an empty one. */
+/* Returns the slot of a stack, or the empty one for it. There is always an empty one. */
 static uint32_t *stack_index_slot(const struct ux_profile_stack_index *x,
 				  const struct ux_profile_stack *stacks, struct ux_profile_stack s)
 {
@@ -71,7 +71,7 @@ static uint32_t *stack_index_slot(const struct ux_profile_stack_index *x,
 	return &x->slots[i];
 }
 
-/* Makes room for one more stack than the n that there are, of which number 0 is in no slot. */
+/* Reserves a slot for stack n; stack 0 has none. */
 static bool stack_index_reserve(struct ux_profile_stack_index *x,
 				const struct ux_profile_stack *stacks, size_t n)
 {
@@ -119,7 +119,7 @@ enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err)
 }
 
 /*
- * What an element costs beside its own size: the free half of a table that has just grown, and its
+ * Cost of an element besides its own size: the free half of a table that has just grown, and its
  * entry in a map, which is half empty.
  */
 enum {

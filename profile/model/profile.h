@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile in memory, whichever format it was read from: samples, their stacks, the locations in
- * these, and the modules that the locations are in.
+ * A profile in memory, independent of the format that it was read from: samples, their stacks, the
+ * locations in these, and the modules of the locations.
  */
 #ifndef UX_PROFILE_H
 #define UX_PROFILE_H
@@ -41,7 +41,7 @@ void ux_strings_deinit(struct ux_strings *s);
 enum ux_code ux_strings_add(struct ux_strings *s, struct ux_bytes text, uint32_t *ret,
 			    struct ux_error *err) ux_must;
 
-/* The string with that number, with a NUL behind it; valid as long as the strings. */
+/* Returns the string with that number, followed by a NUL; valid as long as the strings. */
 static inline struct ux_bytes ux_strings_get(const struct ux_strings *s, uint32_t number)
 {
 	return s->list.data[number];
@@ -56,43 +56,44 @@ enum ux_profile_module_kind {
 	UX_PROFILE_JIT,    /* code that a program made at run time */
 };
 
-/* What is known about a module. Strings are numbers of strings. */
+/* A module's properties. Strings are numbers of strings. */
 struct ux_profile_module {
 	enum ux_profile_module_kind kind;
-	uint32_t path;     /* as the recording has it */
-	uint32_t pid;      /* of JIT code: the process whose code it is */
+	uint32_t path;     /* as in the recording */
+	uint32_t pid;      /* of JIT code: the process that made it */
 	struct ux_id id;   /* size 0: unknown */
-	uint32_t debug_id; /* as ux_debug_id_format() writes it; known without an ID, or 0 */
-	uint32_t source;   /* where its symbols are from, once it was symbolized; 0: from nowhere */
-	uint32_t why;      /* why locations have no names; 0: no reason is known */
+	uint32_t debug_id; /* as ux_debug_id_format() writes it; set if it is known without an ID;
+			      0: none */
+	uint32_t source;   /* where its symbols came from, after symbolization; 0: from nowhere */
+	uint32_t why;      /* why locations have no names; 0: no known reason */
 	uint64_t start;    /* address of the kernel's _text, or of its module; 0: unknown */
 	uint64_t base;     /* lowest virtual address of its image, if has_base */
 	bool has_base;
 };
 
-/* What the address of a location means. */
+/* Meaning of a location's address. */
 enum ux_profile_address_kind {
-	UX_PROFILE_NO_ADDRESS, /* a function that is known by its name alone */
-	UX_PROFILE_PC,         /* virtual address as the module's file has it */
+	UX_PROFILE_NO_ADDRESS, /* a function that is known only by its name */
+	UX_PROFILE_PC,         /* virtual address in the module's file */
 	UX_PROFILE_OFFSET,     /* position in the module's file */
 	UX_PROFILE_ADDRESS,    /* address in the process, or in the kernel */
-	UX_PROFILE_RELATIVE,   /* bytes behind the lowest virtual address of the module's file */
+	UX_PROFILE_RELATIVE,   /* bytes from the lowest virtual address of the module's file */
 };
 
 /* Where a sample was taken, or where a function was called. */
 struct ux_profile_location {
 	uint32_t module; /* 0: unknown */
 	uint8_t kind;    /* enum ux_profile_address_kind */
-	bool returns;    /* it is a return address: the call is in front of it */
-	bool named;      /* it has frames that were in the recording, which are kept */
+	bool returns;    /* it is a return address: the call is before it */
+	bool named;      /* its frames were in the recording, and are kept */
 	uint64_t address;
-	uint32_t first; /* number of its innermost frame; several locations may have the same */
+	uint32_t first; /* number of its innermost frame; several locations may share it */
 	uint32_t n;     /* frames; 0: it has no name */
 };
 
 /* A function at a location. Strings are numbers of strings. */
 struct ux_profile_frame {
-	uint32_t name;    /* as a person reads it; 0: `linkage` is to be demangled */
+	uint32_t name;    /* for people to read; 0: `linkage` is to be demangled */
 	uint32_t linkage; /* linkage name; 0: unknown */
 	uint32_t file;
 	uint32_t line; /* 0: unknown */
@@ -115,15 +116,15 @@ struct ux_profile_thread {
 	uint32_t comm; /* a string */
 };
 
-/* All samples with one stack of one thread, when their times are not kept; else one sample. */
+/* All samples of one thread with the same stack, or if times are kept, one sample. */
 struct ux_profile_sample {
 	uint32_t stack;
 	uint32_t thread;  /* 0: unknown */
-	uint64_t time_ns; /* of the clock of the recording; 0: unknown, or of several samples */
-	size_t first;     /* index in `values` of its first one */
+	uint64_t time_ns; /* on the recording's clock; 0: unknown, or several samples */
+	size_t first;     /* index of its first value in `values` */
 };
 
-/* What the values of samples are: "cpu", "nanoseconds". Strings. */
+/* Name and unit of a value of samples: "cpu", "nanoseconds". Strings. */
 struct ux_profile_type {
 	uint32_t name;
 	uint32_t unit;
@@ -138,11 +139,11 @@ UX_VEC(ux_profile_samples, struct ux_profile_sample);
 UX_VEC(ux_profile_values, int64_t);
 UX_VEC(ux_profile_starts, uint64_t);
 
-/* Of ux_profile_start(): it is not known where the function begins. */
+/* Returned by ux_profile_start(): the start of the function is unknown. */
 #define UX_PROFILE_NO_START UINT64_MAX
 
 /*
- * Numbers of stacks by what they are: open addressing over stacks[], which has the keys. There are
+ * Numbers of stacks by content: open addressing over stacks[], which holds the keys. There are
  * millions of stacks, and a struct ux_profile_numbers would take six times as much memory.
  */
 struct ux_profile_stack_index {
@@ -181,8 +182,8 @@ UX_MAP(ux_profile_numbers, uint64_t, uint32_t, ux_hash_u64, ux_profile_number_eq
 
 /*
  * A profile. Zeroed is empty once ux_profile_init() was called. One thread at a time. Element 0 of
- * modules, locations, stacks and threads stands for "unknown" or "empty". The fields may be read by
- * all; they are changed by the functions below.
+ * modules, locations, stacks and threads stands for "unknown" or "empty". Everyone may read the
+ * fields; only the functions below change them.
  */
 struct ux_profile {
 	struct ux_strings strings;
@@ -202,12 +203,12 @@ struct ux_profile {
 	int64_t period;
 	uint32_t host;    /* string: name of the recorded host, as uname -n prints it; 0: unknown */
 	uint32_t release; /* string: of the recorded kernel, as uname -r prints it; 0: unknown */
-	bool keep_starts; /* ux_profile_symbolize() keeps where functions begin */
-	bool keep_times;  /* each sample stays on its own; set before the first one is added */
+	bool keep_starts; /* ux_profile_symbolize() keeps the starts of functions */
+	bool keep_times;  /* each sample stays separate; set before the first one is added */
 	/*
-	 * Limit of the memory of all tables, those of a reader included, set before the first
-	 * element is added; 0: that of each table alone (UX_PROFILE_BYTES_MAX). `charged` is what
-	 * they have, counted as elements are added.
+	 * Limit of the memory of all tables, including a reader's, set before the first element is
+	 * added; 0: each table has its own limit (UX_PROFILE_BYTES_MAX). `charged` is their size,
+	 * counted as elements are added.
 	 */
 	uint64_t max;
 	uint64_t charged;
@@ -220,27 +221,27 @@ struct ux_profile {
 enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err) ux_must;
 void ux_profile_deinit(struct ux_profile *p);
 
-/* Charges memory before it is allocated. UX_ELIMIT: p->most would be exceeded. */
+/* Charges memory before it is allocated. UX_ELIMIT: p->max would be exceeded. */
 enum ux_code ux_profile_charge(struct ux_profile *p, size_t bytes, struct ux_error *err) ux_must;
 
 /* Adds a string, or finds it, and sets its number. The bytes are copied. UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
-/* The string with that number, with a NUL behind it; valid as long as the profile. */
+/* Returns the string with that number, followed by a NUL; valid as long as the profile. */
 static inline struct ux_bytes ux_profile_text(const struct ux_profile *p, uint32_t number)
 {
 	return p->strings.list.data[number];
 }
 
 /*
- * Whether a text is the name of a function. Other programs write an address ("0x7f12", "[0x7f12]"),
- * "[unknown]" or "??" where they have none.
+ * Returns whether a text is the name of a function. Without a name, other programs write an address
+ * ("0x7f12", "[0x7f12]"), "[unknown]" or "??".
  */
 bool ux_profile_is_name(struct ux_bytes text);
 
-/* Whether a frame has a name, and the innermost frame of a location: what counts as named, for all
- * formats. */
+/* Return whether a frame, or the innermost frame of a location, has a name: the definition of
+ * "named" for all formats. */
 bool ux_profile_frame_is_named(const struct ux_profile *p, const struct ux_profile_frame *frame);
 bool ux_profile_is_named(const struct ux_profile *p, const struct ux_profile_location *l);
 
@@ -263,35 +264,32 @@ enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
 			     const struct ux_profile_frame *frames, size_t n, struct ux_error *err)
 	ux_must;
 
-/* The same, with the frames that another location of the same module has got. */
+/* The same, with the frames of another location of the same module. */
 static inline void ux_profile_name_as(struct ux_profile *p, uint32_t location, uint32_t other)
 {
 	p->locations.data[location].first = p->locations.data[other].first;
 	p->locations.data[location].n = p->locations.data[other].n;
 }
 
-/* Finds or adds the stack in which `caller` has called the location. */
+/* Finds or adds the stack in which `caller` called the location. */
 enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t location,
 			     uint32_t *ret, struct ux_error *err) ux_must;
 
 /*
- * Adds a sample with p->n_types values. Unless the times are kept, the values are added to those of
- * the sample with the same stack and thread. UX_ENOMEM.
+ * Adds a sample with p->n_types values. Unless times are kept, its values are added to the sample
+ * with the same stack and thread. UX_ENOMEM.
  */
 enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32_t stack,
 				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
 	ux_must;
 
-/*
- * Releases what only finds stacks and samples again that were added before: after it none may be
- * added.
- */
+/* Releases the tables that find earlier stacks and samples: none may be added afterwards. */
 void ux_profile_settle(struct ux_profile *p);
 
 /*
- * Sets the index of the value with that name among n, or else with that number, from 1 on; of the
- * last one for an empty name, as pprof does. UX_ENOTFOUND: there is none; the message has the names
- * that there are.
+ * Sets the index of the value with that name among n, or else with that number, counted from 1; an
+ * empty name selects the last one, as in pprof. UX_ENOTFOUND: no such value; the message lists the
+ * names.
  */
 enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n,
 				   const struct ux_strings *strings, struct ux_bytes name,
@@ -304,27 +302,27 @@ static inline enum ux_code ux_profile_type_find(const struct ux_profile *p, stru
 }
 
 /*
- * Sets a malloc'ed array of the numbers of all samples, ordered by their threads, then by their
- * times, then as they were added. UX_ENOMEM.
+ * Sets a malloc'ed array of the numbers of all samples, ordered by thread, then by time, then as
+ * they were added. UX_ENOMEM.
  */
 enum ux_code ux_profile_order(const struct ux_profile *p, uint32_t **ret, struct ux_error *err)
 	ux_must;
 
-/* The values of a sample, p->n_types of them; NULL when there are no types. */
+/* Returns the p->n_types values of a sample; NULL if there are no types. */
 static inline const int64_t *ux_profile_sample_values(const struct ux_profile *p,
 						      const struct ux_profile_sample *sample)
 {
 	return p->n_types > 0 ? &p->values.data[sample->first] : NULL;
 }
 
-/* The pc at which the function of a location begins, in which other functions may be inlined;
+/* Returns the pc at which a location's outermost function begins, in which others may be inlined;
  * UX_PROFILE_NO_START: unknown, or not kept. */
 static inline uint64_t ux_profile_start(const struct ux_profile *p, uint32_t location)
 {
 	return location < p->starts.size ? p->starts.data[location] : UX_PROFILE_NO_START;
 }
 
-/* Keeps it. UX_ENOMEM. */
+/* Keeps that pc. UX_ENOMEM. */
 enum ux_code ux_profile_keep_start(struct ux_profile *p, uint32_t location, uint64_t start,
 				   struct ux_error *err) ux_must;
 

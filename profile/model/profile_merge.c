@@ -4,7 +4,7 @@
 
 #include "out.h"
 
-/* The numbers in the sum of what the profile that is added has; 0: not added yet. */
+/* The sum's numbers for the elements of the added profile; 0: not added yet. */
 struct merge_numbers {
 	struct ux_profile_merger *merger;
 	const struct ux_profile *from;
@@ -36,7 +36,7 @@ static enum ux_code merge_numbers_init(struct merge_numbers *n, struct ux_error 
 	n->stacks = calloc(p->stacks.size, sizeof(uint32_t));
 	if (!n->strings || !n->modules || !n->locations || !n->stacks)
 		return ux_error_nomem(err);
-	n->modules[0] = n->locations[0] = n->stacks[0] = 1; /* "unknown" and "empty" */
+	n->modules[0] = n->locations[0] = n->stacks[0] = 1; /* the elements "unknown" and "empty" */
 	return UX_OK;
 }
 
@@ -67,8 +67,8 @@ static enum ux_code merge_string(struct merge_numbers *n, uint32_t string, uint3
 }
 
 /*
- * Finds what was added with the bytes in n->key: *ret_fresh means that it is new, and that *ret has
- * to be set to its number.
+ * Finds the element with the bytes in n->key. *ret_fresh: it is new, and the caller has to set *ret
+ * to its number.
  */
 static enum ux_code merge_find(struct merge_numbers *n, struct ux_profile_numbers *numbers,
 			       uint32_t **ret, bool *ret_fresh, struct ux_error *err)
@@ -112,7 +112,7 @@ static enum ux_code merge_module(struct merge_numbers *n, uint32_t module, uint3
 	return UX_OK;
 }
 
-/* Puts the frames of a location, with the numbers that their strings have in the sum. */
+/* Puts the frames of a location, with the sum's numbers of their strings. */
 static enum ux_code merge_frames(struct merge_numbers *n, const struct ux_profile_location *l,
 				 struct ux_error *err)
 {
@@ -158,7 +158,7 @@ static enum ux_code merge_location(struct merge_numbers *n, uint32_t location, u
 	return UX_OK;
 }
 
-/* A stack has a lower number than those that it called, so that its callers are there already. */
+/* A stack has a higher number than its callers, so these are there already. */
 static enum ux_code merge_stacks(struct merge_numbers *n, const bool *used, struct ux_error *err)
 {
 	const struct ux_profile *p = n->from;
@@ -177,7 +177,7 @@ static enum ux_code merge_stacks(struct merge_numbers *n, const bool *used, stru
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Gives all samples of the sum one value more, which is 0. */
+/* Gives all samples of the sum one more value, which is 0. */
 static enum ux_code merge_widen(struct ux_profile *p, struct ux_profile_type type,
 				struct ux_error *err)
 {
@@ -235,7 +235,7 @@ static enum ux_code merge_samples(struct merge_numbers *n, uint32_t thread, stru
 	return UX_OK;
 }
 
-/* The times that the sum is about. A profile without a time says nothing about it. */
+/* Sets the time span of the sum. A profile without a time does not change it. */
 static void merge_times(struct ux_profile *p, const struct ux_profile *from)
 {
 	if (from->start_ns == 0)
@@ -247,7 +247,7 @@ static void merge_times(struct ux_profile *p, const struct ux_profile *from)
 	p->start_ns = start;
 }
 
-/* Marks the stacks that samples of the thread have, with their callers. */
+/* Marks the stacks of the thread's samples, with their callers. */
 static void merge_mark_stacks(const struct ux_profile *p, uint32_t thread, bool *used)
 {
 	for (size_t i = 0; i < p->samples.size; i++)

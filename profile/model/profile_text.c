@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How frames and locations of a profile are written as text. */
+/* Writes frames and locations of a profile as text. */
 #include "profile_text.h"
 
 void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_frame *frame,
@@ -20,7 +20,7 @@ struct ux_bytes ux_profile_base_name(struct ux_bytes path)
 	return ux_bytes(slash + 1, (size_t)(path.data + path.size - slash - 1));
 }
 
-/* A name without the brackets of "[kernel.kallsyms]" and "[vdso]". */
+/* Returns a name without the brackets of "[kernel.kallsyms]" and "[vdso]". */
 static struct ux_bytes profile_bare_name(struct ux_bytes name)
 {
 	if (name.size > 2 && name.data[0] == '[' && name.data[name.size - 1] == ']')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles as JSON for other people's viewers. */
+/* Profiles as JSON for third-party viewers. */
 #ifndef UX_PROFILE_VIEWERS_H
 #define UX_PROFILE_VIEWERS_H
 
@@ -9,7 +9,7 @@
 struct ux_viewer_options {
 	struct ux_bytes title;
 	enum ux_demangle_mode demangle;
-	size_t type; /* the value that is shown at first, or the only one that the format has */
+	size_t type; /* the value that is shown first, or the format's only one */
 };
 
 /*
@@ -23,7 +23,7 @@ enum ux_code ux_speedscope_write(const struct ux_profile *p,
 
 /*
  * Writes the processed format of the Firefox Profiler, in a version that its importer upgrades: one
- * value, a track for each thread. Samples without times are put one after the other.
+ * value, a track for each thread. Samples without times are placed one after the other.
  */
 enum ux_code ux_firefox_write(const struct ux_profile *p, const struct ux_viewer_options *options,
 			      struct ux_stream *s, struct ux_error *err) ux_must;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fields of protobuf messages: reading them in place, so that what is not understood can be copied
- * byte for byte, and writing them. Source: Protocol Buffers, "Encoding".
+ * Fields of protobuf messages: reads them in place, so that unknown ones can be copied byte for
+ * byte, and writes them. Source: Protocol Buffers, "Encoding".
  */
 #ifndef UX_PROTOBUF_H
 #define UX_PROTOBUF_H
@@ -20,14 +20,14 @@ enum ux_protobuf_wire {
 struct ux_protobuf_field {
 	uint32_t number;
 	uint8_t wire;
-	uint64_t value;        /* of integers; as a varint has it, without zigzag */
+	uint64_t value;        /* of integers; as in a varint, without zigzag */
 	struct ux_cur bytes;   /* of UX_PROTOBUF_BYTES: the content */
 	struct ux_bytes whole; /* the field with its tag, to be copied */
 };
 
 /*
- * Most fields of large messages are small messages: a tag of one byte, and less than 128 bytes.
- * They are read without a look at each of these bytes.
+ * Most fields of large messages are small messages: a tag of one byte, and fewer than 128 bytes.
+ * They are read without looking at each of these bytes.
  */
 ux_inline bool ux_protobuf_next_small(struct ux_cur *c, struct ux_protobuf_field *ret)
 {
@@ -81,14 +81,15 @@ static inline bool ux_protobuf_next(struct ux_cur *c, struct ux_protobuf_field *
 	return true;
 }
 
-/* The content of a field of bytes; empty for other fields. */
+/* Returns the content of a field of bytes; empty for other fields. */
 static inline struct ux_bytes ux_protobuf_text(const struct ux_protobuf_field *f)
 {
 	return f->wire == UX_PROTOBUF_BYTES ? ux_bytes(f->bytes.pos, ux_cur_left(&f->bytes))
 					    : UX_BYTES_NONE;
 }
 
-/* True for a field of bytes, which then is a message in a cursor; else the cursor c fails. */
+/* Returns true for a field of bytes, which then is a message in a cursor; else the cursor c fails.
+ */
 static inline bool ux_protobuf_is_message(struct ux_cur *c, const struct ux_protobuf_field *f)
 {
 	if (ux_likely(f->wire == UX_PROTOBUF_BYTES))
@@ -98,9 +99,9 @@ static inline bool ux_protobuf_is_message(struct ux_cur *c, const struct ux_prot
 }
 
 /*
- * Iterates over the integers of a repeated field, which may be packed or not: while
- * (ux_protobuf_integer(c, f, &v)). The field is used up. c is the cursor of its message and
- * fails when the packed integers are damaged.
+ * Iterates over the integers of a repeated field, packed or not: while (ux_protobuf_integer(c, f,
+ * &v)). It consumes the field. c is the cursor of its message and fails when the packed integers
+ * are damaged.
  */
 static inline bool ux_protobuf_integer(struct ux_cur *c, struct ux_protobuf_field *f, uint64_t *ret)
 {
@@ -142,7 +143,8 @@ static inline void ux_protobuf_put_bytes(struct ux_out *out, uint32_t number, st
 	ux_out_put(out, bytes.data, bytes.size);
 }
 
-/* A field with a message that was written on the side. When that has failed, so has `out`. */
+/* Writes a field with a message from a separate buffer. If that buffer has failed, so does `out`.
+ */
 static inline void ux_protobuf_put_message(struct ux_out *out, uint32_t number,
 					   const struct ux_out *message)
 {

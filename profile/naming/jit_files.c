@@ -56,7 +56,7 @@ static enum ux_code jit_files_map_in(const char *dirs, const char *path, const c
 	return UX_ENOTFOUND;
 }
 
-/* Maps a file of this machine that has its name alone for it. UX_EINVAL: it is not to be trusted.
+/* Maps a file of this machine that was found by its name alone. UX_EINVAL: it is not to be trusted.
  */
 static enum ux_code jit_files_map_own(const char *path, uint32_t pid, struct ux_mapping *ret,
 				      char **ret_path, struct ux_error *err)
@@ -66,8 +66,8 @@ static enum ux_code jit_files_map_own(const char *path, uint32_t pid, struct ux_
 	return *ret_path ? UX_OK : ux_error_nomem(err);
 }
 
-/* Finds the jitdump that perf's agents of compilers leave, in a folder for each start of theirs.
- * With several of one name, the last folder is used: it has the date in its name. */
+/* Finds the jitdump of perf's compiler agents, which make a folder for each of their starts. If
+ * several have the same name, the last folder is used: its name has the date. */
 static enum ux_code jit_files_map_agent(const char *name, uint32_t pid, struct ux_mapping *ret,
 					char **ret_path, struct ux_error *err)
 {
@@ -86,7 +86,7 @@ static enum ux_code jit_files_map_agent(const char *name, uint32_t pid, struct u
 	return jit_files_map_own(found.gl_pathv[found.gl_pathc - 1], pid, ret, ret_path, err);
 }
 
-/* Finds a jitdump by its name. What is in /tmp may be of any user, so that it is used last. */
+/* Finds a jitdump by its name. Any user can write to /tmp, so it is searched last. */
 static enum ux_code jitdump_find(const struct ux_profile_sources *sources, uint32_t pid,
 				 struct ux_mapping *ret, char **ret_path, struct ux_error *err)
 {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the files are in which run-time compilers have described their code: jitdumps and perf
- * maps. */
+/* Finds the files in which run-time compilers describe their code: jitdumps and perf maps. */
 #ifndef UX_JIT_FILES_H
 #define UX_JIT_FILES_H
 
 #include "file.h"
 #include "profile_symbolize.h"
 
-/* Whether a path is that of a jitdump by the name of the file: jit-PID.dump. */
+/* Returns whether the file's name is a jitdump's: jit-PID.dump. */
 bool ux_jitdump_path_is(struct ux_bytes path);
 
 /*
- * Maps the jitdump of a process. An absolute path is that which the process had mapped: below a
- * folder of --files, else on this machine. Of any other one the name counts: in a folder of
- * --files and its tmp/, then where compilers leave it (the working folder, ~/.debug/jit/, /tmp). A
- * file that is found by its name has to belong to root, to this user, or to the user of that
- * process. *ret_path is malloc'ed. UX_ENOTFOUND, UX_EINVAL: with the reason. UX_ENOMEM. Source:
- * Linux, tools/perf/Documentation/jitdump-specification.txt.
+ * Maps the jitdump of a process. An absolute path is the one that the process had mapped: it is
+ * opened below a folder of --files, else on this machine. Of any other path only the name counts:
+ * in a folder of --files and its tmp/, then where compilers leave it (the working folder,
+ * ~/.debug/jit/, /tmp). A file that is found by its name has to belong to root, to this user, or to
+ * the user of that process. *ret_path is malloc'ed. UX_ENOTFOUND, UX_EINVAL: with the reason.
+ * UX_ENOMEM. Source: Linux, tools/perf/Documentation/jitdump-specification.txt.
  */
 enum ux_code ux_jitdump_open(const struct ux_profile_sources *sources, const char *path,
 			     uint32_t pid, struct ux_mapping *ret, char **ret_path,

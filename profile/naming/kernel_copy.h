@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols of kernels that perf keeps with the binaries that it has recorded. */
+/* The kernel symbols that perf keeps with the binaries that it has recorded. */
 #ifndef UX_KERNEL_COPY_H
 #define UX_KERNEL_COPY_H
 
@@ -13,20 +13,20 @@ struct ux_kernel_copy {
 };
 
 /*
- * Reads the copy of the kernel with a build ID: ~/.debug/.build-id/xx/yyyy/kallsyms. It is of the
- * boot in which perf first recorded that kernel: later the kernel as a whole may be at another
- * address, and modules anywhere. UX_ENOTFOUND: there is none. UX_EDENIED: its addresses are hidden.
- * UX_ECORRUPT, UX_ELIMIT: it is none. UX_ENOMEM. *ret is zeroed on failure.
- * Source: Linux, tools/perf/util/build-id.c, build_id_cache__add_s().
+ * Reads the copy of the kernel with a build ID: ~/.debug/.build-id/xx/yyyy/kallsyms. It was made in
+ * the boot in which perf first recorded that kernel: in a later boot the kernel as a whole may be
+ * at another address, and modules anywhere. UX_ENOTFOUND: there is no copy. UX_EDENIED: its
+ * addresses are hidden. UX_ECORRUPT, UX_ELIMIT: it is not a copy. UX_ENOMEM. *ret is zeroed on
+ * failure. Source: Linux, tools/perf/util/build-id.c, build_id_cache__add_s().
  */
 enum ux_code ux_kernel_copy_read(const struct ux_id *id, struct ux_kernel_copy *ret,
 				 struct ux_error *err) ux_must;
 void ux_kernel_copy_deinit(struct ux_kernel_copy *c);
 
 /*
- * Returns the function of the kernel itself at an address of a recording in which the kernel is at
- * `text` (_text, or _stext of a kernel without it), and moves its bounds there. False: it is not
- * known, or belongs to a module.
+ * Finds the kernel function at an address of a recording whose kernel is at `text` (_text, or
+ * _stext of a kernel without it), and shifts its bounds to the recording's addresses. False:
+ * unknown, or it belongs to a module.
  */
 bool ux_kernel_copy_find(const struct ux_kernel_copy *c, uint64_t text, uint64_t address,
 			 struct ux_kernel_symbol *ret);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-	PACKED_HEAD = 8, /* bytes by which a compressed file is known */
+	PACKED_HEAD = 8, /* bytes that identify a compressed file */
 };
 
 /* The search for one module. */
@@ -25,15 +25,16 @@ struct profile_file_search {
 	const struct ux_profile_sources *sources;
 	const struct ux_id *id;
 	enum ux_symbols_depth depth;
-	bool relocatable;        /* it is the file of a kernel module, which has sections alone */
-	struct ux_bytes release; /* of the kernel whose module it is; empty: unknown */
-	const char *debug_id;    /* known without an ID, or "" */
-	char *path;              /* malloc'ed: what was found */
-	struct ux_file_symbols *symbols; /* a reference; NULL: nothing was found yet */
-	struct ux_error why;             /* what is wrong with the best file so far */
+	bool relocatable;                /* it is a kernel module's file, which has only sections */
+	struct ux_bytes release;         /* of the module's kernel; empty: unknown */
+	const char *debug_id;            /* set if it is known without an ID, or "" */
+	char *path;                      /* malloc'ed: path of the result */
+	struct ux_file_symbols *symbols; /* a reference; NULL: nothing found yet */
+	struct ux_error why;             /* reason why the best file so far does not match */
 };
 
-/* Whether the file has the identity that is searched. Without one, any file at the path does. */
+/* Returns whether the file has the identity that is searched. Without one, any file at the path
+ * does. */
 static bool profile_file_is(struct profile_file_search *s, int fd, const struct ux_file_symbols *f,
 			    const char *path)
 {
@@ -96,7 +97,8 @@ static enum ux_code profile_file_symbols(struct profile_file_search *s, int fd, 
 	return *ret ? UX_OK : ux_error_nomem(err);
 }
 
-/* Whether a file may be the module's: it has segments, or as a kernel module has sections. */
+/* Returns whether a file may be the module's: it has segments, or as a kernel module has sections.
+ */
 static bool profile_file_has_code(const struct profile_file_search *s,
 				  const struct ux_file_symbols *f, const char *path)
 {
@@ -104,7 +106,7 @@ static bool profile_file_has_code(const struct profile_file_search *s,
 	return (!s->relocatable && f->n_loads > 0) || (is_ko && f->n_sections > 0);
 }
 
-/* Uses the file at a path if it is the one; takes over the path. */
+/* Uses the file at a path if it matches; takes over the path. */
 static enum ux_code profile_file_try(struct profile_file_search *s, char *path,
 				     struct ux_error *err)
 {
@@ -138,7 +140,7 @@ static enum ux_code profile_file_try(struct profile_file_search *s, char *path,
 	return code;
 }
 
-/* Tries a path that is put together; memory that is short is a failure. */
+/* Tries a formatted path; out of memory is a failure. */
 __attribute__((format(printf, 3, 4))) static enum ux_code profile_file_try_fmt(
 	struct profile_file_search *s, struct ux_error *err, const char *fmt, ...)
 {
@@ -150,7 +152,7 @@ __attribute__((format(printf, 3, 4))) static enum ux_code profile_file_try_fmt(
 	return profile_file_try(s, n < 0 ? NULL : path, err);
 }
 
-/* Tries the files of a build ID below a folder: as gdb and debuginfod lay them out. */
+/* Tries the files of a build ID below a folder, in the layout of gdb and debuginfod. */
 static enum ux_code profile_file_try_tree(struct profile_file_search *s, const char *dir, size_t n,
 					  struct ux_error *err)
 {
@@ -163,7 +165,7 @@ static enum ux_code profile_file_try_tree(struct profile_file_search *s, const c
 				    hex + 2);
 }
 
-/* Tries perf's cache of the binaries that it has recorded ("perf buildid-cache"). */
+/* Tries perf's cache of recorded binaries ("perf buildid-cache"). */
 static enum ux_code profile_file_try_perf(struct profile_file_search *s, struct ux_error *err)
 {
 	char hex[2 * UX_ID_GNU_MAX + 1];
@@ -171,7 +173,7 @@ static enum ux_code profile_file_try_perf(struct profile_file_search *s, struct 
 	if (!home || *home != '/' || s->id->type != UX_ID_GNU || s->id->size < 2)
 		return UX_OK;
 	ux_hex_encode(ux_bytes(s->id->bytes, s->id->size), hex);
-	/* The vDSO has a name of its own there, as other things that are no ELF files have. */
+	/* The cache names a file by its kind. */
 	static const char *const names[] = {"elf", "vdso"};
 	for (size_t i = 0; i < ux_countof(names); i++)
 		UX_TRY(profile_file_try_fmt(s, err, "%s/.debug/.build-id/%.2s/%s/%s", home, hex,
@@ -194,7 +196,7 @@ static enum ux_code profile_file_try_dirs(struct profile_file_search *s, const c
 }
 
 /* Tries a kernel module at its path below a folder: a distribution may compress it, and a recording
- * have the path of another build. */
+ * may have the path of another build. */
 static enum ux_code profile_file_try_module(struct profile_file_search *s, const char *dir,
 					    size_t n, const char *path, struct ux_error *err)
 {
@@ -206,7 +208,7 @@ static enum ux_code profile_file_try_module(struct profile_file_search *s, const
 	return UX_OK;
 }
 
-/* Tries the modules of a release below a folder, for one that is known by its name. */
+/* Tries the modules of a release below a folder, for a module that is known by its name. */
 static enum ux_code profile_file_try_release(struct profile_file_search *s, const char *dir,
 					     size_t n, const char *path, struct ux_error *err)
 {
@@ -234,7 +236,7 @@ static enum ux_code profile_file_try_modules(struct profile_file_search *s, cons
 	return UX_OK;
 }
 
-/* All places of a kernel module, in order of precedence. */
+/* Searches all places of a kernel module, in order of precedence. */
 static enum ux_code profile_file_search_module(struct profile_file_search *s, const char *path,
 					       const char *debug_dirs, struct ux_error *err)
 {
@@ -246,7 +248,7 @@ static enum ux_code profile_file_search_module(struct profile_file_search *s, co
 	return profile_file_try_modules(s, debug_dirs, path, err);
 }
 
-/* All places, in order of precedence: those that the caller named, then those of this machine. */
+/* Searches all places in order of precedence: the caller's, then this machine's. */
 static enum ux_code profile_file_search(struct profile_file_search *s, const char *path,
 					struct ux_error *err)
 {

@@ -16,7 +16,7 @@ void ux_profile_jit_deinit(struct ux_profile_jit *j)
 	ux_profile_codes_deinit(&j->locations);
 }
 
-/* Sets one of a module's texts to what an error says. */
+/* Sets one of a module's texts to an error's message. */
 static enum ux_code profile_jit_reason(struct ux_profile *p, uint32_t module,
 				       const struct ux_error *found, struct ux_error *err)
 {
@@ -28,8 +28,8 @@ static enum ux_code profile_jit_reason(struct ux_profile *p, uint32_t module,
 	return UX_OK;
 }
 
-/* Reads the file of a jitdump as far as it can be read. Its end may be missing: the program may run
- * still, or was killed. */
+/* Reads the file of a jitdump as far as possible. Its end may be missing: the program may still
+ * run, or was killed. */
 static enum ux_code profile_jit_read(struct ux_profile_dump *d,
 				     const struct ux_profile_sources *sources, const char *path,
 				     uint32_t pid, char **ret_path, struct ux_error *err)
@@ -72,7 +72,7 @@ enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p,
 	return UX_OK;
 }
 
-/* The path of a frame's file as one string of the profile. */
+/* Sets the path of a frame's file as one string of the profile. */
 static enum ux_code profile_jit_path(struct ux_profile *p, const struct ux_frame *f, uint32_t *ret,
 				     struct ux_error *err)
 {
@@ -101,8 +101,9 @@ static enum ux_code profile_jit_add(struct ux_profile *p, struct ux_profile_plac
 }
 
 /*
- * Finds what the server has of a process at a time; *ret_span is its number, or that behind the
- * last one. A server that cannot be queried has nothing: that is said when names are looked up.
+ * Finds the time span of the server's symbols of a process; *ret_span is its number, or the number
+ * of spans if none fits; SIZE_MAX: nothing to query. A server that cannot be queried counts as
+ * empty: the failure is reported when names are looked up.
  */
 static enum ux_code profile_jit_span(struct ux_profile_jit *j, struct ux_profile *p,
 				     uint32_t module, uint64_t time, size_t *ret_span,
@@ -140,7 +141,7 @@ enum ux_code ux_profile_jit_version(struct ux_profile_jit *j, struct ux_profile 
 	return UX_OK;
 }
 
-/* A location in what the server has of the process at a time. */
+/* Sets a location within the server's symbols of the process at a time. */
 static enum ux_code profile_jit_locate_span(struct ux_profile_jit *j, struct ux_profile *p,
 					    uint32_t module, struct ux_profile_place place,
 					    uint64_t time, uint32_t *ret, struct ux_error *err)

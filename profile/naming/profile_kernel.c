@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the kernel of this machine, its modules and its vDSO are those of a recording. */
+/* Compares the kernel of this machine, its modules and its vDSO with a recording's. */
 #include "profile_kernel.h"
 
 #include "clock.h"
@@ -31,14 +31,14 @@ static enum ux_code profile_kernel_read(const struct ux_profile_sources *sources
 				       (uint64_t)ux_clock_ns(), 0, ret, err);
 }
 
-/* Whether both IDs are known, and differ. */
+/* Returns whether both IDs are known, and differ. */
 static bool profile_ids_differ(const struct ux_id *recorded, const char *own)
 {
 	char id[UX_ID_TEXT];
 	return recorded->size > 0 && *own && strcmp(ux_id_format(recorded, id), own) != 0;
 }
 
-/* The kernel in the recording, or NULL. */
+/* Returns the kernel in the recording, or NULL. */
 static const struct ux_profile_module *profile_kernel_recorded(const struct ux_profile *p)
 {
 	for (size_t i = 1; i < p->modules.size; i++)
@@ -47,7 +47,7 @@ static const struct ux_profile_module *profile_kernel_recorded(const struct ux_p
 	return NULL;
 }
 
-/* The same for a module that is not the kernel itself. */
+/* The same for a module other than the kernel itself. */
 static enum ux_code profile_kernel_find_module(const struct ux_profile *p,
 					       const struct ux_profile_module *m,
 					       struct ux_profile_kernel *k, struct ux_error *err)
@@ -83,7 +83,7 @@ enum ux_code ux_profile_kernel_find(const struct ux_profile *p, uint32_t module,
 	if (!is_kernel && k.kernel->why.code == UX_OK)
 		UX_TRY(profile_kernel_find_module(p, m, &k, err));
 	/* The kernel is at another address after each boot. perf measures from _text, or from
-	 * _stext where a kernel has no _text. */
+	 * _stext if a kernel has no _text. */
 	uint64_t text = k.kernel->symbols.text ? k.kernel->symbols.text : k.kernel->symbols.stext;
 	if (is_kernel && m->start != 0 && text != 0)
 		k.moved = text - m->start;
@@ -92,7 +92,7 @@ enum ux_code ux_profile_kernel_find(const struct ux_profile *p, uint32_t module,
 	return UX_OK;
 }
 
-/* Whether the recording is known to be of the running kernel, by its build ID. */
+/* Sets whether the recording is known to be of the running kernel, by its build ID. */
 static enum ux_code profile_kernel_is_recorded(const struct ux_profile *p,
 					       const struct ux_profile_sources *sources, bool *ret,
 					       struct ux_error *err)
@@ -137,7 +137,7 @@ enum ux_code ux_profile_own_vdso(const struct ux_profile *p, uint32_t module,
 	if (m->id.size > 0 && strcmp(ux_id_format(&m->id, id), s->build_id) != 0)
 		return ux_error_set(err, UX_ENOTFOUND, "this machine has another vDSO: %s",
 				    *s->build_id ? s->build_id : "one without an ID");
-	/* Positions in different ones have different names. */
+	/* Positions in different vDSOs have different names. */
 	if (m->id.size == 0)
 		UX_TRY(profile_kernel_is_recorded(p, sources, &is_own, err));
 	if (m->id.size == 0 && !is_own)

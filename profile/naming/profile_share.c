@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which share of a profile has names. */
+/* Computes which share of a profile has names. */
 #include "profile_symbolize.h"
 
 void ux_profile_share_deinit(struct ux_profile_share *s)

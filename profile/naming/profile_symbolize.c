@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of a profile: who names those of each module. */
+/* Names for the locations of a profile: chooses the source of names for each module. */
 #include "profile_symbolize.h"
 
 #include "symbolize_batch.h"
@@ -54,7 +54,7 @@ static enum ux_code symbolize_group(struct symbolize_groups *g, const struct ux_
 			g->starts[l[i].module + 2]++;
 	for (size_t m = 2; m < n_modules + 2; m++)
 		g->starts[m] += g->starts[m - 1];
-	/* While they are filled, starts[m + 1] is where the next location of m goes. */
+	/* While the groups are filled, starts[m + 1] is where the next location of m goes. */
 	for (size_t i = 1; i < p->locations.size; i++)
 		if (l[i].n == 0 && l[i].kind != UX_PROFILE_NO_ADDRESS)
 			g->locations[g->starts[l[i].module + 1]++] = (uint32_t)i;

@@ -12,8 +12,8 @@
 #include "unhex/process.h"
 
 /*
- * Looks up addresses (pcs) of a module on a server, which are inside of the calls already, and
- * calls `fn` for each that has frames. UX_ENOTFOUND: the server does not have the module. Other
+ * Looks up addresses (pcs) of a module on a server and calls `fn` for each that has frames. The
+ * addresses already lie inside the calls. UX_ENOTFOUND: the server does not have the module. Other
  * codes: it could not be queried.
  */
 typedef enum ux_code ux_profile_server_fn(void *ctx, const struct ux_id *id, const uint64_t *pcs,
@@ -22,48 +22,48 @@ typedef enum ux_code ux_profile_server_fn(void *ctx, const struct ux_id *id, con
 
 /*
  * Sets the lowest virtual address of a module's image, from which relative addresses count.
- * UX_ENOTFOUND: the server does not have it. Other codes: it could not be queried.
+ * UX_ENOTFOUND: the server does not have the module. Other codes: it could not be queried.
  */
 typedef enum ux_code ux_profile_base_fn(void *ctx, const struct ux_id *id, uint64_t *ret,
 					struct ux_error *err);
 
 /*
- * Appends the first bytes of a module's executable, which have the table of its segments.
+ * Appends the first bytes of a module's executable, which contain the table of its segments.
  * UX_ENOTFOUND: the server does not have the executable. Other codes: it could not be queried.
  */
 typedef enum ux_code ux_profile_head_fn(void *ctx, const struct ux_id *id, struct ux_out *ret,
 					struct ux_error *err);
 
 /*
- * Sets the segments of a module's executable code, which its symbols have. UX_ENOTFOUND: the server
- * does not have them. Other codes: it could not be queried.
+ * Sets the segments of a module's executable code, which are in its symbols. UX_ENOTFOUND: the
+ * server does not have them. Other codes: it could not be queried.
  */
 typedef enum ux_code ux_profile_segments_fn(void *ctx, const struct ux_id *id,
 					    struct ux_gsym_segments *ret, struct ux_error *err);
 
 /*
- * Appends the symbols of the run-time code of a process that the server has, sorted as
- * ux_runtime_list_sort() does. There may be none. Codes: it could not be queried.
+ * Appends the server's symbols of a process's run-time code, sorted as by ux_runtime_list_sort().
+ * There may be none. Codes: it could not be queried.
  */
 typedef enum ux_code ux_profile_runtime_fn(void *ctx, const char *host, uint32_t pid,
 					   struct ux_runtime_list *ret, struct ux_error *err);
 
-/* Called after each module, for progress: how many locations of how many were looked up. */
+/* Reports progress after each module: `done` of `total` locations were looked up. */
 typedef void ux_profile_progress_fn(void *ctx, size_t done, size_t total);
 
 /* Where symbols are searched. */
 struct ux_profile_sources {
-	struct ux_process_cache *cache; /* of local files and of the kernel */
+	struct ux_process_cache *cache; /* for local files and the kernel */
 	const char *file_dirs; /* "DIR:DIR" with the binaries of other machines, by path below DIR
 				  or in DIR/.build-id; NULL: none */
-	bool no_local;         /* do not read the files to which the recording's paths lead */
+	bool no_local;         /* do not read the files at the recording's paths */
 	bool no_kernel;        /* do not use the symbols of the running kernel */
-	bool no_dwarf; /* of local files, names of functions alone: symbol tables and Go's tables */
-	bool gsym_cache; /* use the cache of what earlier commands have extracted (extract_cache.h)
-			  */
-	ux_profile_server_fn *server;            /* NULL: none */
-	ux_profile_base_fn *server_base;         /* of the same server; NULL: none */
-	ux_profile_head_fn *server_head;         /* of the same server; NULL: none */
+	bool no_dwarf; /* of local files, names of functions only: symbol tables and Go's tables */
+	bool gsym_cache;                 /* use the cache of symbols that earlier commands extracted
+					    (symbol_cache.h) */
+	ux_profile_server_fn *server;    /* NULL: none */
+	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
+	ux_profile_head_fn *server_head; /* of the same server; NULL: none */
 	ux_profile_segments_fn *server_segments; /* of the same server; NULL: none */
 	ux_profile_runtime_fn *server_runtime;   /* of the same server; NULL: none */
 	void *server_ctx;
@@ -73,8 +73,8 @@ struct ux_profile_sources {
 
 /*
  * Gives frames to the locations that have none. Locations whose address is a position in a file get
- * its pc when the file is there, or its segments at the server. What was not found stays without
- * frames, and the module says why. UX_ENOMEM, UX_ELIMIT.
+ * its pc if the file is here, or its segments are on the server. Other locations stay without
+ * frames, and the module gets the reason. UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_sources *sources,
 				  struct ux_error *err) ux_must;
@@ -82,10 +82,10 @@ enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_
 /* The share of a profile that has names. Weights are sums of the first value of samples. */
 struct ux_profile_share {
 	uint64_t weight;     /* of all samples */
-	uint64_t named;      /* of samples whose innermost location has a name */
-	uint64_t *of_module; /* malloc'ed: for each module, the weight of samples in whose stacks it
-				has locations without a name; element 0: locations without a module
-			      */
+	uint64_t named;      /* weight of samples whose innermost location has a name */
+	uint64_t *of_module; /* malloc'ed: for each module, the weight of samples whose stacks have
+				locations of it without a name; element 0: locations without a
+				module */
 };
 
 enum ux_code ux_profile_share(const struct ux_profile *p, struct ux_profile_share *ret,

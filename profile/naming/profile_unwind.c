@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the unwind tables of modules as they are needed. */
+/* Opens the unwind tables of modules when they are needed. */
 #include "profile_unwind.h"
 
 #include "dsym.h"
@@ -17,7 +17,7 @@ void ux_profile_unwind_deinit(struct ux_profile_unwind *u)
 	ux_unwinder_deinit(&u->unwinder);
 }
 
-/* The vDSO of this machine, unless it is another one than the recorded one. */
+/* Returns the vDSO of this machine, unless it differs from the recorded one. */
 static struct ux_bytes profile_tables_vdso(struct ux_profile_unwind *u, const struct ux_profile *p,
 					   uint32_t module)
 {
@@ -30,7 +30,7 @@ static struct ux_bytes profile_tables_vdso(struct ux_profile_unwind *u, const st
 	return ux_proc_own_vdso();
 }
 
-/* The file of a module. Empty: it is not here. */
+/* Returns the file of a module. Empty: it is not here. */
 static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const struct ux_profile *p,
 					   uint32_t module, struct ux_profile_tables *tables)
 {
@@ -41,7 +41,7 @@ static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const st
 		struct ux_bytes own = profile_tables_vdso(u, p, module);
 		if (own.size > 0 || m->id.size == 0)
 			return own;
-		/* That of 32-bit processes is another one; perf keeps copies by their IDs. */
+		/* The vDSO of 32-bit processes is another one; perf keeps copies by ID. */
 	}
 	if ((m->kind != UX_PROFILE_FILE && m->kind != UX_PROFILE_VDSO) ||
 	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,

@@ -10,34 +10,34 @@
 /* The tables of one module. */
 struct ux_profile_tables {
 	bool searched;
-	bool unsure; /* the recording had no ID of it by then: any file at its path was used */
+	bool unsure; /* the recording had no ID for it by then: any file at its path was used */
 	struct ux_mapping file;
 	struct ux_unwind_module *module; /* NULL: there are none */
 };
 
 UX_VEC(ux_profile_tables_list, struct ux_profile_tables);
 
-/* Zeroed but for the profile and the sources. One thread at a time. */
+/* Zeroed except for the profile and the sources. One thread at a time. */
 struct ux_profile_unwind {
 	const struct ux_profile_sources *sources;
 	struct ux_profile_tables_list list; /* by number of the module; may be shorter */
 	struct ux_unwinder unwinder;
-	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX]; /* of the last stack */
+	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX]; /* frames of the last stack */
 };
 
 void ux_profile_unwind_deinit(struct ux_profile_unwind *u);
 
 /*
- * The tables of a module: of the file with its build ID, or of the one at its path when it has
- * none; of the vDSO, those of this process, if it has its build ID or the module has none. NULL:
- * there are none, or memory is short.
+ * Returns the tables of a module: of the file with its build ID, or if it has none, of the file at
+ * its path; for the vDSO, of this process's, if it has the module's build ID or the module has
+ * none. NULL: there are none, or out of memory.
  */
 struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
 						  const struct ux_profile *p, uint32_t module);
 
 /*
- * How many modules were unwound by files that are not theirs: perf may write its IDs behind the
- * samples, so that they can be compared only at the end.
+ * Returns how many modules were unwound with wrong files: perf may write its IDs after the samples,
+ * so that they can be compared only at the end.
  */
 uint64_t ux_profile_unwind_mistaken(const struct ux_profile_unwind *u, const struct ux_profile *p);
 

@@ -2,7 +2,7 @@
 /* Frames for the locations of a batch. */
 #include "symbolize_batch.h"
 
-/* The number of a function's name, or of a file's path, in the profile. */
+/* Returns the profile's number of a function's name, or of a file's path. */
 static enum ux_code symbolize_text(struct ux_symbolize_batch *b, const char *dir, const char *base,
 				   uint32_t *ret)
 {
@@ -29,8 +29,8 @@ void ux_symbolize_forget_texts(struct ux_symbolize_batch *b)
 	b->n_last = 0;
 }
 
-/* Whether frames are those that were received last. Addresses come in ascending order, so that
- * half of them, or more, are of the same line. */
+/* Returns whether frames equal the last received ones. Addresses come in ascending order, so half
+ * of them, or more, are of the previous line. */
 static bool symbolize_is_last(const struct ux_symbolize_batch *b, const struct ux_frame *frames,
 			      size_t n)
 {
@@ -56,8 +56,7 @@ enum ux_code ux_symbolize_name(struct ux_symbolize_batch *b, uint32_t location,
 	}
 	const size_t n_last = b->passing ? 0 : b->n_last;
 	for (size_t i = 0; i < n; i++) {
-		/* Mostly the function in which the others are inlined is that of the last frames.
-		 */
+		/* The outermost function is usually the previous location's: reuse its strings. */
 		const bool known = n - i <= n_last;
 		const size_t same = known ? n_last - (n - i) : 0;
 		to[i] = (struct ux_profile_frame){.line = frames[i].line,
@@ -82,7 +81,7 @@ enum ux_code ux_symbolize_name(struct ux_symbolize_batch *b, uint32_t location,
 bool ux_symbolize_take(void *ctx, size_t index, const struct ux_frame *frames, size_t n)
 {
 	enum {
-		AHEAD = 16 /* answers; addresses are sorted, and their locations are anywhere */
+		AHEAD = 16 /* answers; addresses are sorted, their locations are not */
 	};
 	struct ux_symbolize_batch *b = ctx;
 	if (b->n_pcs - index > AHEAD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locations of one module that are named together, and those who name them. */
+/* Locations of one module that are named together, and the functions that name them. */
 #ifndef UX_SYMBOLIZE_BATCH_H
 #define UX_SYMBOLIZE_BATCH_H
 
@@ -9,7 +9,7 @@
 #include "map.h"
 #include "out.h"
 
-/* A directory and the name of a file in it, as frames have them: pointers into a GSYM. */
+/* A directory and the name of a file in it, as in frames: pointers into a GSYM. */
 struct ux_symbolize_text_key {
 	const char *dir;
 	const char *base;
@@ -32,17 +32,17 @@ UX_MAP(ux_symbolize_texts, struct ux_symbolize_text_key, uint32_t, ux_symbolize_
 struct ux_symbolize_batch {
 	struct ux_profile *profile;
 	const uint32_t *locations; /* numbers */
-	uint64_t *pcs;             /* of each; only of the first n_pcs that have one */
+	uint64_t *pcs;             /* of each location; only the first n_pcs that have one */
 	uint32_t *owners;          /* location of each pc */
 	size_t n;
 	size_t n_pcs;
-	/* Numbers in the profile of texts, by pointer. Cleared with each module, whose texts are
+	/* The profile's numbers of texts, by pointer. Cleared with each module, whose texts are
 	 * freed with its symbols. */
 	struct ux_symbolize_texts texts;
-	bool passing; /* texts are gone after the call in which they are received */
-	/* The frames that were received last, of the same texts, and a location that has them. */
+	bool passing; /* texts are valid only during the call that receives them */
+	/* The last received frames, of the same texts, and a location that has them. */
 	struct ux_frame last[UX_FRAMES_MAX];
-	struct ux_profile_frame made[UX_FRAMES_MAX]; /* what was made of each */
+	struct ux_profile_frame made[UX_FRAMES_MAX]; /* each as a frame of the profile */
 	size_t n_last;
 	uint32_t last_location;
 	struct ux_out path;
@@ -55,21 +55,21 @@ struct ux_symbolize_batch {
 enum ux_code ux_symbolize_name(struct ux_symbolize_batch *b, uint32_t location,
 			       const struct ux_frame *frames, size_t n) ux_must;
 
-/* Receives the frames of pc number `index`; ctx is the batch. False: b->code is the failure. Bounds
- * of a function without a name are no name. */
+/* Receives the frames of pc number `index`; ctx is the batch. False: b->code is the failure. The
+ * bounds of a function without a name do not count as a name. */
 bool ux_symbolize_take(void *ctx, size_t index, const struct ux_frame *frames, size_t n);
 
-/* Adds a pc that the symbols are searched for: that of a call, where the location is behind it. */
+/* Adds a pc to search the symbols for: for a return address, a pc inside the call before it. */
 void ux_symbolize_add_pc(struct ux_symbolize_batch *b, uint32_t location, uint64_t pc);
 
-/* Forgets texts, which are freed. */
+/* Forgets texts that are freed. */
 void ux_symbolize_forget_texts(struct ux_symbolize_batch *b);
 
-/* Sets why locations of a module have no names. */
+/* Sets the reason why locations of a module have no names. */
 enum ux_code ux_symbolize_reason(struct ux_symbolize_batch *b, uint32_t module,
 				 const struct ux_error *why) ux_must;
 
-/* Adds to it. */
+/* Adds to the reason. */
 enum ux_code ux_symbolize_reason_add(struct ux_symbolize_batch *b, uint32_t module,
 				     const char *text) ux_must;
 
@@ -79,18 +79,18 @@ enum ux_code ux_symbolize_reason_add(struct ux_symbolize_batch *b, uint32_t modu
 enum ux_code ux_symbolize_file(struct ux_symbolize_batch *b, uint32_t module,
 			       const struct ux_profile_sources *sources) ux_must;
 
-/* Names code of the vDSO by that of this machine, else by a file with its ID. */
+/* Names code of the vDSO by this machine's vDSO, else by a file with its ID. */
 enum ux_code ux_symbolize_vdso(struct ux_symbolize_batch *b, uint32_t module,
 			       const struct ux_profile_sources *sources) ux_must;
 
-/* Turns other addresses into pcs, also for later readers of the profile, and returns how many
- * positions in the file could not be turned. */
+/* Converts other addresses to pcs, also for later readers of the profile, and returns how many
+ * positions in the file could not be converted. */
 size_t ux_symbolize_offsets(struct ux_symbolize_batch *b, uint32_t module,
 			    const struct ux_file_symbols *s);
 
 /*
- * Extracts the symbols of the batch's addresses alone. gsym_cache: all symbols are in the cache
- * when earlier commands have extracted parts of the file often enough.
+ * Extracts only the symbols of the batch's addresses. gsym_cache: all symbols are in the cache if
+ * earlier commands have extracted parts of the file often enough.
  */
 enum ux_code ux_symbolize_extract(struct ux_symbolize_batch *b, const char *path,
 				  const struct ux_profile_sources *sources, bool gsym_cache,
@@ -107,8 +107,8 @@ enum ux_code ux_symbolize_with(struct ux_symbolize_batch *b, uint32_t module,
 enum ux_code ux_symbolize_from_server(struct ux_symbolize_batch *b, uint32_t module,
 				      const struct ux_profile_sources *sources) ux_must;
 
-/* Queries the server for the batch's pcs in what has the ID. may_be_gone: that it has nothing so
- * named is no reason to report. */
+/* Queries the server for the batch's pcs in the file with the ID. may_be_gone: if the server does
+ * not know the ID, do not report that as the reason. */
 enum ux_code ux_symbolize_query(struct ux_symbolize_batch *b, uint32_t module,
 				const struct ux_profile_sources *sources, const struct ux_id *id,
 				bool may_be_gone) ux_must;

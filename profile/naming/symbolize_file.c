@@ -38,8 +38,8 @@ size_t ux_symbolize_offsets(struct ux_symbolize_batch *b, uint32_t module,
 }
 
 /*
- * Sorts the pcs. They would be sorted for each use otherwise, and the locations to which the
- * answers belong could not be prefetched. Pcs that are too far apart are left as they are.
+ * Sorts the pcs. Otherwise each use would sort them, and the locations that the answers belong to
+ * could not be prefetched. Pcs that are too far apart are left unsorted.
  */
 static enum ux_code symbolize_sort(struct ux_symbolize_batch *b)
 {
@@ -72,8 +72,8 @@ static enum ux_code symbolize_sort(struct ux_symbolize_batch *b)
 }
 
 /*
- * Extracts the symbols of the batch's addresses alone, which is quicker than all and takes less
- * memory: a recording has few addresses of a file. gsym_cache: all symbols are in the cache when
+ * Extracts only the symbols of the batch's addresses, which is faster than all and takes less
+ * memory: a recording has few addresses of a file. gsym_cache: all symbols are in the cache if
  * earlier commands have extracted parts of the file often enough.
  */
 enum ux_code ux_symbolize_extract(struct ux_symbolize_batch *b, const char *path,
@@ -86,7 +86,7 @@ enum ux_code ux_symbolize_extract(struct ux_symbolize_batch *b, const char *path
 	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
 	struct ux_symbol_input in = {.path = path, .only = &filter, .no_dwarf = sources->no_dwarf};
 	UX_TRY(ux_file_map(path, &file, err));
-	in.mapped = !ux_packed_is(file.bytes); /* what was unpacked is no file's */
+	in.mapped = !ux_packed_is(file.bytes); /* the unpacked bytes are not mapped from a file */
 	UX_TRY(ux_packed_open(&file, err));
 	in.file = file.bytes;
 	in.cacheable = gsym_cache ? &file : NULL;
@@ -123,7 +123,7 @@ enum ux_code ux_symbolize_with(struct ux_symbolize_batch *b, uint32_t module,
 	return s->lost.code != UX_OK ? ux_symbolize_reason(b, module, &s->lost) : UX_OK;
 }
 
-/* Names the batch's addresses with what is extracted of a file, or was by an earlier command. */
+/* Names the batch's addresses with symbols extracted from a file, now or by an earlier command. */
 static enum ux_code symbolize_by_path(struct ux_symbolize_batch *b, uint32_t module,
 				      const char *path, const struct ux_profile_sources *sources,
 				      bool gsym_cache)

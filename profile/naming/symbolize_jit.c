@@ -21,9 +21,9 @@ static enum ux_code symbolize_snapshot(struct ux_symbolize_batch *b, uint32_t mo
 }
 
 /*
- * Names addresses of run-time code by the snapshots that an agent has sent to the server: the one
- * of the time, then earlier ones of the same process. The time is that of the module's identity,
- * or the end of the recording.
+ * Names addresses of run-time code by the snapshots that an agent has sent to the server: the
+ * snapshot of the time, then earlier ones of the same process. The time is in the module's
+ * identity, or is the end of the recording.
  */
 enum ux_code ux_symbolize_jit_by_server(struct ux_symbolize_batch *b, uint32_t module,
 					const struct ux_profile_sources *sources)

@@ -17,7 +17,7 @@ static void symbolize_answers_guard(struct ux_process_answers **a)
 	ux_process_answers_free(*a);
 }
 
-/* Names addresses by the running kernel, of which the module is that code. */
+/* Names addresses by the running kernel; the module is its code. */
 static enum ux_code symbolize_running_kernel(struct ux_symbolize_batch *b, uint32_t module,
 					     const struct ux_profile_sources *sources,
 					     const struct ux_profile_kernel *running)
@@ -49,7 +49,7 @@ static enum ux_code symbolize_running_kernel(struct ux_symbolize_batch *b, uint3
 	return ux_profile_string(b->profile, UX_STR("the running kernel"), &m->source, b->err);
 }
 
-/* The function of the kernel at a location. */
+/* Finds the kernel's function at a location. */
 static bool symbolize_copy_find(const struct ux_symbolize_batch *b, uint32_t module,
 				uint32_t location, const struct ux_kernel_copy *copy,
 				struct ux_frame *ret)
@@ -64,8 +64,8 @@ static bool symbolize_copy_find(const struct ux_symbolize_batch *b, uint32_t mod
 	return true;
 }
 
-/* Names addresses of the kernel itself by perf's copy of its symbols. UX_ENOTFOUND: there is none,
- * or with `whole`, it does not have all of them. */
+/* Names addresses of the kernel itself by perf's copy of its symbols. UX_ENOTFOUND: there is no
+ * copy, or with `whole`, it lacks some of them. */
 static enum ux_code symbolize_kernel_copy(struct ux_symbolize_batch *b, uint32_t module, bool whole)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
@@ -82,13 +82,13 @@ static enum ux_code symbolize_kernel_copy(struct ux_symbolize_batch *b, uint32_t
 	for (size_t i = 0; i < b->n; i++)
 		if (symbolize_copy_find(b, module, b->locations[i], &copy, &frame))
 			UX_TRY(ux_symbolize_name(b, b->locations[i], &frame, 1));
-	ux_symbolize_forget_texts(b); /* which are the copy's */
+	ux_symbolize_forget_texts(b); /* texts belong to the copy */
 	return ux_profile_string(b->profile, ux_bytes_cstr(copy.path), &m->source, b->err);
 }
 
 /*
- * Turns addresses in .text of a kernel module, which begins with it, into pcs of its file. Where
- * its other sections were loaded depends on the kernel, which has other names by now.
+ * Converts addresses in .text of a kernel module, which begins with it, to pcs of its file. Only
+ * the recorded kernel knew where the other sections were loaded.
  */
 static void symbolize_module_text(struct ux_symbolize_batch *b, uint64_t start,
 				  const struct ux_file_symbols *s)
@@ -107,7 +107,7 @@ static void symbolize_module_text(struct ux_symbolize_batch *b, uint64_t start,
 	}
 }
 
-/* Names addresses of a kernel module by its file. UX_ENOTFOUND: that is not here. */
+/* Names addresses of a kernel module by its file. UX_ENOTFOUND: the file is not here. */
 static enum ux_code symbolize_module_file(struct ux_symbolize_batch *b, uint32_t module,
 					  const struct ux_profile_sources *sources)
 {
@@ -128,9 +128,9 @@ static enum ux_code symbolize_module_file(struct ux_symbolize_batch *b, uint32_t
 
 /*
  * Names addresses of the kernel or of a module of it: by the running one if it is the recorded one,
- * else by perf's copy of the kernel's symbols, or the module's file. For functions alone the copy
- * is as good, and much quicker: the kernel takes longer to print its symbols than a recording of
- * 100,000 samples takes to be read.
+ * else by perf's copy of the kernel's symbols, or the module's file. If only functions are wanted,
+ * the copy is as good, and much faster: the kernel takes longer to print its symbols than a
+ * recording of 100,000 samples takes to be read.
  */
 enum ux_code ux_symbolize_kernel(struct ux_symbolize_batch *b, uint32_t module,
 				 const struct ux_profile_sources *sources)

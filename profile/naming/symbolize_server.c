@@ -4,7 +4,7 @@
 
 #include "profile_kernel.h"
 
-/* How many locations without names have an address of that kind. */
+/* Returns how many locations without names have an address of that kind. */
 static size_t symbolize_left(const struct ux_symbolize_batch *b, enum ux_profile_address_kind kind)
 {
 	size_t n = 0;
@@ -15,7 +15,7 @@ static size_t symbolize_left(const struct ux_symbolize_batch *b, enum ux_profile
 	return n;
 }
 
-/* Turns positions in the file into pcs by the segments that its symbols have. */
+/* Converts positions in the file to pcs by the segments in its symbols. */
 static void symbolize_segments(struct ux_symbolize_batch *b,
 			       const struct ux_gsym_segments *segments)
 {
@@ -31,8 +31,8 @@ static void symbolize_segments(struct ux_symbolize_batch *b,
 }
 
 /*
- * Turns positions in a file that is not here into pcs: by the segments that the server's symbols
- * have, else by those of the executable, if the server has that.
+ * Converts positions in a file that is not here to pcs: by the segments in the server's symbols,
+ * else by the executable's segments, if the server has the executable.
  */
 static enum ux_code symbolize_server_positions(struct ux_symbolize_batch *b, uint32_t module,
 					       const struct ux_profile_sources *sources)
@@ -43,7 +43,8 @@ static enum ux_code symbolize_server_positions(struct ux_symbolize_batch *b, uin
 	struct ux_error why = UX_ERROR_INIT, no_segments = UX_ERROR_INIT;
 	struct ux_gsym_segments segments;
 	char text[UX_ERROR_TEXT + 256];
-	/* Also when a debug file is here, which names addresses and has no positions. */
+	/* Also if a debug file is here: it names addresses, but has no file positions of the code.
+	 */
 	if (m->kind == UX_PROFILE_KERNEL || symbolize_left(b, UX_PROFILE_OFFSET) == 0)
 		return UX_OK;
 	enum ux_code code = UX_ENOTFOUND;
@@ -72,8 +73,8 @@ static enum ux_code symbolize_server_positions(struct ux_symbolize_batch *b, uin
 	return ux_symbolize_reason_add(b, module, text);
 }
 
-/* Turns relative addresses into pcs by what the server has of the module, whose file is not here.
- * What it lacks is the reason why they have no names. */
+/* Converts relative addresses to pcs by the server's data about the module, whose file is not here.
+ * If the server lacks it, that is the reason why they have no names. */
 static enum ux_code symbolize_server_base(struct ux_symbolize_batch *b, uint32_t module,
 					  const struct ux_profile_sources *sources)
 {
@@ -109,8 +110,9 @@ static enum ux_code symbolize_server_base(struct ux_symbolize_batch *b, uint32_t
 }
 
 /*
- * Turns addresses in the kernel, or in a module of it, into such as its file has, which the server
- * knows: the kernel moves as a whole, and a module's GSYM counts from its .text, where it begins.
+ * Converts addresses in the kernel, or in a module of it, to addresses of its file, which the
+ * server knows: the kernel moves as a whole, and a module's GSYM counts from its .text, where it
+ * begins.
  */
 static void symbolize_kernel_addresses(struct ux_symbolize_batch *b, uint32_t module)
 {
@@ -128,7 +130,7 @@ static void symbolize_kernel_addresses(struct ux_symbolize_batch *b, uint32_t mo
 	}
 }
 
-/* Says why locations are not in a request to the server. */
+/* Sets the reason why locations are not in a request to the server. */
 static enum ux_code symbolize_unsent(struct ux_symbolize_batch *b, uint32_t module)
 {
 	const struct ux_profile_module *m = &b->profile->modules.data[module];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of OpenTelemetry (OTLP), as messages: ExportProfilesServiceRequest, of which
- * ProfilesData has the same form. Source: opentelemetry-proto, profiles/v1development,
- * version 1.10; the messages of the dictionary have been the same since 1.8.
+ * Profiles of OpenTelemetry (OTLP), as messages: ExportProfilesServiceRequest, or ProfilesData,
+ * which has the same form. Source: opentelemetry-proto, profiles/v1development, version 1.10; the
+ * messages of the dictionary have been the same since 1.8.
  */
 #ifndef UX_OTLP_H
 #define UX_OTLP_H
@@ -13,29 +13,29 @@
 struct ux_function_table;
 
 /* Below this, the start of a mapping is an address of the file, which the OpenTelemetry profiler
- * writes; above it one of a process. */
+ * writes; from here on it is an address of a process. */
 #define UX_OTLP_PROCESS_START (UINT64_C(1) << 40)
 
-/* A message, and what was read from it. Zeroed = closed. */
+/* A message, and its parts that were read. Zeroed = closed. */
 struct ux_otlp {
-	struct ux_bytes bytes;   /* owned by the caller */
-	uint32_t first_location; /* in the profile: number 0 of its location table */
+	struct ux_bytes bytes; /* owned by the caller */
+	uint32_t
+		first_location; /* number in the profile of the first entry of its location table */
 	uint32_t n_locations;
 	uint32_t n_strings;
 	uint32_t n_functions;
 	bool has_dictionary;
 };
 
-/* What is read. */
+/* The parts of a message to read. */
 enum ux_otlp_parts {
 	UX_OTLP_ALL,
-	UX_OTLP_ADDRESSES, /* no samples, and no names that are there already: enough to add names
-			    */
+	UX_OTLP_ADDRESSES, /* no samples, and no names that the message has: enough to add names */
 };
 
-/* Who a part of the samples is from. Strings of the profile; 0: unknown. */
+/* The source of a part of the samples. Strings of the profile; 0: unknown. */
 struct ux_otlp_resource {
-	uint32_t service; /* service.name, or what else names the program */
+	uint32_t service; /* service.name, or another attribute that names the program */
 	uint32_t host;    /* host.name, or the node */
 	uint32_t build;   /* service.version */
 	uint64_t start_ns;
@@ -46,15 +46,16 @@ UX_VEC(ux_otlp_resources, struct ux_otlp_resource);
 
 enum {
 	UX_OTLP_RESOURCES_MAX =
-		4096, /* distinct ones; the samples of further ones are not kept apart */
+		4096, /* distinct resources; samples of further ones are not kept apart */
 };
 
-/* Whether the bytes may be such a message: a dictionary with tables, and resource profiles. */
+/* Returns whether the bytes may be such a message: a dictionary with tables, and resource profiles.
+ */
 bool ux_otlp_is(struct ux_bytes bytes);
 
 /*
- * Reads a message into an empty profile. Addresses of callers have been set back into the call by
- * the producer, so that no location is a return address. A location that has lines keeps them. The
+ * Reads a message into an empty profile. The producer has already moved addresses of callers back
+ * into the call, so no location is a return address. A location that has lines keeps them. The
  * address of a mapping that begins below UX_OTLP_PROCESS_START is a virtual address of the file.
  * UX_ECORRUPT: with the offset in the message. UX_ELIMIT, UX_ENOMEM.
  */
@@ -62,9 +63,9 @@ enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp
 			  struct ux_profile *p, struct ux_error *err) ux_must;
 
 /*
- * As ux_otlp_read() with UX_OTLP_ALL, but samples of different resources are kept apart: the thread
- * of a sample is the number of its resource in *ret, plus one. ret is empty, and must be released
- * in either case.
+ * The same as ux_otlp_read() with UX_OTLP_ALL, but keeps samples of different resources apart: the
+ * thread of a sample is the number of its resource in *ret, plus one. ret is empty, and must be
+ * released in either case.
  */
 enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
 				    struct ux_otlp_resources *ret, struct ux_error *err) ux_must;
@@ -78,8 +79,8 @@ enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p
 			     struct ux_out *out, struct ux_error *err) ux_must;
 
 /*
- * Begins the functions and strings that a writer appends to the tables of the message. UX_ENOMEM.
- * The table must be released in either case.
+ * Starts the table of functions and strings that a writer appends to the message. UX_ENOMEM. The
+ * table must be released in either case.
  */
 enum ux_code ux_otlp_function_table(struct ux_function_table *t, const struct ux_otlp *f,
 				    const struct ux_profile *p, struct ux_error *err) ux_must;

@@ -6,9 +6,9 @@
 #include "id.h"
 
 /*
- * Takes the identity that an attribute of a mapping has, if it is a better one than *id: a GNU
- * build ID before a File ID before a Go build ID. Other attributes, and malformed values, are
- * ignored. Source: OpenTelemetry semantic conventions, process.executable.build_id.*.
+ * Takes the identity from a mapping's attribute if it is better than *id: a GNU build ID before a
+ * File ID before a Go build ID. Other attributes, and malformed values, are ignored. Source:
+ * OpenTelemetry semantic conventions, process.executable.build_id.*.
  */
 void ux_otlp_id_take(struct ux_bytes key, struct ux_bytes value, struct ux_id *id);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of OpenTelemetry in JSON. A message is turned into protobuf, which ux_otlp_read() reads;
- * names are then written into the text of the JSON. Source: OTLP 1.10, "JSON Protobuf Encoding".
+ * Profiles of OpenTelemetry in JSON. A message is converted to protobuf, which ux_otlp_read()
+ * reads; names are then written into the text of the JSON. Source: OTLP 1.10, "JSON Protobuf
+ * Encoding".
  */
 #ifndef UX_OTLP_JSON_H
 #define UX_OTLP_JSON_H
@@ -12,20 +13,21 @@ enum {
 	UX_OTLP_JSON_NESTED_MAX = 64 /* messages inside of each other */
 };
 
-/* Whether the bytes may be such a message: an object with resource profiles or a dictionary. */
+/* Returns whether the bytes may be such a message: an object with resource profiles or a
+ * dictionary. */
 bool ux_otlp_json_is(struct ux_bytes json);
 
 /*
- * Appends the message as protobuf. Keys that are not known are left out, null counts as absent,
- * and a key that an object has twice is an error. UX_ECORRUPT: with the offset in the JSON.
- * UX_ENOMEM, or the code of the quota of `message`.
+ * Appends the message as protobuf. Unknown keys are left out, null counts as absent, and a key that
+ * an object has twice is an error. UX_ECORRUPT: with the offset in the JSON. UX_ENOMEM, or the code
+ * of the quota of `message`.
  */
 enum ux_code ux_otlp_json_convert(struct ux_bytes json, struct ux_out *message,
 				  struct ux_error *err) ux_must;
 
 /*
- * Converts a message and reads it as ux_otlp_read() does, but with offsets of the JSON in errors.
- * f->bytes are those of `message`, which was empty and has to live as long.
+ * Converts a message and reads it in the same way as ux_otlp_read(), but errors have offsets in the
+ * JSON. f->bytes refers to `message`, which was empty and has to live as long.
  */
 enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, enum ux_otlp_parts parts,
 			       struct ux_out *message, struct ux_profile *p, struct ux_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turning profiles of OpenTelemetry from JSON into protobuf. */
+/* Converts profiles of OpenTelemetry from JSON to protobuf. */
 #include "otlp_json.h"
 
 #include "json_in.h"
@@ -52,7 +52,7 @@ static size_t otlp_json_open(struct otlp_json *j, uint32_t number)
 	return j->out->size;
 }
 
-/* Writes the length in front of the content, which moves if that takes more than a byte. */
+/* Writes the length before the content, which moves if the length takes more than a byte. */
 static void otlp_json_close(struct otlp_json *j, size_t start, size_t first_mark)
 {
 	struct ux_out *out = j->out;
@@ -141,8 +141,8 @@ static void otlp_json_put_text(struct otlp_json *j)
 	ux_json_unescape(ux_json_read_text(&j->c), j->out);
 }
 
-/* Appends the bytes that a string in base64, or if `hex` in hexadecimal, stands for. Identities of
- * traces in base64 are those of producers that have not read the definition. */
+/* Appends the bytes of a string in base64, or if `hex` in hexadecimal. Trace identities in base64
+ * are from producers that did not follow the definition. */
 static void otlp_json_put_bytes(struct otlp_json *j, bool hex)
 {
 	(void)ux_json_peek(&j->c);
@@ -259,7 +259,7 @@ static void otlp_json_message(struct otlp_json *j, enum ux_otlp_message message)
 	const struct ux_otlp_field *fields = ux_otlp_fields(message);
 	struct ux_json_text key;
 	size_t n = 0;
-	uint32_t had = 0; /* bits of numbers */
+	uint32_t had = 0; /* bits: numbers of fields that were seen */
 	if (j->depth == UX_OTLP_JSON_NESTED_MAX) {
 		ux_json_expected(&j->c, "more than 64 nested messages");
 		return;
@@ -295,7 +295,7 @@ enum ux_code ux_otlp_json_convert(struct ux_bytes json, struct ux_out *message,
 	return ux_cur_status(&j.c, err);
 }
 
-/* The offset in the JSON of the last message that begins in front of an offset in protobuf. */
+/* Returns the offset in the JSON of the last message that begins before an offset in protobuf. */
 static uint64_t otlp_json_offset(struct ux_bytes json, uint64_t offset)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out scratch = {0};

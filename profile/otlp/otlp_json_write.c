@@ -9,7 +9,7 @@
 #include "otlp_schema.h"
 #include "protobuf.h"
 
-/* The state of writing. What is in front of `copied` is in the output already. */
+/* The state of writing. Input before `copied` is already in the output. */
 struct otlp_json_writer {
 	const struct ux_profile *profile;
 	const struct ux_otlp *file;
@@ -17,10 +17,10 @@ struct otlp_json_writer {
 	const uint8_t *copied;
 	struct ux_out *out;
 	struct ux_function_table table;
-	uint32_t location;       /* the next one of the location table */
+	uint32_t location;       /* the next location of the location table */
 	struct ux_out message;   /* in protobuf: the lines of a location */
-	struct ux_out text;      /* in JSON: these */
-	struct ux_out functions; /* in JSON: the array of those that are added */
+	struct ux_out text;      /* the same lines in JSON */
+	struct ux_out functions; /* in JSON: the array of added functions */
 	struct ux_out strings;
 };
 
@@ -33,7 +33,7 @@ static void otlp_json_writer_deinit(struct otlp_json_writer *w)
 	ux_out_deinit(&w->strings);
 }
 
-/* --- what is added ---------------------------------------------------------------------------- */
+/* --- additions -------------------------------------------------------------------------------- */
 
 /* Appends a message whose fields are integers. */
 static void otlp_json_put_message(struct ux_json *j, enum ux_otlp_message message, struct ux_cur c)
@@ -54,7 +54,7 @@ static void otlp_json_put_message(struct ux_json *j, enum ux_otlp_message messag
 	ux_json_object_end(j);
 }
 
-/* Appends the messages that a buffer consists of as an array, behind an empty one if `zero`. */
+/* Appends the messages in a buffer as an array, after an empty one if `zero`. */
 static void otlp_json_put_messages(const struct ux_out *messages, enum ux_otlp_message message,
 				   bool zero, struct ux_out *out)
 {
@@ -80,7 +80,7 @@ static void otlp_json_put_strings(const struct ux_out *strings, struct ux_out *o
 	ux_json_array_end(&j);
 }
 
-/* The lines of a location in protobuf; empty for one that keeps what it has. */
+/* Writes the lines of a location in protobuf; empty: the location stays unchanged. */
 static enum ux_code otlp_json_lines(struct otlp_json_writer *w, uint32_t location,
 				    struct ux_error *err)
 {
@@ -93,8 +93,8 @@ static enum ux_code otlp_json_lines(struct otlp_json_writer *w, uint32_t locatio
 	return ux_out_status(&w->message, err);
 }
 
-/* Sets the functions and strings that the lines of all locations need: their tables may stand in
- * front of those of the locations. */
+/* Collects the functions and strings that the lines of all locations need: their tables may come
+ * before the table of locations. */
 static enum ux_code otlp_json_prepare(struct otlp_json_writer *w, struct ux_error *err)
 {
 	UX_TRY(ux_otlp_function_table(&w->table, w->file, w->profile, err));
@@ -155,8 +155,8 @@ static void otlp_json_extend(struct otlp_json_writer *w, struct ux_bytes added)
 	}
 }
 
-/* Adds a member to the object that the cursor is behind of, and which has n of them; `end` is where
- * the last one ends. */
+/* Adds a member to an object of n members that the cursor has just passed; `end` is where the last
+ * member ends. */
 static void otlp_json_add(struct otlp_json_writer *w, const uint8_t *end, size_t n, const char *key,
 			  struct ux_bytes value)
 {

@@ -9,12 +9,12 @@
 
 #define SECTION "OTLP profiles"
 
-/* What is needed of the dictionary while it is read. Tables have the order of the message. */
+/* The dictionary's parts that are needed while it is read. Tables have the order of the message. */
 struct otlp_scan {
 	struct ux_otlp_names *names;
-	/* where the length of each string, attribute and mapping is */
+	/* position of the length of each string, attribute and mapping */
 	struct ux_out strings, attributes, mappings;
-	struct ux_out modules; /* of each mapping: the number of its module plus 1, 0: none */
+	struct ux_out modules; /* for each mapping: the number of its module plus 1; 0: none */
 };
 
 static void otlp_scan_deinit(struct otlp_scan *s)
@@ -56,7 +56,7 @@ static uint32_t otlp_table_get(const struct ux_out *table, size_t i)
 	return v;
 }
 
-/* An element of a table; its range was checked when the dictionary was walked. */
+/* Returns an element of a table; its range was checked when the dictionary was walked. */
 static struct ux_cur otlp_element(const struct ux_otlp_names *n, const struct ux_out *table,
 				  size_t i)
 {
@@ -74,8 +74,8 @@ static struct ux_bytes otlp_string_at(const struct otlp_scan *s, uint64_t number
 	return ux_bytes(c.pos, ux_cur_left(&c));
 }
 
-/* Adds where the length of a field is: behind its tag, which is one byte for these tables, unless
- * somebody has encoded it in more. */
+/* Adds the position of a field's length: after its tag, which is one byte for these tables unless
+ * an encoder used more. */
 static void otlp_table_add(const struct ux_otlp_names *n, struct ux_out *table,
 			   const struct ux_protobuf_field *f)
 {
@@ -94,12 +94,11 @@ static enum ux_code otlp_dangles(const struct ux_cur *c, const char *what, uint6
 			   number, n);
 }
 
-/* What is needed of a location. */
+/* The fields of a location that are needed. */
 struct otlp_scanned {
 	uint64_t mapping;
 	uint64_t address;
-	const uint8_t
-		*number; /* the address of a small location in the message; NULL: it has none */
+	const uint8_t *number; /* address of a small location, in the message; NULL: none */
 	bool named;
 };
 
@@ -112,14 +111,14 @@ ux_inline bool otlp_scan_tag(struct ux_cur *c, const uint8_t *end, uint8_t tag)
 }
 
 enum {
-	SMALL = 32,      /* bytes of most locations, at most */
-	SMALL_ROOM = 64, /* bytes from the first one of these on, of which any may be read */
+	SMALL = 32,      /* bytes: most locations have fewer */
+	SMALL_ROOM = 64, /* bytes from the start of a small location that may be read */
 };
 
 /*
- * Most of a message are small locations. Their fields as encoders write them, in the order of their
- * numbers, with tags of one byte and sizes of one byte, are read without a look at where the
- * message ends: p has room for SMALL_ROOM bytes. False as below.
+ * Reads a small location; most of a message are such. Its fields, in the order of their numbers as
+ * encoders write them, with tags and sizes of one byte, are read without checking for the end of
+ * the message: p has room for SMALL_ROOM bytes. False: as below.
  */
 ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct otlp_scanned *ret)
 {
@@ -143,13 +142,14 @@ ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct ot
 		ret->named = true;
 	if (p < end && *p == (OTLP_LOCATION_ATTRIBUTES << 3 | UX_PROTOBUF_BYTES))
 		p += 2 + p[1];
-	return p == end; /* a size of two bytes is over SMALL, and has led elsewhere */
+	return p == end; /* a size of two bytes is over SMALL, so another branch was taken */
 }
 
 /*
- * Other locations with fields as encoders write them, in the order of their numbers and with tags
- * of one byte, are read with the cursor of their table, which leaves room for reading ahead. False:
- * a field is of another kind, or does not end where the location does; ret is invalid then.
+ * Reads another location with fields as encoders write them, in the order of their numbers and with
+ * tags of one byte, with the cursor of the table, so that it may read past the location. False:
+ * there is another kind of field, or a field does not end where the location does; ret is invalid
+ * then.
  */
 ux_inline bool otlp_scan_plain_location(struct ux_cur *c, uint64_t size, struct otlp_scanned *ret)
 {
@@ -188,7 +188,7 @@ static ux_cold enum ux_code otlp_scan_any_location(struct ux_cur c, struct otlp_
 					     : UX_OK;
 }
 
-/* Begins a run with the next location, if its mapping is another one. False: memory is short. */
+/* Begins a run with the next location, if its mapping is another one. False: out of memory. */
 static bool otlp_begin_run(struct ux_otlp_names *n, size_t next, uint64_t mapping)
 {
 	const struct ux_otlp_runs *runs = &n->runs;
@@ -198,8 +198,8 @@ static bool otlp_begin_run(struct ux_otlp_names *n, size_t next, uint64_t mappin
 }
 
 /*
- * Writes a location to its place, for which there is room. Its fields are written one by one to
- * where they stay: read together right after that, as a copy does, they would not be there yet.
+ * Writes a location to its reserved place. Stores each field directly: a struct copy would read the
+ * fields together right after they were stored one by one, and stall.
  */
 ux_inline void otlp_put_location(const struct ux_otlp_names *n, size_t place, const uint8_t *field,
 				 struct ux_bytes content, uint64_t address)
@@ -213,7 +213,7 @@ ux_inline void otlp_put_location(const struct ux_otlp_names *n, size_t place, co
 	l->n_lines = 0;
 }
 
-/* Adds a location that was read, if it is to be named. */
+/* Adds a location that was read, if it needs a name. */
 ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct otlp_scanned *s,
 					 const uint8_t *field, struct ux_bytes content,
 					 struct ux_error *err)
@@ -234,10 +234,10 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 }
 
 enum {
-	RESERVED_MAX = 1 << 14, /* locations for which there is room from the beginning */
+	RESERVED_MAX = 1 << 14, /* locations to reserve at first */
 };
 
-/* Makes room for the locations that are left of a table if all are as small as the next one. */
+/* Reserves room for the rest of a table, as if all its locations were as small as the next one. */
 static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur *c)
 {
 	const size_t left = ux_cur_left(c), size = left > 1 ? 2 + (size_t)c->pos[1] : left;
@@ -247,24 +247,24 @@ static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur 
 }
 
 enum {
-	SHAPE_WORDS = 2, /* so many words of 8 bytes have a shape, and no larger field has one */
+	SHAPE_WORDS = 2, /* words of 8 bytes in a shape; a larger field has none */
 	SHAPE_MAX = SHAPE_WORDS * sizeof(uint64_t),
 };
 
 /*
- * Locations of one mapping and one type of frame differ in their addresses alone. So the field of a
- * location has the shape of the one before if all of its bytes are the same but the lower seven
- * bits of those of its address: then it is read as that one was, up to the address, and where it
- * ends is known before its bytes have come.
+ * Locations with the same mapping and type of frame differ only in their addresses. A field has the
+ * shape of the previous one if all bytes are equal except for the lower seven bits of its address
+ * bytes: then its parts have the same offsets as in the previous field, and its end is known before
+ * its bytes have arrived.
  */
 struct otlp_shape {
 	uint64_t mask[SHAPE_WORDS], bytes[SHAPE_WORDS]; /* of the field, in the order of memory */
-	uint32_t size;                                  /* of the field; 0: there is no shape */
-	uint32_t address;                               /* where the address is in it */
-	bool unnamed;                                   /* whether the location is to be named */
+	uint32_t size;    /* bytes of the field; 0: there is no shape */
+	uint32_t address; /* offset of the address */
+	bool unnamed;     /* whether the location needs a name */
 };
 
-/* The field has room behind it, as a small location has. */
+/* Returns whether the field has the shape. It has room after it, as a small location has. */
 ux_inline bool otlp_shape_is(const struct otlp_shape *shape, const uint8_t *field)
 {
 	uint64_t words[SHAPE_WORDS], differ = 0;
@@ -298,10 +298,9 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 }
 
 /*
- * Reads the small locations that come next and have room, with all bytes that are read for one
- * within the table, and returns the position behind them; NULL: memory is short. A location is
- * written to where it stays before it is known whether it is to be named, so that nothing has to be
- * foreseen.
+ * Reads the small locations that come next if all bytes that are read for one lie within the table.
+ * Returns the position after them; NULL: out of memory. A location is written before it is known
+ * whether it needs a name, so that no branch has to be predicted.
  */
 static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
 						const uint8_t *end)
@@ -335,7 +334,7 @@ static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const u
 	return p;
 }
 
-/* Reads the locations that come next, as far as their tags are those that encoders write. */
+/* Reads the next locations, as long as their tags are the usual ones of encoders. */
 static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *ret,
 					struct ux_error *err)
 {
@@ -384,7 +383,7 @@ static enum ux_code otlp_scan_dictionary(struct otlp_scan *s, struct ux_cur c, s
 			continue; /* of a later version */
 		if (!ux_protobuf_is_message(&c, &f))
 			break;
-		if (f.number == OTLP_LOCATION_TABLE) { /* its tag is longer than it has to be */
+		if (f.number == OTLP_LOCATION_TABLE) { /* its tag is longer than necessary */
 			struct otlp_scanned one;
 			UX_TRY(otlp_scan_any_location(f.bytes, &one, err));
 			UX_TRY(otlp_add_location(n, &one, f.whole.data, ux_protobuf_text(&f), err));
@@ -432,7 +431,7 @@ ux_inline bool otlp_id_eq(struct ux_id a, struct ux_id b)
 
 UX_MAP(otlp_id_numbers, struct ux_id, uint32_t, otlp_id_hash, otlp_id_eq);
 
-/* Takes the identity that an attribute has, if it has one. */
+/* Takes the identity of an attribute, if it has one. */
 static enum ux_code otlp_scan_attribute(const struct otlp_scan *s, size_t number, struct ux_id *id,
 					struct ux_error *err)
 {
@@ -482,7 +481,7 @@ static enum ux_code otlp_scan_mapping(const struct otlp_scan *s, size_t number,
 	return UX_OK;
 }
 
-/* Numbers the modules of all mappings; mappings with one identity are of one module. */
+/* Numbers the modules of all mappings; mappings with the same identity belong to one module. */
 static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 {
 	ux_cleanup(otlp_id_numbers_deinit) struct otlp_id_numbers numbers = {0};

@@ -2,7 +2,7 @@
 /*
  * Names for the locations of an OTLP message, without a profile in memory: the dictionary is read
  * once, the caller looks addresses up module by module, and the message is written with their
- * lines. Samples are never read. Source: as of otlp.h.
+ * lines. Samples are never read. Source: see otlp.h.
  */
 #ifndef UX_OTLP_NAMES_H
 #define UX_OTLP_NAMES_H
@@ -23,7 +23,7 @@ enum {
 /* Locations of one module that have no lines. */
 struct ux_otlp_module {
 	struct ux_id id;
-	struct ux_bytes path; /* of its first mapping; in the message */
+	struct ux_bytes path; /* path of its first mapping; in the message */
 	size_t first, n;      /* range of its addresses in ux_otlp_names.addresses */
 };
 
@@ -35,16 +35,17 @@ struct ux_otlp_location {
 	uint32_t field;   /* where its field begins, */
 	uint32_t content; /* where its content begins, */
 	uint32_t end;     /* and where both end */
-	uint32_t lines;   /* where its new lines begin in ux_otlp_names.line_bytes, */
-	uint32_t n_lines; /* and their bytes; 0: it has got none */
+	uint32_t lines;   /* where its new lines begin in ux_otlp_names.line_bytes */
+	uint32_t n_lines; /* bytes of its new lines; 0: none */
 };
 
 UX_VEC(ux_otlp_locations, struct ux_otlp_location);
 
-/* Locations of one mapping, one behind the other, up to the first one of the next run. */
+/* A run of consecutive locations of one mapping; it ends where the next run begins. */
 struct ux_otlp_run {
-	uint32_t first;   /* location */
-	uint32_t mapping; /* number; once the message is read: of its module plus 1, 0: none */
+	uint32_t first;   /* number of its first location */
+	uint32_t mapping; /* number of the mapping; after reading: its module's number plus 1; 0:
+			     none */
 };
 
 UX_VEC(ux_otlp_runs, struct ux_otlp_run);
@@ -56,38 +57,37 @@ UX_VEC(ux_otlp_numbers, uint32_t);
  */
 struct ux_otlp_names {
 	struct ux_bytes bytes;      /* the message; owned by the caller; below 4 GiB */
-	struct ux_out_quota *quota; /* of all buffers; NULL: none */
+	struct ux_out_quota *quota; /* for all buffers; NULL: none */
 	struct ux_otlp_modules modules;
 	uint64_t *addresses;  /* of all modules; malloc'ed */
 	uint32_t n_locations; /* in the message */
-	uint32_t n_unknown;   /* have no lines, and no module whose identity is known */
-	/* The fields below belong to the functions of this header. */
+	uint32_t n_unknown;   /* locations without lines whose module has no known identity */
+	/* The fields below are private to the functions of this header. */
 	struct ux_otlp_locations locations; /* in the order of the message */
 	struct ux_otlp_runs runs;
 	uint32_t *owners;         /* location of each address; malloc'ed */
-	uint32_t n_functions;     /* with those that are appended */
-	struct ux_out line_bytes; /* of all locations that have got lines */
+	uint32_t n_functions;     /* including appended ones */
+	struct ux_out line_bytes; /* lines of all locations that got some */
 	struct ux_out functions;
 	struct ux_otlp_strings strings;
 };
 
 /*
- * Reads the dictionary: the modules and their addresses are set. A location is left out if it has
+ * Reads the dictionary: sets the modules and their addresses. A location is skipped if it has
  * lines, if it has no mapping, or if its mapping begins at UX_OTLP_PROCESS_START or above, where it
- * is an address of a process. UX_ECORRUPT: with the offset in the message. UX_ELIMIT: too
- * large, or too many modules. UX_ENOMEM, and the code of the quota. The state must be released in
- * any case.
+ * is an address of a process. UX_ECORRUPT: with the offset in the message. UX_ELIMIT: too large, or
+ * too many modules. UX_ENOMEM, and the code of the quota. The state must be released in any case.
  */
 enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err) ux_must;
 void ux_otlp_names_deinit(struct ux_otlp_names *n);
 
-/* The number of a string, which is copied and appended when it is new; failures are latched. */
+/* Returns the number of a string; copies and appends it if it is new. Failures are latched. */
 static inline uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text)
 {
 	return ux_otlp_strings_add(&n->strings, text);
 }
 
-/* Appends a function, whose strings are numbers as above, and returns its number. */
+/* Appends a function and returns its number. Its strings are numbers of ux_otlp_names_string(). */
 uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
 				uint32_t file);
 
@@ -96,13 +96,13 @@ enum {
 };
 
 /*
- * The same for many. begin: room for so many functions, NULL after a failure, which is latched;
- * put: writes one, and returns the position behind it; end: with that behind the last of them.
+ * The same for many. begin: reserves room for n functions; NULL after a failure, which is latched.
+ * put: writes one and returns the position after it. end: takes the position after the last one.
  */
 uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions);
 
-/* A field with the number of a string, without a branch on whether it is left out: for the empty
- * one. */
+/* Writes a field with the number of a string; leaves it out for the empty string, without a branch.
+ */
 ux_inline uint8_t *ux_otlp_functions_put_number(uint8_t *p, unsigned field, uint32_t number)
 {
 	*p = (uint8_t)(field << 3 | UX_PROTOBUF_VARINT);
@@ -130,18 +130,19 @@ ux_inline void ux_otlp_functions_end(struct ux_otlp_names *n, size_t n_functions
 
 enum {
 	UX_OTLP_LINE_MAX = 16, /* bytes of one line: a tag and a number of one byte, two of five */
-	UX_OTLP_LINES_BEHIND = 64, /* bytes behind the lines that can be read: most locations have
-				      fewer, which are copied at once */
+	UX_OTLP_LINES_BEHIND = 64, /* bytes that can be read after the lines: most locations have
+				      fewer, and are copied in one step */
 };
 
-/* Takes room for the lines of more addresses and for their functions, as many as profiles have. */
+/* Reserves room for the lines of more addresses and for as many functions as profiles usually have.
+ */
 void ux_otlp_names_reserve(struct ux_otlp_names *n, size_t n_addresses);
 
 /*
- * Gives the location of an address (its index in n->addresses) lines, at most once for an address.
- * begin: room for so many lines, NULL after a failure, which is latched; then a line after the
- * other, that of the innermost function first; end: with the position behind the last line, or with
- * the first one for no lines at all.
+ * Gives the location of an address (its index in n->addresses) lines, at most once for each
+ * address. begin: reserves room for n lines; NULL after a failure, which is latched. Then write
+ * line after line, the innermost function first. end: takes the position after the last line; the
+ * start if there are no lines.
  */
 ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 {
@@ -153,8 +154,8 @@ ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 }
 
 /*
- * How the lines of a function of the message begin, which is made once for all of them: the field
- * with its number and the tag of the field behind it, and how many bytes these are.
+ * The common start of all lines of a function, made once: the field with the function's number, the
+ * tag of the next field, and the size of both in bytes.
  */
 struct ux_otlp_line_head {
 	uint8_t bytes[7];
@@ -163,7 +164,7 @@ struct ux_otlp_line_head {
 
 ux_inline struct ux_otlp_line_head ux_otlp_line_head(uint32_t function)
 {
-	/* The bytes are put together in a register, the first one in its lowest bits. */
+	/* The bytes are composed in a register, the first one in its lowest bits. */
 	uint64_t bytes = OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT;
 	struct ux_otlp_line_head head;
 	unsigned bits = 8;
@@ -179,7 +180,7 @@ ux_inline struct ux_otlp_line_head ux_otlp_line_head(uint32_t function)
 	return head;
 }
 
-/* A line of a function whose head was made. Returns the position behind it. */
+/* Writes a line of a function with a prepared head. Returns the position after it. */
 ux_inline uint8_t *ux_otlp_lines_put_head(uint8_t *p, const struct ux_otlp_line_head *function,
 					  uint32_t line)
 {
@@ -191,7 +192,7 @@ ux_inline uint8_t *ux_otlp_lines_put_head(uint8_t *p, const struct ux_otlp_line_
 	return q;
 }
 
-/* A line of a function of the message. Returns the position behind it. */
+/* Writes a line of a function of the message. Returns the position after it. */
 ux_inline uint8_t *ux_otlp_lines_put(uint8_t *p, uint32_t function, uint32_t line)
 {
 	const struct ux_otlp_line_head head = ux_otlp_line_head(function);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of an OTLP message from what profiles are named from: files and servers.
- */
+/* Names for the locations of an OTLP message from the sources of names for profiles: files and
+ * servers. */
 #include "otlp_names.h"
 
 #include "demangle.h"
 #include "profile_symbolize.h"
 
-/* The functions of the profile that the message has by now, by linkage name and file. */
+/* Functions that the message already has, by linkage name and file of the profile. */
 struct otlp_functions {
 	struct ux_otlp_names *names;
 	const struct ux_profile *profile;
@@ -43,7 +43,7 @@ static enum ux_code otlp_functions_find(struct otlp_functions *f,
 	return UX_OK;
 }
 
-/* The modules and their addresses, as a profile. Its first location has number `first`. */
+/* Makes a profile of the modules and their addresses. Its first location has number `first`. */
 static enum ux_code otlp_names_to_profile(const struct ux_otlp_names *n, struct ux_profile *p,
 					  uint32_t *first, struct ux_error *err)
 {

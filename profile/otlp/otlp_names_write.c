@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of an OTLP message: what is added to the dictionary, and writing it. */
+/* Names for the locations of an OTLP message: additions to the dictionary, and the writer. */
 #include "otlp_names.h"
 
 #include "otlp_fields.h"
@@ -11,10 +11,11 @@
 enum {
 	ULEB_MAX = 10,      /* bytes of one number */
 	SIZE_BYTES_MAX = 5, /* bytes of a size, which is below 4 GiB */
-	/* bytes that are copied at once, where there is room, instead of a few */
+	/* bytes that one copy takes, if there is room, instead of a few */
 	FEW = 16,
 	WIDE = UX_OTLP_LINES_BEHIND,
-	NAMES = UX_OTLP_BORROWED_BEHIND, /* most functions' names have fewer together */
+	NAMES = UX_OTLP_BORROWED_BEHIND, /* bytes: the names of most functions together have fewer
+					  */
 };
 static_assert((int)NAMES >= (int)WIDE, "");
 
@@ -33,7 +34,7 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 
 uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions)
 {
-	/* An empty number's place is written before it is given up. */
+	/* The place of an empty number is written before it is dropped. */
 	const size_t max = n_functions * UX_OTLP_FUNCTION_MAX;
 	if (n->n_functions == 0) { /* element 0 of each table is the zero value */
 		ux_protobuf_put_bytes(&n->functions, OTLP_FUNCTION_TABLE, UX_BYTES_NONE);
@@ -49,7 +50,7 @@ void ux_otlp_names_reserve(struct ux_otlp_names *n, size_t n_addresses)
 {
 	enum {
 		LINES = 24,    /* bytes of the lines of an address */
-		FUNCTIONS = 8, /* and of its functions that no address before has */
+		FUNCTIONS = 8, /* bytes of new functions for each address */
 	};
 	ux_out_reserve(&n->line_bytes, LINES * n_addresses);
 	ux_out_reserve(&n->functions, FUNCTIONS * n_addresses);
@@ -64,13 +65,13 @@ enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The message that is being written. All of it has room, and NAMES bytes behind it. */
+/* The message that is being written. All of it has room, and NAMES bytes after it. */
 struct otlp_copy {
 	const struct ux_otlp_names *names;
-	size_t next; /* location */
+	size_t next; /* next location */
 	uint8_t *to;
-	const uint8_t *few_end;  /* up to here FEW bytes of the message can be read */
-	const uint8_t *room_end; /* of the buffer */
+	const uint8_t *few_end;  /* FEW bytes of the message can be read before this position */
+	const uint8_t *room_end; /* end of the buffer */
 };
 
 static size_t otlp_uleb_size(uint64_t v)
@@ -87,7 +88,7 @@ ux_inline void otlp_copy(struct otlp_copy *c, const void *from, size_t size)
 	c->to += size;
 }
 
-/* The same for a few bytes of the message; most of these are fewer than FEW. */
+/* The same for a few bytes of the message, usually fewer than FEW. */
 ux_inline void otlp_copy_few(struct otlp_copy *c, const uint8_t *from, size_t size)
 {
 	if (ux_likely(size <= FEW && from <= c->few_end))
@@ -97,7 +98,7 @@ ux_inline void otlp_copy_few(struct otlp_copy *c, const uint8_t *from, size_t si
 	c->to += size;
 }
 
-/* The same for lines, behind which there is room. */
+/* The same for lines, which have room after them. */
 ux_inline void otlp_copy_lines(struct otlp_copy *c, const struct ux_otlp_location *l)
 {
 	const uint8_t *from = c->names->line_bytes.data + l->lines;
@@ -112,8 +113,8 @@ static void otlp_copy_borrowed(struct otlp_copy *c)
 {
 	enum {
 		AHEAD = 8,
-		LINE = 64,           /* bytes that are prefetched at once */
-		TO_AHEAD = 8 * LINE, /* the same of what is written */
+		LINE = 64,           /* bytes: size of a cache line, one prefetch */
+		TO_AHEAD = 8 * LINE, /* the same for the output */
 	};
 	const struct ux_otlp_borrowed_list *l = &c->names->strings.borrowed;
 	for (size_t i = 0; i < l->size; i++) {
@@ -132,15 +133,16 @@ static void otlp_copy_borrowed(struct otlp_copy *c)
 }
 
 /*
- * Writes a dictionary with the locations that are in it. last: the new functions and strings
- * follow, behind those of all dictionaries before, since parts of one message are joined.
+ * Writes a dictionary with its locations. last: no dictionary follows; the new functions and
+ * strings come here, after all others, since the parts of one message are joined.
  */
 static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_field *f, bool last)
 {
 	const struct ux_otlp_names *n = c->names;
 	const uint8_t *from = f->bytes.start;
 	const uint32_t end = (uint32_t)(f->bytes.end - n->bytes.data);
-	/* The size is not known yet, and has seldom fewer bytes than that of all the room. */
+	/* The size is not known yet. Reserve as many bytes as the size of all the room would take:
+	 * it seldom takes fewer. */
 	uint8_t *const start = c->to + 1;
 	const size_t size_bytes = otlp_uleb_size((uint64_t)(c->room_end - c->to));
 	*c->to = OTLP_DICTIONARY << 3 | UX_PROTOBUF_BYTES;
@@ -187,7 +189,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 	struct ux_cur c = ux_cur_make(n->bytes, SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
 		left += f.number == OTLP_DICTIONARY;
-	/* Sizes may need more bytes than they had. */
+	/* A size may need more bytes than before. */
 	max += (left + n->locations.size) * SIZE_BYTES_MAX;
 	uint8_t *start = ux_out_room(out, max);
 	if (!start)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading profiles of OpenTelemetry: the message and its dictionary. */
+/* Reads profiles of OpenTelemetry: the message and its dictionary. */
 #include "otlp.h"
 
 #include "otlp_fields.h"
@@ -21,8 +21,8 @@ static void otlp_reader_deinit(struct otlp_reader *r)
 	ux_profile_numbers_deinit(&r->resource_of);
 }
 
-/* Whether the fields of a dictionary that are known are messages and strings; *ret_strings is set
- * when it has strings. */
+/* Returns whether the known fields of a dictionary are messages and strings; *ret_strings is set if
+ * it has strings. */
 static bool otlp_is_dictionary(struct ux_cur c, bool *ret_strings)
 {
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
@@ -42,7 +42,7 @@ bool ux_otlp_is(struct ux_bytes bytes)
 		    (f.wire != UX_PROTOBUF_BYTES ||
 		     (f.number == OTLP_DICTIONARY && !otlp_is_dictionary(f.bytes, &strings))))
 			return false;
-	/* A damaged end is for the reader to report. */
+	/* The reader reports a damaged end. */
 	return strings;
 }
 
@@ -55,7 +55,7 @@ enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t
 			   what, number, n);
 }
 
-/* The number in the profile of a string of the dictionary. */
+/* Sets the profile's number of a string of the dictionary. */
 enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err)
 {
@@ -98,7 +98,7 @@ static enum ux_code otlp_read_attribute(struct otlp_reader *r, struct ux_cur c,
 	return otlp_attributes_append(&r->attributes, a) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Uses an attribute as the identity of a module if it is a better one than it has. */
+/* Uses an attribute as the identity of a module if it is better than the module's present one. */
 static void otlp_use_id(const struct otlp_reader *r, const struct otlp_attribute *a,
 			struct ux_profile_module *module)
 {
@@ -182,7 +182,7 @@ static enum ux_code otlp_read_line(struct otlp_reader *r, struct ux_cur c, struc
 	return ux_profile_frames_append(&r->frames, frame) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Sets what the address of a location means. */
+/* Sets the kind of a location's address. */
 static enum ux_code otlp_place(const struct otlp_reader *r, uint64_t mapping,
 			       struct ux_profile_location *l, const struct ux_cur *c,
 			       struct ux_error *err)
@@ -255,8 +255,8 @@ static enum ux_code otlp_read_stack(struct otlp_reader *r, struct ux_cur c, stru
 
 /* --- the dictionary --------------------------------------------------------------------------- */
 
-/* Tables refer to each other, whatever their order: strings and attributes are read first, then
- * mappings and functions, then locations, then stacks. */
+/* Tables refer to each other in any order: strings and attributes are read first, then mappings and
+ * functions, then locations, then stacks. */
 static enum ux_code otlp_read_entry(struct otlp_reader *r, unsigned pass,
 				    const struct ux_protobuf_field *f, struct ux_error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading profiles of OpenTelemetry: the samples, and the resources that they are from. */
+/* Reads profiles of OpenTelemetry: the samples and their resources. */
 #include "otlp_reader.h"
 
 #include "otlp_fields.h"
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* The index of a type of values, which is added when it is new. */
+/* Sets the index of a type of values; adds the type if it is new. */
 static enum ux_code otlp_read_type(struct otlp_reader *r, struct ux_cur c, size_t *ret,
 				   struct ux_error *err)
 {
@@ -53,12 +53,12 @@ static enum ux_code otlp_read_sample(struct otlp_reader *r, size_t type, struct 
 	UX_TRY(ux_cur_status(&c, err));
 	if (stack >= r->stacks.size)
 		return ux_otlp_dangling(&c, "stack", stack, r->stacks.size, err);
-	/* Without values each time stamp stands for one. */
+	/* Without values each time stamp counts as one. */
 	values[type] = (int64_t)(has_value ? sum : times);
 	return ux_profile_add_sample(r->profile, r->thread, r->stacks.data[stack], 0, values, err);
 }
 
-/* The first time, and the first duration, are those of the whole profile and of its resource. */
+/* The first time and the first duration are the whole profile's and its resource's. */
 static void otlp_use_time(struct otlp_reader *r, uint64_t ns, bool start)
 {
 	uint64_t *of_profile = start ? &r->profile->start_ns : &r->profile->duration_ns;
@@ -70,7 +70,7 @@ static void otlp_use_time(struct otlp_reader *r, uint64_t ns, bool start)
 	*of_resource = *of_resource ? *of_resource : ns;
 }
 
-/* All types have to be known before the first sample: they are read in a pass of their own. */
+/* All types must be known before the first sample: they are read in a pass of their own. */
 static enum ux_code otlp_read_profile(struct otlp_reader *r, bool samples, struct ux_cur c,
 				      struct ux_error *err)
 {
@@ -95,13 +95,14 @@ static enum ux_code otlp_read_profile(struct otlp_reader *r, bool samples, struc
 
 /* --- resources -------------------------------------------------------------------------------- */
 
-/* What is known of a resource: the best attribute of each kind so far, the lowest rank. */
+/* The best attribute of each kind so far for a resource: its rank is lowest. */
 struct otlp_about {
 	struct ux_bytes text[3]; /* service, host, build */
 	unsigned rank[3];
 };
 
-/* Attributes that say who it is, in the order of their precedence. Source: semantic conventions. */
+/* Attributes that identify a resource, in the order of their precedence. Source: semantic
+ * conventions. */
 static const struct {
 	const char *key;
 	unsigned kind; /* index in otlp_about */
@@ -137,7 +138,7 @@ static struct ux_bytes otlp_indexed(const struct otlp_reader *r, uint64_t number
 	return number < r->strings.size ? r->strings.data[number] : UX_STR("");
 }
 
-/* A KeyValue, whose texts are in it or in the dictionary. */
+/* Reads a KeyValue. Its texts are inline or in the dictionary. */
 static enum ux_code otlp_read_about(struct otlp_reader *r, struct ux_cur c,
 				    struct otlp_about *about, struct ux_error *err)
 {
@@ -160,7 +161,7 @@ static enum ux_code otlp_read_about(struct otlp_reader *r, struct ux_cur c,
 	return ux_cur_status(&c, err);
 }
 
-/* Sets the thread of the samples of a resource: that of an equal one, or a new one. */
+/* Sets the thread for the samples of a resource: an equal resource's thread, or a new one. */
 static enum ux_code otlp_set_thread(struct otlp_reader *r, const struct otlp_about *about,
 				    struct ux_error *err)
 {

@@ -14,7 +14,7 @@ UX_VEC(otlp_numbers, uint32_t);
 /* An attribute of a mapping that identifies its file. */
 struct otlp_attribute {
 	uint64_t key;          /* a string of the dictionary */
-	struct ux_bytes value; /* when it is in the attribute itself */
+	struct ux_bytes value; /* if it is in the attribute itself */
 	uint64_t text;         /* else a string of the dictionary; 0: none */
 };
 
@@ -44,25 +44,25 @@ struct otlp_reader {
 	struct otlp_mappings mappings;
 	struct otlp_functions functions;
 	struct otlp_numbers stacks; /* stack of the profile */
-	struct otlp_numbers stack;  /* one that is being read: its locations, the leaf first */
+	struct otlp_numbers stack; /* the stack that is being read: its locations, the leaf first */
 	struct ux_profile_frames frames;
-	struct ux_otlp_resources *resources; /* NULL: they are not kept apart */
+	struct ux_otlp_resources *resources; /* NULL: resources are not kept apart */
 	struct ux_strings resource_keys;
 	struct ux_profile_numbers resource_of; /* thread of a key */
-	uint32_t thread;                       /* of the samples that are read; 0: none */
+	uint32_t thread;                       /* of the samples that are being read; 0: none */
 };
 
-/* UX_ECORRUPT: a number that is not one of a table with n elements. */
+/* Reports UX_ECORRUPT: a number is out of range of a table with n elements. */
 enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
 			      struct ux_error *err);
 
-/* The number in the profile of a string of the dictionary. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT. */
+/* Sets the profile's number of a string of the dictionary. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err) ux_must;
 
 /*
- * Reads a ResourceProfiles whose dictionary was read: the types of its values, or its samples, for
- * which the types of all have to be known. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT.
+ * Reads a ResourceProfiles after its dictionary: the types of its values, or its samples. All types
+ * must be known before the first sample. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_otlp_reader_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
 				     struct ux_error *err) ux_must;

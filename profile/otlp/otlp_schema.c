@@ -5,7 +5,7 @@
 #include "otlp_fields.h"
 
 enum {
-	FIELDS_MAX = 12 /* of a message, with the end */
+	FIELDS_MAX = 12 /* fields of a message, including the end */
 };
 
 #define ONE(number, type, name)                              \

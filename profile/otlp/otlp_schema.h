@@ -47,7 +47,7 @@ enum ux_otlp_type {
 
 enum ux_otlp_repeat {
 	UX_OTLP_ONE,
-	UX_OTLP_ONE_OF, /* also a default value is written: it says which one there is */
+	UX_OTLP_ONE_OF, /* written even with a default value: it tells which member is set */
 	UX_OTLP_MANY,
 };
 
@@ -59,7 +59,7 @@ struct ux_otlp_field {
 	const char *name;
 };
 
-/* The fields of a message, with number 0 behind the last one. */
+/* Returns the fields of a message; number 0 follows the last one. */
 const struct ux_otlp_field *ux_otlp_fields(enum ux_otlp_message message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The strings that an OTLP message gets. */
+/* The strings that are added to an OTLP message. */
 #include "otlp_strings.h"
 
 #include "hash.h"
@@ -19,7 +19,7 @@ void ux_otlp_strings_deinit(struct ux_otlp_strings *s)
 	ux_otlp_string_hashes_deinit(&s->hashes);
 }
 
-/* The free slot for a tag; slots of other strings with the same tag are passed. */
+/* Returns the free slot for a tag; skips slots of other strings with the same tag. */
 static struct ux_otlp_string_slot *otlp_free_slot(const struct ux_otlp_strings *s, uint32_t tag)
 {
 	const size_t mask = s->slots.size - 1;
@@ -44,7 +44,7 @@ static bool otlp_strings_grow(struct ux_otlp_strings *s)
 	return true;
 }
 
-/* The slot of a string, or the free one for it. */
+/* Returns the slot of a string, or a free slot. */
 static struct ux_otlp_string_slot *otlp_string_slot(const struct ux_otlp_strings *s,
 						    struct ux_bytes text, uint32_t tag)
 {
@@ -112,14 +112,14 @@ uint32_t ux_otlp_strings_find(const struct ux_otlp_strings *s, struct ux_bytes t
 	return number == 0 ? 0 : s->first + number - 1;
 }
 
-/* Adds the fields of a piece, which were copied, to the list and to the hash table. */
+/* Adds the copied fields of a piece to the list and to the hash table. */
 static bool otlp_strings_list(struct ux_otlp_strings *s, const uint8_t *p, const uint8_t *end,
 			      const uint32_t **hash)
 {
 	while (p < end) {
 		unsigned shift = 0;
 		uint32_t size = 0;
-		do /* sizes are those that the caches have written */
+		do /* the sizes are known to be valid: the caches wrote them */
 			size |= (uint32_t)(*++p & 0x7f) << shift;
 		while (shift += 7, *p & 0x80);
 		const struct ux_otlp_string one = {(uint32_t)(++p - s->fields.data), size};

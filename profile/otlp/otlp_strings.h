@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The strings that an OTLP message gets: each once, as fields of its string table. */
+/* The strings that are added to an OTLP message: each once, as fields of its string table. */
 #ifndef UX_OTLP_STRINGS_H
 #define UX_OTLP_STRINGS_H
 
@@ -23,7 +23,7 @@ struct ux_otlp_string_slot {
 
 UX_VEC(ux_otlp_string_slots, struct ux_otlp_string_slot);
 
-/* Fields of strings in the caller's memory, one behind the other. */
+/* Consecutive fields of strings in the caller's memory. */
 struct ux_otlp_borrowed {
 	const uint8_t *data;
 	size_t size;
@@ -33,17 +33,16 @@ UX_VEC(ux_otlp_borrowed_list, struct ux_otlp_borrowed);
 UX_VEC(ux_otlp_string_hashes, uint32_t);
 
 /*
- * The bytes of a string are in the fields alone. A hash table of numbers takes an eighth of the
- * memory that one with its keys takes, and this table is made anew for each message. Zeroed = empty
- * except for fields.quota. Of one thread.
+ * Only the fields hold the bytes of strings. A hash table of numbers takes an eighth of the memory
+ * of one with its keys, and this table is built for each message. Zeroed = empty except for
+ * fields.quota. Of one thread.
  */
 struct ux_otlp_strings {
-	struct ux_out fields;              /* its failure is that of all */
-	struct ux_otlp_string_list list;   /* those that were added */
-	struct ux_otlp_string_slots slots; /* its size is a power of two */
-	uint32_t first;                    /* number in the message of the first one */
-	/* strings that follow those of the list: fields that are not copied yet, and their hashes
-	 */
+	struct ux_out fields;              /* a latched failure stands for the whole structure */
+	struct ux_otlp_string_list list;   /* added strings */
+	struct ux_otlp_string_slots slots; /* size: a power of two */
+	uint32_t first;                    /* number in the message of the first added string */
+	/* strings after the list's: fields that are not copied yet, and their hashes */
 	struct ux_otlp_borrowed_list borrowed;
 	struct ux_otlp_string_hashes hashes;
 	size_t borrowed_bytes;
@@ -51,20 +50,20 @@ struct ux_otlp_strings {
 
 void ux_otlp_strings_deinit(struct ux_otlp_strings *s);
 
-/* The number in the message of a string, which is copied and appended when it is new; 0: "", and
- * after a failure, which is latched. */
+/* Returns the message's number of a string; copies and appends it if it is new. 0: "", or a
+ * failure, which is latched. */
 uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text);
 
-/* The same with the lower half of the text's hash (ux_hash_bytes()), for callers that have it. */
+/* The same with the lower half of the text's hash (ux_hash_bytes()), for callers that already know
+ * it. */
 uint32_t ux_otlp_strings_put(struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
 
 /*
- * Appends the fields of strings that the caller has, and that the message lacks, without copying
- * them: they must stay until ux_otlp_strings_settle(), or until the message is written, and
- * UX_OTLP_BORROWED_BEHIND bytes behind them can be read.
- * begin: room for n strings, and the number of the first of them, 0 after a failure, which is
- * latched. borrow: adds one, with the lower half of the hash of its bytes. find: the number of a
- * string that was settled, 0: there is none.
+ * Appends fields of strings that are in the caller's memory and that the message lacks, without
+ * copying them: they must stay until ux_otlp_strings_settle(), or until the message is written, and
+ * UX_OTLP_BORROWED_BEHIND bytes after them must be readable. begin: reserves room for n strings and
+ * returns the number of the first; 0 after a failure, which is latched. borrow: adds one, with the
+ * lower half of the hash of its bytes. find: returns the number of a settled string; 0: unknown.
  */
 enum {
 	UX_OTLP_BORROWED_BEHIND = 192
@@ -72,8 +71,7 @@ enum {
 uint32_t ux_otlp_strings_begin(struct ux_otlp_strings *s, size_t n);
 uint32_t ux_otlp_strings_find(const struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
 
-/* The same for one or two strings whose fields are one behind the other; hashes has room for two.
- */
+/* The same for one or two strings with consecutive fields; hashes has room for two. */
 ux_inline void ux_otlp_strings_borrow_some(struct ux_otlp_strings *s, const uint8_t *fields,
 					   size_t size, const uint32_t hashes[2], size_t n)
 {
@@ -97,11 +95,10 @@ ux_inline void ux_otlp_strings_borrow(struct ux_otlp_strings *s, const uint8_t *
 	s->borrowed.size++;
 }
 
-/* Copies the fields that were borrowed, so that the caller may release them. A failure is latched.
- */
+/* Copies the borrowed fields, so that the caller may release them. A failure is latched. */
 void ux_otlp_strings_settle(struct ux_otlp_strings *s);
 
-/* Prefetches where a string with this hash is looked for. */
+/* Prefetches the slot where a string with this hash is looked for. */
 ux_inline void ux_otlp_strings_prefetch(const struct ux_otlp_strings *s, uint32_t hash)
 {
 	if (s->slots.size > 0)

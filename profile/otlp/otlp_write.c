@@ -31,8 +31,8 @@ enum ux_code ux_otlp_function_table(struct ux_function_table *t, const struct ux
 /* The state of writing. */
 struct otlp_writer {
 	const struct ux_profile *profile;
-	uint32_t location;        /* the next one of the location table */
-	struct ux_out dictionary; /* the one that is being written */
+	uint32_t location;        /* the next location of the location table */
+	struct ux_out dictionary; /* the dictionary that is being written */
 	struct ux_out message;
 	struct ux_function_table table;
 };
@@ -44,7 +44,7 @@ static void otlp_writer_deinit(struct otlp_writer *w)
 	ux_function_table_deinit(&w->table);
 }
 
-/* A location that had no lines: what it has is kept, and its lines are added. */
+/* Writes a location that had no lines: keeps its fields and adds its lines. */
 static enum ux_code otlp_write_location(struct otlp_writer *w, const struct ux_cur *c,
 					const struct ux_profile_location *l, struct ux_error *err)
 {
@@ -77,7 +77,7 @@ enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p
 							       .location = f->first_location};
 	UX_TRY(ux_otlp_function_table(&w.table, f, p, err));
 	struct ux_cur c = ux_cur_make(f->bytes, NULL, false);
-	uint64_t left = 0; /* dictionaries behind this one: parts of one message are joined */
+	uint64_t left = 0; /* dictionaries after this one: parts of one message are joined */
 	for (struct ux_protobuf_field field; ux_protobuf_next(&c, &field);)
 		left += field.number == OTLP_DICTIONARY;
 	c = ux_cur_make(f->bytes, NULL, false);

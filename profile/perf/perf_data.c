@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: the header, the records one after another, the sections behind them. */
+/* perf.data: the header, the records one after another, the sections after them. */
 #include "perf_data.h"
 
 #include "out.h"
@@ -15,10 +15,10 @@
 enum {
 	MAGIC_BYTES = 8,
 	PIPE_HEADER = 16,       /* magic, size */
-	FILE_HEADER = 104,      /* with the bits of the features */
-	FRONT_MAX = 64 << 20,   /* bytes in front of the records: attrs and IDs of all events */
+	FILE_HEADER = 104,      /* includes the bits of the features */
+	FRONT_MAX = 64 << 20,   /* bytes before the records: attrs and IDs of all events */
 	SECTION_MAX = 64 << 20, /* bytes of a feature section that is read */
-	PEEK_MAX = 4096,        /* of one that is read in front of the records */
+	PEEK_MAX = 4096,        /* bytes of a feature section that is read before the records */
 	FEATURE_WORDS = UX_PERF_FEATURES / 64,
 };
 
@@ -33,17 +33,17 @@ struct perf_header {
 	uint64_t attr_size; /* bytes of an attr and of the range of its IDs */
 	struct perf_range attrs;
 	struct perf_range data;
-	uint64_t features[FEATURE_WORDS]; /* bits: which sections there are */
+	uint64_t features[FEATURE_WORDS]; /* bits: the sections that the file has */
 };
 
-/* Everything that reading needs. */
+/* The state of reading. */
 struct perf_data {
 	struct ux_perf_reader reader;
 	struct ux_perf_order order;
 	struct ux_perf_source source;
 	struct ux_perf_zstd zstd;
 	struct ux_perf_stream outer; /* the file */
-	struct ux_perf_stream inner; /* what is in compressed records */
+	struct ux_perf_stream inner; /* the contents of compressed records */
 	size_t live;                 /* blocks in memory */
 	bool unpackable;             /* the compressed stream is damaged */
 };
@@ -61,7 +61,7 @@ static void perf_data_deinit(struct perf_data *d)
 	ux_perf_inode_ids_deinit(&d->reader.inode_ids);
 }
 
-/* The magic in the first bytes: UX_ENOTFOUND, with err unchanged, when there is none. */
+/* Recognizes the magic in the first bytes. UX_ENOTFOUND, with err unchanged: no magic. */
 static enum ux_code perf_magic(struct ux_bytes head, bool *ret_swap)
 {
 	struct ux_cur c = ux_cur_make(head, NULL, false);
@@ -78,7 +78,7 @@ bool ux_perf_data_is(struct ux_bytes head)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-/* Notes damage at an offset of the file, unless there was some already. */
+/* Notes damage at an offset of the file, unless damage was noted before. */
 static void perf_data_note(struct perf_data *d, uint64_t off, const struct ux_error *found)
 {
 	struct ux_error *damage = &d->reader.summary->damage;
@@ -89,7 +89,7 @@ static void perf_data_note(struct perf_data *d, uint64_t off, const struct ux_er
 	damage->off = off;
 }
 
-/* Passes an error on, but for damage of one record, which is left out and counted. */
+/* Passes an error on, except for damage of one record, which is skipped and counted. */
 static enum ux_code perf_data_survive(struct perf_data *d, uint64_t off, enum ux_code code,
 				      const struct ux_error *found, struct ux_error *err)
 {
@@ -150,7 +150,7 @@ static enum ux_code perf_data_use(void *ctx, const struct ux_perf_waiting *w, st
 	return perf_data_survive(ctx, w->off, perf_data_dispatch(ctx, w, &found), &found, err);
 }
 
-/* Takes a record of the kernel. Those with a time wait for earlier ones. */
+/* Takes a record of the kernel. Records with a time wait for earlier ones. */
 static enum ux_code perf_data_kernel_record(struct perf_data *d,
 					    const struct ux_perf_stream *stream,
 					    const struct ux_perf_record *record, uint64_t off,
@@ -222,7 +222,7 @@ static enum ux_code perf_read_feature(struct perf_data *d, const struct ux_perf_
 	return ux_perf_reader_feature(&d->reader, feature, ux_bytes(c.pos, ux_cur_left(&c)), err);
 }
 
-/* Takes a record of perf itself that stands on its own. */
+/* Takes a record of perf itself that needs no context. */
 static enum ux_code perf_data_own_record(struct perf_data *d, const struct ux_perf_record *record,
 					 struct ux_error *err)
 {
@@ -312,7 +312,8 @@ static enum ux_code perf_data_record(struct perf_data *d, const struct ux_perf_r
 	}
 }
 
-/* Reads records up to an offset of the file; `whole`: there is one, and the file must reach it. */
+/* Reads records up to an offset of the file; `whole`: the offset is known, and the file must reach
+ * it. */
 static enum ux_code perf_data_records(struct perf_data *d, uint64_t end, bool whole,
 				      struct ux_error *err)
 {
@@ -343,14 +344,15 @@ static enum ux_code perf_data_records(struct perf_data *d, uint64_t end, bool wh
 	return ux_perf_order_finish(&d->order, err);
 }
 
-/* --- the sections in front of the records ----------------------------------------------------- */
+/* --- the sections before the records ---------------------------------------------------------- */
 
 /* Takes n bytes of the file; fewer at its end. */
 static enum ux_code perf_data_take(struct perf_data *d, uint64_t n, struct ux_out *out,
 				   struct ux_error *err)
 {
 	enum {
-		PIECE = 1 << 16 /* the size that the file states is believed piece by piece */
+		PIECE = 1 << 16 /* the size that the file states is not trusted: read piece by piece
+				 */
 	};
 	uint64_t got = PIECE;
 	for (uint64_t left = n; left > 0 && got == PIECE; left -= ux_min(left, got)) {
@@ -380,7 +382,7 @@ static enum ux_code perf_read_ids(struct perf_data *d, struct ux_bytes front,
 	return UX_OK;
 }
 
-/* Reads the attrs, each with the range of its IDs behind it. */
+/* Reads the attrs, each followed by the range of its IDs. */
 static enum ux_code perf_read_attrs(struct perf_data *d, const struct perf_header *h,
 				    struct ux_bytes front, struct ux_error *err)
 {
@@ -407,7 +409,7 @@ static enum ux_code perf_read_attrs(struct perf_data *d, const struct perf_heade
 	return UX_OK;
 }
 
-/* --- the sections behind the records ---------------------------------------------------------- */
+/* --- the sections after the records ----------------------------------------------------------- */
 
 /* A feature section. */
 struct perf_section {
@@ -423,7 +425,7 @@ static int perf_section_compare(const void *a, const void *b)
 	return (x->feature > y->feature) - (x->feature < y->feature);
 }
 
-/* Reads one feature section, which begins at or behind the position in the file. */
+/* Reads one feature section, which begins at or after the position in the file. */
 static enum ux_code perf_read_section(struct perf_data *d, const struct perf_section *s,
 				      struct ux_error *err)
 {
@@ -442,7 +444,7 @@ static enum ux_code perf_read_section(struct perf_data *d, const struct perf_sec
 	return ux_perf_reader_feature(&d->reader, s->feature, ux_out_bytes(&bytes), err);
 }
 
-/* Reads the table of feature sections behind the records, and those that are used. */
+/* Reads the table of feature sections after the records, and the sections that are used. */
 static enum ux_code perf_read_features(struct perf_data *d, const struct perf_header *h,
 				       struct ux_error *err)
 {
@@ -478,8 +480,9 @@ static enum ux_code perf_read_features(struct perf_data *d, const struct perf_he
 /* --- the header ------------------------------------------------------------------------------- */
 
 /*
- * The bits of the features are an array of longs. The other byte order may come with longs of 4
- * bytes: then the first one is where the second one is expected. All files have the host's name.
+ * The bits of the features are an array of longs. A recording of the other byte order may have
+ * longs of 4 bytes: then the first one is where the second one is expected. Every file has the bit
+ * of the host's name, which tells.
  */
 static void perf_fix_features(struct perf_header *h)
 {
@@ -516,7 +519,7 @@ static enum ux_code perf_header_parse(struct ux_bytes bytes, bool swap, struct p
 	return UX_OK;
 }
 
-/* Bytes of the file at any position. False: they are not there, or it is no file. */
+/* Reads bytes of the file at any position. False: there are none, or the input is not a file. */
 static bool perf_data_peek(const struct perf_data *d, uint64_t off, uint64_t size,
 			   struct ux_out *ret)
 {
@@ -537,8 +540,8 @@ static bool perf_data_peek(const struct perf_data *d, uint64_t off, uint64_t siz
 }
 
 /*
- * Reads a feature in front of the records, where that is possible: which host it was, and what the
- * wall clock said, tell which snapshots of run-time code a server has of the samples.
+ * Reads a feature before the records, where that is possible: the host and its wall clock tell
+ * which of a server's snapshots of run-time code belong to the samples.
  */
 static void perf_peek_feature(struct perf_data *d, const struct perf_header *h, unsigned feature)
 {
@@ -553,13 +556,13 @@ static void perf_peek_feature(struct perf_data *d, const struct perf_header *h, 
 	struct ux_cur c = ux_cur_make(ux_out_bytes(&bytes), NULL, d->reader.swap);
 	struct perf_range range = {.off = ux_cur_u64(&c)};
 	range.size = ux_cur_u64(&c);
-	/* What is damaged is said when it is read in its turn. */
+	/* Damage is reported when the section is read in its turn. */
 	if (perf_data_peek(d, range.off, range.size, &bytes) &&
 	    ux_perf_reader_feature(&d->reader, feature, ux_out_bytes(&bytes), NULL) != UX_OK)
 		return;
 }
 
-/* Reads a file, of which `front` has the first PIPE_HEADER bytes. */
+/* Reads a file; `front` has its first PIPE_HEADER bytes. */
 static enum ux_code perf_data_file(struct perf_data *d, struct ux_out *front, struct ux_error *err)
 {
 	struct perf_header h;
@@ -568,7 +571,8 @@ static enum ux_code perf_data_file(struct perf_data *d, struct ux_out *front, st
 	UX_TRY(perf_data_take(d, h.data.off - FILE_HEADER, front, err));
 	UX_TRY(perf_read_attrs(d, &h, ux_out_bytes(front), err));
 	ux_out_deinit(front);
-	/* perf writes the size last: without one, it was killed, and there is nothing behind. */
+	/* perf writes the size last: without one, perf was killed, and nothing follows the records.
+	 */
 	if (h.data.size == 0) {
 		perf_data_truncated(d, d->outer.off, "perf did not finish the recording");
 		return perf_data_records(d, UINT64_MAX, false, err);

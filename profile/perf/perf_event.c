@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading attrs and samples. */
+/* Reads attrs and samples. */
 #include "perf_event.h"
 
 #define SECTION_ATTR   "perf_event_attr"
@@ -9,7 +9,7 @@ enum {
 	WORD = 8,      /* bytes of most fields */
 	CLOCK_AT = 92, /* offset of clockid in an attr, 4 bytes */
 	CLOCK_BYTES = 4,
-	BRANCH_BYTES = 24 /* of an entry of a branch stack */
+	BRANCH_BYTES = 24 /* bytes of an entry of a branch stack */
 };
 
 /* --- attrs ------------------------------------------------------------------------------------ */
@@ -22,7 +22,7 @@ static uint64_t perf_reverse_bits(uint64_t v)
 	return r;
 }
 
-/* The clock of an event's times, or -1 when it is not one that the recording names. */
+/* Returns the clock of an event's times; -1: a clock that the recording does not name. */
 static int32_t perf_attr_clock(struct ux_bytes bytes, const struct ux_perf_attr *attr, bool swap)
 {
 	struct ux_bytes field;
@@ -37,7 +37,7 @@ static int32_t perf_attr_clock(struct ux_bytes bytes, const struct ux_perf_attr 
 enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf_attr *ret,
 				struct ux_error *err)
 {
-	/* Whether the machine of the recording counts the bits of a field from the highest one. */
+	/* Whether the recorded machine counts the bits of a field from the highest one. */
 	bool big = swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	struct ux_cur c = ux_cur_make(bytes, SECTION_ATTR, swap);
 	*ret = (struct ux_perf_attr){0};
@@ -73,13 +73,14 @@ enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* How many bytes the fields of `mask` take, of those that have a fixed size. */
+/* Returns how many bytes the fields in `mask` with a fixed size take. */
 static uint32_t perf_words(uint64_t sample_type, uint64_t mask)
 {
 	return WORD * (uint32_t)__builtin_popcountll(sample_type & mask);
 }
 
-/* Sets where the ID is in all records. perf writes recordings in which all events agree in that. */
+/* Sets the place of the ID in all records. perf writes recordings in which all events agree on it.
+ */
 static void perf_events_place_id(struct ux_perf_events *e, uint64_t type)
 {
 	if ((type & UX_PERF_SAMPLE_IDENTIFIER) != 0) {
@@ -139,7 +140,7 @@ void ux_perf_events_deinit(struct ux_perf_events *e)
 	ux_profile_numbers_deinit(&e->by_id);
 }
 
-/* The word at an offset of the record; false when the record is shorter. */
+/* Reads the word at an offset of the record. False: the record is shorter. */
 static bool perf_record_word(const struct ux_perf_record *record, uint64_t off, bool swap,
 			     uint64_t *ret)
 {
@@ -183,7 +184,7 @@ const struct ux_perf_event *ux_perf_events_find(const struct ux_perf_events *e,
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Passes the counters of a sample, which are of one event or of a group. */
+/* Skips the counters of a sample, which belong to one event or to a group. */
 static void perf_skip_read(struct ux_cur *c, uint64_t format)
 {
 	uint64_t times =
@@ -196,7 +197,7 @@ static void perf_skip_read(struct ux_cur *c, uint64_t format)
 	ux_cur_skip(c, (times + n * each) * WORD);
 }
 
-/* The next n entries of `size` bytes. */
+/* Returns the next n entries of `size` bytes. */
 static struct ux_bytes perf_take_array(struct ux_cur *c, uint64_t n, size_t size, const char *what)
 {
 	if (n > ux_cur_left(c) / size) {
@@ -231,7 +232,7 @@ static void perf_parse_registers(struct ux_cur *c, uint64_t mask, struct ux_perf
 	ret->registers32 = abi == UX_PERF_ABI_32;
 }
 
-/* The fields behind the period. */
+/* Reads the fields after the period. */
 static void perf_parse_arrays(struct ux_cur *c, const struct ux_perf_attr *attr,
 			      struct ux_perf_sample *ret)
 {
@@ -256,7 +257,7 @@ static void perf_parse_arrays(struct ux_cur *c, const struct ux_perf_attr *attr,
 		perf_parse_registers(c, attr->registers, ret);
 	if ((type & UX_PERF_SAMPLE_STACK_USER) != 0) {
 		struct ux_bytes room = ux_cur_take(c, ux_cur_u64(c));
-		/* How much of the room was filled stands behind it. */
+		/* The size of the filled part follows the room. */
 		uint64_t size = room.size > 0 ? ux_cur_u64(c) : 0;
 		ret->has_stack = room.size > 0;
 		ret->stack = ux_bytes(room.data, (size_t)ux_min(size, (uint64_t)room.size));

@@ -19,7 +19,7 @@ enum ux_code ux_perf_reader_build_id(struct ux_perf_reader *r, const struct ux_p
 {
 	enum {
 		SHA1 = 20,
-		ROOM = 24 /* of an ID: behind its 20 bytes, its size */
+		ROOM = 24 /* bytes of an ID: 20, followed by its size */
 	};
 	struct ux_cur c = ux_cur_make(record->bytes, SECTION, r->swap);
 	ux_cur_skip(&c, UX_PERF_RECORD_HEAD + sizeof(uint32_t)); /* pid */
@@ -56,12 +56,12 @@ static enum ux_code perf_feature_build_ids(struct ux_perf_reader *r, struct ux_b
 	return UX_OK;
 }
 
-/* IDs of files by inode: each is text with a NUL, padded to whole words. */
+/* Reads IDs of files by inode: each is text with a NUL, padded to whole words. */
 static enum ux_code perf_feature_file_ids(struct ux_perf_reader *r, struct ux_bytes bytes,
 					  struct ux_error *err)
 {
 	enum {
-		FILES_MAX = 65536, /* as many as a recorder writes */
+		FILES_MAX = 65536, /* files: as many as a recorder writes */
 		WORD = 8
 	};
 	struct ux_cur c = ux_cur_make(bytes, SECTION, r->swap);
@@ -86,7 +86,7 @@ static enum ux_code perf_feature_file_ids(struct ux_perf_reader *r, struct ux_by
 	return UX_OK;
 }
 
-/* The ID of a module by its inode, or NULL. */
+/* Returns the ID of a module by its inode, or NULL. */
 static const struct ux_id *perf_inode_id(const struct ux_perf_reader *r, size_t module)
 {
 	const struct ux_perf_inodes *inodes = &r->processes.inodes;
@@ -121,7 +121,7 @@ enum ux_code ux_perf_reader_finish_ids(struct ux_perf_reader *r, struct ux_error
 
 /* --- names of events -------------------------------------------------------------------------- */
 
-/* Text behind its size, which counts NULs at its end. */
+/* Reads a text after its size, which counts the NULs at its end. */
 static struct ux_bytes perf_feature_text(struct ux_cur *c)
 {
 	struct ux_bytes text = ux_cur_take(c, ux_cur_u32(c));
@@ -145,7 +145,7 @@ static struct ux_perf_event *perf_reader_event(struct ux_perf_reader *r, uint64_
 	return index ? &r->events.list.data[*index] : NULL;
 }
 
-/* Events in their order, with their names and IDs. */
+/* Reads the events in their order, with their names and IDs. */
 static enum ux_code perf_feature_events(struct ux_perf_reader *r, struct ux_bytes bytes,
 					struct ux_error *err)
 {
@@ -175,7 +175,7 @@ enum ux_code ux_perf_reader_update(struct ux_perf_reader *r, const struct ux_per
 				   struct ux_error *err)
 {
 	enum {
-		NAME = 2 /* of the things that an update may set */
+		NAME = 2 /* a property that an update may set */
 	};
 	struct ux_cur c = ux_cur_make(record->bytes, SECTION, r->swap);
 	ux_cur_skip(&c, UX_PERF_RECORD_HEAD);
@@ -192,7 +192,7 @@ enum ux_code ux_perf_reader_update(struct ux_perf_reader *r, const struct ux_per
 
 /* --- the others ------------------------------------------------------------------------------- */
 
-/* What the wall clock said at one time of the recording's clock. */
+/* Reads the wall clock's time at one time of the recording's clock. */
 static enum ux_code perf_feature_clock(struct ux_perf_reader *r, struct ux_bytes bytes,
 				       struct ux_error *err)
 {

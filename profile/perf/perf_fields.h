@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of the perf.data format. Sources: the kernel's include/uapi/linux/perf_event.h for what
- * the kernel writes, tools/perf/Documentation/perf.data-file-format.txt for what perf adds.
+ * Numbers of the perf.data format. Sources: the kernel's include/uapi/linux/perf_event.h for the
+ * kernel's records, tools/perf/Documentation/perf.data-file-format.txt for perf's own.
  */
 #ifndef UX_PERF_FIELDS_H
 #define UX_PERF_FIELDS_H
 
 #include <stdint.h>
 
-/* Types of records: the kernel's, then those of perf itself. */
+/* Types of records: the kernel's, then perf's own. */
 enum {
 	UX_PERF_MMAP = 1,
 	UX_PERF_LOST = 2,
@@ -43,7 +43,7 @@ enum {
 	UX_PERF_MISC_BUILD_ID_SIZE = 1 << 15,
 };
 
-/* What a processor was doing. */
+/* Mode of a processor. */
 enum ux_perf_mode {
 	UX_PERF_MODE_UNKNOWN = 0,
 	UX_PERF_MODE_KERNEL = 1,
@@ -53,18 +53,19 @@ enum ux_perf_mode {
 	UX_PERF_MODE_GUEST_USER = 5,
 };
 
-/* Bits of an event's sample_type, in the order in which a sample has the fields, but IDENTIFIER. */
+/* Bits of an event's sample_type, in the order in which a sample has the fields, except for
+ * IDENTIFIER. */
 enum {
 	UX_PERF_SAMPLE_IP = 1 << 0,
 	UX_PERF_SAMPLE_TID = 1 << 1,
 	UX_PERF_SAMPLE_TIME = 1 << 2,
 	UX_PERF_SAMPLE_ADDR = 1 << 3,
-	UX_PERF_SAMPLE_READ = 1 << 4, /* comes behind PERIOD */
+	UX_PERF_SAMPLE_READ = 1 << 4, /* comes after PERIOD */
 	UX_PERF_SAMPLE_CALLCHAIN = 1 << 5,
-	UX_PERF_SAMPLE_ID = 1 << 6, /* comes behind ADDR */
+	UX_PERF_SAMPLE_ID = 1 << 6, /* comes after ADDR */
 	UX_PERF_SAMPLE_CPU = 1 << 7,
 	UX_PERF_SAMPLE_PERIOD = 1 << 8,
-	UX_PERF_SAMPLE_STREAM_ID = 1 << 9, /* comes in front of CPU */
+	UX_PERF_SAMPLE_STREAM_ID = 1 << 9, /* comes before CPU */
 	UX_PERF_SAMPLE_RAW = 1 << 10,
 	UX_PERF_SAMPLE_BRANCH_STACK = 1 << 11,
 	UX_PERF_SAMPLE_REGS_USER = 1 << 12,
@@ -72,7 +73,7 @@ enum {
 	UX_PERF_SAMPLE_IDENTIFIER = 1 << 16, /* comes first, and last in other records */
 };
 
-/* What the registers of a sample are of. 0: a thread of the kernel, which has none. */
+/* Kind of process whose registers a sample has. 0: a kernel thread, which has none. */
 enum {
 	UX_PERF_ABI_32 = 1,
 	UX_PERF_ABI_64 = 2,
@@ -110,7 +111,7 @@ enum {
 	UX_PERF_SW_DUMMY = 9,
 };
 
-/* Entries of a callchain from here on are marks: what follows is code of that mode. */
+/* Entries of a callchain from here on are marks: the following code is of that mode. */
 #define UX_PERF_CONTEXT_FIRST         ((uint64_t)-4095)
 #define UX_PERF_CONTEXT_HYPERVISOR    ((uint64_t)-32)
 #define UX_PERF_CONTEXT_KERNEL        ((uint64_t)-128)
@@ -128,7 +129,7 @@ enum {
 	UX_PERF_FEATURE_ARCH = 6,
 	UX_PERF_FEATURE_EVENT_DESC = 12,
 	UX_PERF_FEATURE_CLOCK_DATA = 29,
-	/* unhex's own, which perf passes over: IDs of files without a GNU build ID, by inode */
+	/* unhex's own, which perf ignores: IDs of files without a GNU build ID, by inode */
 	UX_PERF_FEATURE_FILE_IDS = 255,
 	UX_PERF_FEATURES = 256,
 };

@@ -20,7 +20,7 @@ static int perf_waiting_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* Sorts what was added since the last time; numbers are those of the file again. */
+/* Sorts the list. Renumbers it, so that records with equal times keep their order. */
 static void perf_order_sort(struct ux_perf_order *o)
 {
 	if (o->sorted < o->list.size)

@@ -37,7 +37,7 @@ bool ux_perf_processes_read(uint32_t type)
 
 /* --- processes and threads -------------------------------------------------------------------- */
 
-/* Sets the index of a process, which is added when it is unknown. */
+/* Sets the index of a process; adds the process if it is unknown. */
 static enum ux_code perf_process_find(struct ux_perf_processes *p, uint32_t pid, uint32_t *ret,
 				      struct ux_error *err)
 {
@@ -54,7 +54,7 @@ static enum ux_code perf_process_find(struct ux_perf_processes *p, uint32_t pid,
 	return UX_OK;
 }
 
-/* The comm of a thread of which no record told it: that of the idle threads, or ":TID". */
+/* Sets the comm of a thread if no COMM record was seen: the idle threads' comm, or ":TID". */
 static enum ux_code perf_thread_unnamed(struct ux_perf_processes *p, uint32_t tid, uint32_t *ret,
 					struct ux_error *err)
 {
@@ -64,7 +64,7 @@ static enum ux_code perf_thread_unnamed(struct ux_perf_processes *p, uint32_t ti
 	return ux_profile_string(p->profile, ux_bytes(text, (size_t)n), ret, err);
 }
 
-/* Sets the index of a thread. It is added when it is unknown, or now belongs to another process. */
+/* Sets the index of a thread; adds it if it is unknown or now belongs to another process. */
 static enum ux_code perf_thread_find(struct ux_perf_processes *p, uint32_t pid, uint32_t tid,
 				     uint32_t *ret, struct ux_error *err)
 {
@@ -165,13 +165,13 @@ static enum ux_code perf_read_fork(struct ux_perf_processes *p, struct ux_cur c,
 		return UX_OK;
 	const struct ux_perf_process *origin = &p->processes.data[p->threads.data[parent].process];
 	process->space = origin->space;
-	process->dump = origin->dump; /* it has the code of its parent */
+	process->dump = origin->dump; /* it inherits its parent's code */
 	if (process->space)
 		process->space->users++;
 	return UX_OK;
 }
 
-/* A thread has ended; with the last one the mappings go. */
+/* Handles the end of a thread; the last one releases the mappings. */
 static enum ux_code perf_read_exit(struct ux_perf_processes *p, struct ux_cur c,
 				   struct ux_error *err)
 {
@@ -204,7 +204,7 @@ struct ux_id ux_perf_build_id(struct ux_bytes bytes, bool has_size)
 		size_t used = bytes.size;
 		while (used > 0 && bytes.data[used - 1] == 0)
 			used--;
-		/* 4 zeros end one SHA-1 in 2^32 */
+		/* a SHA-1 ends in 4 zero bytes once in 2^32 */
 		if (used == 0)
 			bytes.size = 0;
 		else if (used <= SHORT && bytes.size == SHA1)
@@ -217,7 +217,7 @@ struct ux_id ux_perf_build_id(struct ux_bytes bytes, bool has_size)
 	return id;
 }
 
-/* Whether memory with that path is not of a file: what runs there was made at run time. */
+/* Returns whether memory with that path has no file: the code in it was made at run time. */
 static bool perf_path_is_anonymous(struct ux_bytes path)
 {
 	static const char *const starts[] = {"//anon",  "/anon_hugepage", "[anon",  "/dev/zero",
@@ -237,7 +237,7 @@ static enum ux_profile_module_kind perf_path_kind(struct ux_bytes path)
 	return UX_PROFILE_FILE;
 }
 
-/* Keeps where the file of a module is. */
+/* Keeps the inode of a module's file. */
 static enum ux_code perf_keep_inode(struct ux_perf_processes *p, uint32_t module,
 				    struct ux_perf_inode inode, struct ux_error *err)
 {
@@ -250,7 +250,8 @@ static enum ux_code perf_keep_inode(struct ux_perf_processes *p, uint32_t module
 	return UX_OK;
 }
 
-/* Finds or adds a module. Files without an ID at one path are different ones in containers. */
+/* Finds or adds a module. Files without an ID that have the same path are different ones in
+ * containers. */
 static enum ux_code perf_module(struct ux_perf_processes *p, enum ux_profile_module_kind kind,
 				struct ux_perf_module_key key, struct ux_bytes path, uint32_t *ret,
 				struct ux_error *err)
@@ -286,7 +287,7 @@ enum ux_code ux_perf_processes_kernel(struct ux_perf_processes *p, uint32_t *ret
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-/* What MMAP and MMAP2 say. */
+/* The fields of MMAP and MMAP2. */
 struct perf_mmap {
 	uint32_t pid;
 	uint32_t tid;
@@ -298,7 +299,7 @@ struct perf_mmap {
 	struct ux_bytes path;
 };
 
-/* What identifies the mapped file: a build ID with its size before it, or device and inode. */
+/* Reads the identity of the mapped file: a build ID after its size, or device and inode. */
 static void perf_mmap_identity(struct ux_cur *c, const struct ux_perf_record *record,
 			       struct perf_mmap *m)
 {
@@ -349,7 +350,7 @@ static enum ux_code perf_space_keep(struct ux_perf_processes *p, struct ux_perf_
 	return UX_OK;
 }
 
-/* The kernel itself, as perf names it: with the symbol behind it from which it is measured. */
+/* Adds the kernel itself. perf appends to its name the symbol that offsets are relative to. */
 static enum ux_code perf_mmap_kernel(struct ux_perf_processes *p, const struct perf_mmap *m,
 				     struct ux_error *err)
 {
@@ -386,8 +387,7 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 	if (mode == UX_PERF_MODE_GUEST_KERNEL || mode == UX_PERF_MODE_GUEST_USER)
 		return UX_OK;
 	uint32_t module = 0, thread = 0;
-	/* A process of 32 bits has a vDSO of its own, whose name and ID are not those of the other.
-	 */
+	/* A 32-bit process has a vDSO of its own, with another name and ID than the 64-bit one. */
 	if (ux_bytes_eq(m.path, UX_STR("[vdso]")) && m.start <= UINT32_MAX)
 		m.path = UX_STR("[vdso32]");
 	enum ux_profile_module_kind kind = perf_path_kind(m.path);
@@ -413,7 +413,7 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 			       err);
 }
 
-/* A function that came into the kernel at run time, or left it: a BPF program, a trampoline. */
+/* Reads a function that entered the kernel at run time, or left it: a BPF program, a trampoline. */
 static enum ux_code perf_read_ksymbol(struct ux_perf_processes *p, struct ux_cur c,
 				      struct ux_error *err)
 {

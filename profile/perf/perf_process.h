@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of a recording, their threads and mappings, and those of the kernel, over time. */
+/* The processes of a recording with their threads and mappings, and the kernel's mappings, over
+ * time. */
 #ifndef UX_PERF_PROCESS_H
 #define UX_PERF_PROCESS_H
 
@@ -9,13 +10,13 @@
 struct ux_perf_process {
 	struct ux_perf_space *space; /* NULL: nothing is mapped */
 	/*
-	 * What was mapped before the last exec, which ends in the system call that an old
-	 * instruction made: until the new program runs, that is the leaf of user mode.
+	 * Mappings before the last exec. An instruction of the old program made the exec system
+	 * call: until the new program runs, that instruction is the leaf of user mode.
 	 */
 	struct ux_perf_space *before;
-	uint32_t threads; /* that are known and have not ended */
-	uint32_t dump;    /* module of the profile: the jitdump that it writes; 0: none is known */
-	uint32_t dump_read; /* events of the jitdump that were before the last sample */
+	uint32_t threads;   /* threads that are known and have not ended */
+	uint32_t dump;      /* module of the profile: the jitdump that it writes; 0: unknown */
+	uint32_t dump_read; /* events of the jitdump before the last sample */
 };
 
 struct ux_perf_thread {
@@ -23,14 +24,14 @@ struct ux_perf_thread {
 	uint32_t tid;
 	uint32_t comm;    /* string; 0: unknown */
 	uint32_t process; /* index */
-	uint32_t number;  /* of the profile's thread; 0: it has none yet */
+	uint32_t number;  /* number of the profile's thread; 0: none yet */
 	bool alive;
 };
 
 UX_VEC(ux_perf_process_list, struct ux_perf_process);
 UX_VEC(ux_perf_thread_list, struct ux_perf_thread);
 
-/* A file by where it is; zeroed: unknown. */
+/* A file, identified by its inode; zeroed: unknown. */
 struct ux_perf_inode {
 	uint32_t major;
 	uint32_t minor;
@@ -50,7 +51,7 @@ ux_inline bool ux_perf_inode_eq(struct ux_perf_inode a, struct ux_perf_inode b)
 	       a.generation == b.generation;
 }
 
-/* Takes an inode as MMAP2 has it. */
+/* Reads an inode as in MMAP2. */
 ux_inline struct ux_perf_inode ux_perf_inode_read(struct ux_cur *c)
 {
 	struct ux_perf_inode i = {.major = ux_cur_u32(c)};
@@ -63,7 +64,7 @@ ux_inline struct ux_perf_inode ux_perf_inode_read(struct ux_cur *c)
 UX_VEC(ux_perf_inodes, struct ux_perf_inode);
 UX_MAP(ux_perf_inode_ids, struct ux_perf_inode, struct ux_id, ux_perf_inode_hash, ux_perf_inode_eq);
 
-/* Modules by what identifies them; threads of the profile. */
+/* Modules by identity; threads of the profile. */
 struct ux_perf_module_key {
 	uint32_t path;
 	uint32_t pid;
@@ -99,42 +100,45 @@ UX_MAP(ux_perf_module_map, struct ux_perf_module_key, uint32_t, ux_perf_module_h
 UX_MAP(ux_perf_thread_map, struct ux_profile_thread, uint32_t, ux_perf_thread_hash,
        ux_perf_thread_eq);
 
-/* Zeroed but for `profile`, in which modules and threads are added. */
+/* Zeroed except for `profile`, to which modules and threads are added. */
 struct ux_perf_processes {
 	struct ux_profile *profile;
 	struct ux_perf_spaces spaces;
-	struct ux_perf_space *kernel; /* modules and programs; what is in none is the kernel */
-	uint32_t kernel_module;       /* of the profile; 0: not added yet */
+	struct ux_perf_space *kernel; /* modules and programs; an address in none of them is the
+					 kernel's */
+	uint32_t kernel_module;       /* module of the profile; 0: not added yet */
 	struct ux_perf_process_list processes;
 	struct ux_perf_thread_list threads;
 	struct ux_profile_numbers process_of; /* by pid */
 	struct ux_profile_numbers thread_of;  /* by tid */
 	uint32_t recent[16];                  /* indexes of threads that had samples, by tid */
 	struct ux_perf_module_map modules;
-	struct ux_perf_inodes inodes; /* of modules, by number; may be shorter than these */
+	struct ux_perf_inodes inodes; /* of modules, by number; may be shorter than the list of
+					 modules */
 	struct ux_perf_thread_map numbers;
 	uint64_t unkept; /* mappings beyond the limit */
 };
 
 void ux_perf_processes_deinit(struct ux_perf_processes *p);
 
-/* Whether these functions read records of a type. */
+/* Returns whether these functions read records of a type. */
 bool ux_perf_processes_read(uint32_t type);
 
 /* Takes a record of these types. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT of the profile. */
 enum ux_code ux_perf_processes_add(struct ux_perf_processes *p, const struct ux_perf_record *record,
 				   bool swap, struct ux_error *err) ux_must;
 
-/* The thread of a sample; valid until the next call. UX_ENOMEM, UX_ELIMIT. */
+/* Sets the thread of a sample; valid until the next call. UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_perf_processes_thread(struct ux_perf_processes *p, uint32_t pid, uint32_t tid,
 				      const struct ux_perf_thread **ret, struct ux_error *err)
 	ux_must;
 
-/* The kernel as a module. */
+/* Sets the module of the kernel. */
 enum ux_code ux_perf_processes_kernel(struct ux_perf_processes *p, uint32_t *ret,
 				      struct ux_error *err) ux_must;
 
-/* A build ID as perf writes it: without its size, it is one of up to 20 bytes with zeros behind. */
+/* Reads a build ID from a perf record: without its size, it has up to 20 bytes, padded with zeros.
+ */
 struct ux_id ux_perf_build_id(struct ux_bytes bytes, bool has_size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of reading a perf.data file, which its parts share. */
+/* The state of reading a perf.data file, shared by its parts. */
 #ifndef UX_PERF_READER_H
 #define UX_PERF_READER_H
 
@@ -20,7 +20,7 @@ UX_VEC(ux_perf_file_ids, struct ux_perf_file_id);
 struct ux_perf_link {
 	uint64_t address;
 	uint32_t stack;    /* of the profile: this one and its callers */
-	uint16_t unmapped; /* how many of these are in no mapping */
+	uint16_t unmapped; /* how many of its addresses are in no mapping */
 	uint8_t mode;      /* enum ux_perf_mode */
 	bool returns;      /* it is a return address */
 };
@@ -30,22 +30,23 @@ UX_VEC(ux_perf_links, struct ux_perf_link);
 UX_VEC(ux_perf_words, uint64_t);
 
 /*
- * Callchains that were seen last, by thread: the next one of the thread mostly has the same outer
- * callers, which are not looked up again.
+ * The latest callchains by thread: the thread's next one usually has the same outer callers, which
+ * are not looked up again.
  */
 struct ux_perf_recent {
 	uint64_t space;  /* version of the process's space */
-	uint64_t before; /* of that before the last exec */
-	uint64_t kernel; /* version of the kernel's */
+	uint64_t before; /* version of the space before the last exec */
+	uint64_t kernel; /* version of the kernel's space */
 	struct ux_perf_links links;
-	struct ux_perf_words words; /* as in the file: the links are these and no others; or none */
+	struct ux_perf_words words; /* as in the file: the links are exactly these; or empty */
 };
 
 enum {
 	UX_PERF_RECENT = 64,
 };
 
-/* Of a stack: the address that called it on last, in which version of its space, and the result. */
+/* For a stack: the address that it called last, the version of that address's space, and the
+ * result. */
 struct ux_perf_next {
 	uint64_t version;
 	struct ux_perf_link link;
@@ -58,17 +59,17 @@ struct ux_perf_reader {
 	struct ux_perf_summary *summary;
 	struct ux_profile_unwind *unwind; /* NULL: copies of stacks are not unwound */
 	struct ux_profile_jit *jit;       /* NULL: jitdumps are not read */
-	uint64_t jit_time; /* of the sample that is being read, by the clock of jitdumps; 0: its
-			      time is of another clock */
+	uint64_t jit_time; /* time of the current sample by the clock of jitdumps; 0: its time is of
+			      another clock */
 	struct ux_perf_events events;
 	struct ux_perf_processes processes;
 	struct ux_perf_file_ids ids;
 	struct ux_perf_inode_ids inode_ids;
-	struct ux_perf_links links; /* of the sample that is being read */
+	struct ux_perf_links links; /* links of the current sample */
 	struct ux_perf_recent recent[UX_PERF_RECENT];
 	struct ux_perf_nexts nexts; /* by stack; may be shorter than the stacks */
 	bool has_types;             /* the profile's types are decided: there was a sample */
-	bool one_value;             /* there are too many events for values of their own */
+	bool one_value;             /* there are too many events for separate values */
 	uint64_t first_time;        /* of samples */
 	uint64_t last_time;
 	uint64_t wall_ns; /* wall clock at time clock_ns of the recording; 0: unknown */
@@ -83,15 +84,15 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 				   const struct ux_perf_record *record, struct ux_error *err)
 	ux_must;
 
-/* Sets names and units of values and the times, when all has been read. UX_ENOMEM, UX_ELIMIT. */
+/* Sets names and units of values and the times, after everything was read. UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_perf_reader_finish_types(struct ux_perf_reader *r, struct ux_error *err) ux_must;
 void ux_perf_reader_deinit_samples(struct ux_perf_reader *r);
 
 /* --- perf_unwind.c ---------------------------------------------------------------------------- */
 
 /*
- * Unwinds the copy of a stack. *ret_n is 0 when the sample has none, or of an unknown machine, or
- * when nothing is unwound; the frames are valid until the next call. UX_ENOMEM.
+ * Unwinds the copy of a stack. *ret_n is 0 if the sample has none, if it is of an unknown machine,
+ * or if nothing is unwound; the frames are valid until the next call. UX_ENOMEM.
  */
 enum ux_code ux_perf_reader_unwind(struct ux_perf_reader *r, const struct ux_perf_event *event,
 				   const struct ux_perf_sample *sample,
@@ -101,7 +102,7 @@ enum ux_code ux_perf_reader_unwind(struct ux_perf_reader *r, const struct ux_per
 
 /* --- perf_feature.c --------------------------------------------------------------------------- */
 
-/* Whether a feature's section is read. */
+/* Returns whether a feature's section is read. */
 bool ux_perf_feature_is_read(uint64_t feature);
 
 /* Takes the section of a feature. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT. */
@@ -116,7 +117,7 @@ enum ux_code ux_perf_reader_build_id(struct ux_perf_reader *r, const struct ux_p
 enum ux_code ux_perf_reader_update(struct ux_perf_reader *r, const struct ux_perf_record *record,
 				   struct ux_error *err) ux_must;
 
-/* Gives the modules without an ID one of the tables, by inode or by path. UX_ENOMEM. */
+/* Gives modules without an ID one from the tables, by inode or by path. UX_ENOMEM. */
 enum ux_code ux_perf_reader_finish_ids(struct ux_perf_reader *r, struct ux_error *err) ux_must;
 
 #endif

@@ -22,13 +22,13 @@ void ux_perf_reader_deinit_samples(struct ux_perf_reader *r)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Whether an event counts nothing: perf uses it for the records of processes alone. */
+/* Returns whether an event counts nothing: perf uses it only for records of processes. */
 static bool perf_event_is_dummy(const struct ux_perf_event *event)
 {
 	return event->attr.type == UX_PERF_TYPE_SOFTWARE && event->attr.config == UX_PERF_SW_DUMMY;
 }
 
-/* Decides which values samples have: with the first sample, because then all events are known. */
+/* Decides the values of samples at the first sample, because then all events are known. */
 static void perf_reader_begin_types(struct ux_perf_reader *r)
 {
 	uint32_t values = 0;
@@ -58,7 +58,7 @@ static enum ux_code perf_type_set(struct ux_profile *p, struct ux_profile_type *
 	return ux_profile_string(p, ux_bytes_cstr(unit), &type->unit, err);
 }
 
-/* The name of an event: perf's, or one of the kernel's numbers. */
+/* Returns the name of an event: perf's, or the name of the kernel's number. */
 static struct ux_bytes perf_event_name(const struct ux_profile *p,
 				       const struct ux_perf_event *event, char *text, size_t size)
 {
@@ -138,7 +138,7 @@ static uint64_t perf_word(const uint8_t *at, bool swap)
 	return swap ? __builtin_bswap64(v) : v;
 }
 
-/* The mode that a mark in a callchain stands for. */
+/* Returns the mode for a mark in a callchain. */
 static uint8_t perf_mark_mode(uint64_t mark)
 {
 	if (mark == UX_PERF_CONTEXT_USER)
@@ -154,7 +154,7 @@ static uint8_t perf_mark_mode(uint64_t mark)
 	return UX_PERF_MODE_UNKNOWN;
 }
 
-/* Appends a link, for which there is room. */
+/* Appends a link; there must be room. */
 ux_inline void perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_t mode,
 			      bool returns)
 {
@@ -162,19 +162,19 @@ ux_inline void perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_
 		(struct ux_perf_link){.address = address, .mode = mode, .returns = returns};
 }
 
-/* The words at the end of a callchain that the recent one of its thread ends with, too. */
+/* The words at the end of a callchain that are also the end of its thread's recent one. */
 struct perf_chain_end {
 	size_t words;
-	size_t zeros; /* of these */
+	size_t zeros; /* how many of the words are 0 */
 };
 
-/* Finds them. They are addresses, the first of which is not 0. */
+/* Finds them. They are addresses; the first one is not 0. */
 static struct perf_chain_end perf_chain_shared(struct ux_bytes chain, bool swap,
 					       const struct ux_perf_words *old)
 {
 	struct perf_chain_end end = {0};
 	const size_t max = ux_min(chain.size / sizeof(uint64_t), old->size);
-	if (max == 0) /* of an empty chain there is no pointer either */
+	if (max == 0) /* an empty chain has no pointer either */
 		return end;
 	const uint8_t *at = chain.data + chain.size;
 	const uint64_t *other = ux_perf_words_end(old);
@@ -190,7 +190,7 @@ static struct perf_chain_end perf_chain_shared(struct ux_bytes chain, bool swap,
 	return end;
 }
 
-/* Where the reading of a callchain has come to. */
+/* The state of reading a callchain. */
 struct perf_chain_state {
 	uint8_t mode;
 	bool leaf; /* no address of this mode has come yet */
@@ -200,7 +200,7 @@ struct perf_chain_state {
 /*
  * Reads entries of a callchain. The first address of each mode is where it was interrupted, the
  * others are return addresses. A return address of 0 in user mode ends the chain of frames and is
- * none. `until_user`: the user's part is left out.
+ * not added. `until_user`: leaves out the user's part.
  */
 static void perf_links_of_chain(struct ux_perf_reader *r, struct ux_bytes chain,
 				struct perf_chain_state *state, bool until_user)
@@ -218,11 +218,11 @@ static void perf_links_of_chain(struct ux_perf_reader *r, struct ux_bytes chain,
 		if (v == UX_PERF_CONTEXT_USER_DEFERRED) {
 			r->summary->deferred++;
 			state->ended = true;
-			return; /* what follows is a cookie */
+			return; /* a cookie follows */
 		}
 		uint8_t next = perf_mark_mode(v);
 		if (next == UX_PERF_MODE_UNKNOWN)
-			continue; /* what the unwinder took for a return address */
+			continue; /* a value that the unwinder mistook for a return address */
 		if (until_user && next == UX_PERF_MODE_USER) {
 			state->ended = true;
 			return;
@@ -235,8 +235,8 @@ static void perf_links_of_chain(struct ux_perf_reader *r, struct ux_bytes chain,
 }
 
 /*
- * The same for a whole callchain. Links at its end that are those of `recent` (NULL: none) are
- * copied, with what is known of them; returns how many these are. *ret_whole: all was read.
+ * The same for a whole callchain. Links at its end that equal the links of `recent` (NULL: none)
+ * are copied, with their results; returns how many. *ret_whole: everything was read.
  */
 static size_t perf_links_of_chain_after(struct ux_perf_reader *r, struct ux_bytes chain,
 					uint8_t mode, const struct ux_perf_recent *recent,
@@ -251,7 +251,7 @@ static size_t perf_links_of_chain_after(struct ux_perf_reader *r, struct ux_byte
 	*ret_whole = !state.ended;
 	if (state.ended || end.words == 0)
 		return 0;
-	/* A return address of 0 is a link in the kernel alone. */
+	/* Only in the kernel a return address of 0 is a link. */
 	size_t n = end.words - (state.mode == UX_PERF_MODE_USER ? end.zeros : 0);
 	const struct ux_perf_link *old = ux_perf_links_end(&recent->links);
 	if (n > recent->links.size || old[-1].mode != state.mode ||
@@ -266,7 +266,7 @@ static size_t perf_links_of_chain_after(struct ux_perf_reader *r, struct ux_byte
 	return n;
 }
 
-/* The user's callers from a branch stack that the processor kept as a stack of calls. */
+/* Adds the user's callers from a branch stack that the processor kept as a stack of calls. */
 static void perf_links_of_branches(struct ux_perf_reader *r, struct ux_bytes branches)
 {
 	const uint8_t *at = branches.data;
@@ -277,7 +277,7 @@ static void perf_links_of_branches(struct ux_perf_reader *r, struct ux_bytes bra
 			       /* returns: */ false);
 }
 
-/* Whether there is an address of user mode. */
+/* Returns whether there is an address of user mode. */
 static bool perf_links_have_user(const struct ux_perf_links *links)
 {
 	for (size_t i = links->size; i > 0; i--)
@@ -286,7 +286,7 @@ static bool perf_links_have_user(const struct ux_perf_links *links)
 	return false;
 }
 
-/* Adds the addresses that a copy of the stack gives. */
+/* Adds the addresses from an unwound copy of the stack. */
 static void perf_links_of_stack(struct ux_perf_reader *r, const struct ux_unwind_frame *frames,
 				size_t n)
 {
@@ -294,12 +294,12 @@ static void perf_links_of_stack(struct ux_perf_reader *r, const struct ux_unwind
 		perf_links_add(r, frames[i].address, UX_PERF_MODE_USER, frames[i].returns);
 }
 
-/* Room for the links of a sample. */
+/* Empties the links and reserves room for a sample's. */
 static enum ux_code perf_links_empty(struct ux_perf_reader *r, const struct ux_perf_sample *sample,
 				     size_t n_frames, struct ux_error *err)
 {
 	enum {
-		OTHERS = 3 /* the sample's address, the newest branch, a register */
+		OTHERS = 3 /* links: the sample's address, the newest branch, a register */
 	};
 	r->links.size = 0;
 	return ux_perf_links_reserve(&r->links, sample->chain.size / sizeof(uint64_t) +
@@ -310,8 +310,8 @@ static enum ux_code perf_links_empty(struct ux_perf_reader *r, const struct ux_p
 }
 
 /*
- * Sets r->links, the leaf first. The last *ret_known of them are those of `recent`, NULL: of an
- * address space that has changed. *ret_plain: they are the callchain's and no others.
+ * Sets r->links, the leaf first. The last *ret_known of them equal the links of `recent`; NULL: its
+ * address space has changed. *ret_plain: they are exactly the callchain's.
  */
 static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_perf_event *event,
 				      const struct ux_perf_sample *sample,
@@ -353,7 +353,7 @@ static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_
 
 /* --- locations -------------------------------------------------------------------------------- */
 
-/* The location of a function that is known by its name alone, from its record in the file. */
+/* Sets the location of a function that is known only by its name, from its record in the file. */
 static enum ux_code perf_reader_named(struct ux_perf_reader *r, struct ux_profile_place place,
 				      uint32_t name, uint32_t *ret, struct ux_error *err)
 {
@@ -365,7 +365,7 @@ static enum ux_code perf_reader_named(struct ux_perf_reader *r, struct ux_profil
 	return ux_profile_name(r->profile, *ret, &(struct ux_profile_frame){.name = name}, 1, err);
 }
 
-/* The location of an address in the kernel. */
+/* Sets the location of an address in the kernel. */
 static enum ux_code perf_reader_locate_kernel(struct ux_perf_reader *r,
 					      struct ux_profile_place place, uint64_t inside,
 					      uint32_t *ret, struct ux_error *err)
@@ -381,7 +381,7 @@ static enum ux_code perf_reader_locate_kernel(struct ux_perf_reader *r,
 	return ux_profile_locate(r->profile, place, ret, err);
 }
 
-/* The location of an address. */
+/* Sets the location of an address. */
 static enum ux_code perf_reader_locate(struct ux_perf_reader *r,
 				       const struct ux_perf_process *process,
 				       struct ux_perf_link *link, uint32_t *ret,
@@ -392,7 +392,7 @@ static enum ux_code perf_reader_locate(struct ux_perf_reader *r,
 		.returns = link->returns,
 		.address = link->address,
 	};
-	/* The instruction in front of a return address may be the last one of a mapping. */
+	/* The instruction before a return address may be the last one of a mapping. */
 	uint64_t inside = link->address - (link->returns && link->address > 0 ? 1 : 0);
 	if (link->mode == UX_PERF_MODE_KERNEL)
 		return perf_reader_locate_kernel(r, place, inside, ret, err);
@@ -429,7 +429,7 @@ static bool perf_link_eq(const struct ux_perf_link *a, const struct ux_perf_link
 	return a->address == b->address && a->mode == b->mode && a->returns == b->returns;
 }
 
-/* Sets the stack of a link that was called by `caller`. */
+/* Sets the stack of a link that `caller` called. */
 static enum ux_code perf_reader_push(struct ux_perf_reader *r,
 				     const struct ux_perf_process *process, uint64_t version,
 				     uint32_t caller, struct ux_perf_link *link,
@@ -447,13 +447,13 @@ static enum ux_code perf_reader_push(struct ux_perf_reader *r,
 	while (r->nexts.size <= caller)
 		if (!ux_perf_nexts_append(&r->nexts, (struct ux_perf_next){0}))
 			return ux_error_nomem(err);
-	/* Leaves may depend on what was mapped before an exec. */
+	/* A leaf may depend on the mappings before an exec. */
 	if (link->returns || link->mode == UX_PERF_MODE_KERNEL)
 		r->nexts.data[caller] = (struct ux_perf_next){version, *link};
 	return UX_OK;
 }
 
-/* Whether a recent callchain is of the same address spaces. */
+/* Returns whether a recent callchain belongs to the same address spaces. */
 static bool perf_recent_is_of(const struct ux_perf_recent *recent, const struct ux_perf_reader *r,
 			      const struct ux_perf_process *process)
 {
@@ -462,7 +462,7 @@ static bool perf_recent_is_of(const struct ux_perf_recent *recent, const struct 
 	       recent->kernel == perf_space_version(r->processes.kernel);
 }
 
-/* How many links at the end of r->links are those of the recent ones, which are copied. */
+/* Returns how many links at the end of r->links equal the recent ones, and copies their results. */
 static size_t perf_links_shared(struct ux_perf_reader *r, const struct ux_perf_recent *recent)
 {
 	size_t shared = 0, max = ux_min(r->links.size, recent->links.size);
@@ -473,7 +473,7 @@ static size_t perf_links_shared(struct ux_perf_reader *r, const struct ux_perf_r
 	return shared;
 }
 
-/* Sets the stack of r->links, of which the last `known` have theirs. */
+/* Sets the stack of r->links; the last `known` links have their stacks already. */
 static enum ux_code perf_reader_stack(struct ux_perf_reader *r,
 				      const struct ux_perf_process *process, size_t known,
 				      uint32_t *ret, struct ux_error *err)
@@ -495,7 +495,7 @@ static enum ux_code perf_reader_stack(struct ux_perf_reader *r,
 	return UX_OK;
 }
 
-/* Keeps the callchain that was read for the next one of its thread. */
+/* Keeps the callchain that was read, for the thread's next one. */
 static enum ux_code perf_recent_keep(struct ux_perf_recent *recent, struct ux_perf_reader *r,
 				     const struct ux_perf_process *process, struct ux_bytes chain,
 				     struct ux_error *err)
@@ -545,7 +545,7 @@ static void perf_reader_note_time(struct ux_perf_reader *r, uint64_t time)
 	r->last_time = ux_max(r->last_time, time);
 }
 
-/* Forgets what was found for addresses of a process whose run-time code is another one by now. */
+/* Forgets the results for addresses of a process whose run-time code has changed. */
 static enum ux_code perf_reader_refresh_code(struct ux_perf_reader *r,
 					     const struct ux_perf_event *event, uint64_t time,
 					     uint32_t process, struct ux_error *err)

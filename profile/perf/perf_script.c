@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum {
-	SCRIPT_SAMPLES, /* the values of a sample */
+	SCRIPT_SAMPLES, /* values of a sample */
 	SCRIPT_PERIOD,
 	SCRIPT_VALUES
 };
@@ -21,11 +21,11 @@ enum {
  */
 struct script_frame {
 	uint64_t address;
-	uint64_t position; /* in the file, if it has one */
+	uint64_t position; /* in the file, if it is printed */
 	bool has_position;
 	struct ux_bytes symbol;  /* without its offset; empty: unknown */
 	struct ux_bytes dso;     /* without the position; empty: unknown */
-	struct ux_bytes printed; /* the same with it */
+	struct ux_bytes printed; /* the same with the position */
 	size_t indent;           /* bytes before the address */
 	const uint8_t *start;    /* of the address */
 };
@@ -37,19 +37,19 @@ struct script_head {
 	uint64_t tid;
 	uint64_t time; /* nanoseconds */
 	uint64_t period;
-	struct ux_bytes behind; /* what stands behind the event */
+	struct ux_bytes behind; /* text after the event */
 };
 
 UX_VEC(script_stack, uint32_t);
 
-/* Which clock the times are of. */
+/* The clock of the times. */
 enum script_clock {
 	SCRIPT_CLOCK_UNKNOWN, /* the text has no header */
 	SCRIPT_CLOCK_MONOTONIC,
 	SCRIPT_CLOCK_OTHER,
 };
 
-/* The state of reading a text, also when it is read again to be written. */
+/* The state of reading a text, also when it is read again for rewriting. */
 struct script_reader {
 	struct ux_profile *profile;
 	struct ux_profile_jit *jit; /* NULL: jitdumps are not read */
@@ -87,7 +87,7 @@ static struct ux_bytes script_behind(struct ux_bytes s, size_t n)
 	return ux_bytes(s.data + n, s.size - n);
 }
 
-/* Splits "TEXT+0x1d"; false, and *text is as it was, where there is no such number. */
+/* Splits "TEXT+0x1d". False: there is no such number, and *text is unchanged. */
 static bool script_split_offset(struct ux_bytes *text, uint64_t *ret)
 {
 	const uint8_t *plus = ux_bytes_find_last(*text, '+');
@@ -100,7 +100,7 @@ static bool script_split_offset(struct ux_bytes *text, uint64_t *ret)
 	return true;
 }
 
-/* Splits "SYMBOL (DSO)". A symbol may have brackets of its own, a path seldom has " (". */
+/* Splits "SYMBOL (DSO)". A symbol may have brackets of its own; a path seldom contains " (". */
 static void script_split(struct ux_bytes text, struct script_frame *ret)
 {
 	if (text.size > 0 && text.data[text.size - 1] == ')') {
@@ -140,7 +140,7 @@ static bool script_frame_parse(struct ux_bytes line, struct script_frame *ret)
 	return true;
 }
 
-/* Reads "PID/TID" or "TID" at the end of `before`, the text in front of the time. */
+/* Reads "PID/TID" or "TID" at the end of `before`, the text before the time. */
 static bool script_head_thread(struct ux_bytes before, struct script_head *ret)
 {
 	before = ux_trim(before);
@@ -164,8 +164,8 @@ static bool script_head_thread(struct ux_bytes before, struct script_head *ret)
 	return n > 0 && n == ids.size && ret->comm.size > 0;
 }
 
-/* Reads "SECONDS.MICROSECONDS", or nanoseconds, at the end of the text and sets *ret_before to what
- * is before. The time is the last nanosecond of those that are printed so. */
+/* Reads "SECONDS.MICROSECONDS", or nanoseconds, at the end of the text and sets *ret_before to the
+ * text before it. The result is the last nanosecond that is printed in this way. */
 static bool script_head_time(struct ux_bytes text, struct ux_bytes *ret_before, uint64_t *ret)
 {
 	enum {
@@ -192,13 +192,13 @@ static bool script_head_time(struct ux_bytes text, struct ux_bytes *ret_before, 
 	return true;
 }
 
-/* Whether the line is of an event that is no sample, such as a mapping. */
+/* Returns whether the line is an event other than a sample, such as a mapping. */
 static bool script_is_event(struct ux_bytes line)
 {
 	return line.size > 0 && memmem(line.data, line.size, ": PERF_RECORD_", 14);
 }
 
-/* Reads "PERIOD EVENT:" and what stands behind it. Both are there, or neither. */
+/* Reads "PERIOD EVENT:" and the text after it. Sets both, or neither. */
 static void script_head_event(struct ux_bytes text, struct script_head *ret)
 {
 	struct ux_bytes rest = ux_trim(text);
@@ -216,14 +216,14 @@ static void script_head_event(struct ux_bytes text, struct script_head *ret)
 	ret->behind = end ? script_behind(rest, size + 1) : UX_BYTES_NONE;
 }
 
-/* The location on the line of a sample itself, where there are no callchains. */
+/* Reads the location on the line of the sample itself, where there are no callchains. */
 static bool script_head_frame(const struct script_head *head, struct script_frame *ret)
 {
 	return script_frame_parse(head->behind, ret) && ret->dso.size > 0;
 }
 
-/* Parses the line of a sample, which is indented where there are no callchains: the first ": " that
- * a time stands before separates its parts. */
+/* Parses the line of a sample, which is indented if there are no callchains. The header ends at the
+ * first ": " after the timestamp. */
 static bool script_head_parse(struct ux_bytes line, struct script_head *ret)
 {
 	*ret = (struct script_head){.period = 1};
@@ -266,8 +266,8 @@ static enum ux_profile_module_kind script_module_kind(struct ux_bytes dso)
 	return ux_bytes_starts(dso, UX_STR("[")) ? UX_PROFILE_KERNEL : UX_PROFILE_FILE;
 }
 
-/* The process whose code is in "/tmp/perf-PID.map", as perf calls memory without a file; the head
- * of a sample may have the number of its thread alone. */
+/* Returns the process whose code is in "/tmp/perf-PID.map", perf's name for memory without a file.
+ * The head of a sample may have only the number of its thread. */
 static uint32_t script_code_process(const struct script_reader *r, struct ux_bytes dso)
 {
 	struct ux_bytes prefix = UX_STR("/tmp/perf-");
@@ -304,7 +304,7 @@ static enum ux_code script_module(struct script_reader *r, struct ux_bytes dso, 
 	return UX_OK;
 }
 
-/* The jitdump of a process: that which it had mapped, else one with its name. */
+/* Sets the jitdump of a process: the one that it had mapped, else one with its name. */
 static enum ux_code script_dump(struct script_reader *r, uint32_t pid, struct ux_bytes path,
 				uint32_t *ret, struct ux_error *err)
 {
@@ -331,7 +331,8 @@ static enum ux_code script_dump(struct script_reader *r, uint32_t pid, struct ux
 	return UX_OK;
 }
 
-/* The location of run-time code by its process's jitdump. *ret is 0 when that does not have it. */
+/* Sets the location of run-time code by its process's jitdump. *ret is 0 if the jitdump lacks it.
+ */
 static enum ux_code script_code(struct script_reader *r, struct ux_bytes dso,
 				struct ux_profile_place place, uint32_t *ret, struct ux_error *err)
 {
@@ -350,7 +351,7 @@ static enum ux_code script_code(struct script_reader *r, struct ux_bytes dso,
 			 : ux_profile_jit_locate(r->jit, r->profile, dump, place, 0, ret, err);
 }
 
-/* Whether an event's attributes have the number of CLOCK_MONOTONIC. */
+/* Returns whether an event's attributes have the number of CLOCK_MONOTONIC. */
 static bool script_says_monotonic(struct ux_bytes line)
 {
 	struct ux_bytes field = UX_STR(", clockid = ");
@@ -362,13 +363,13 @@ static bool script_says_monotonic(struct ux_bytes line)
 	return ux_digits_parse(number, 10, &clock) > 0 && clock == CLOCK_MONOTONIC;
 }
 
-/* What a line that is no sample says: the clock of the times, in the header of the text, and where
- * a process had its jitdump. */
+/* Reads facts from a line other than a sample: the clock of the times, in the header of the text,
+ * and where a process mapped its jitdump. */
 static enum ux_code script_note(struct script_reader *r, struct ux_bytes line, struct ux_error *err)
 {
 	uint64_t pid = 0;
 	uint32_t dump = 0;
-	if (!line.data) /* an empty line; functions of strings take no null pointer */
+	if (!line.data) /* an empty line; string functions must not get a null pointer */
 		return UX_OK;
 	if (ux_bytes_starts(line, UX_STR("# event : "))) {
 		bool monotonic = memmem(line.data, line.size, ", use_clockid = 1,", 18) &&
@@ -390,7 +391,7 @@ static enum ux_code script_note(struct script_reader *r, struct ux_bytes line, s
 	return ux_jitdump_path_is(file) ? script_dump(r, (uint32_t)pid, file, &dump, err) : UX_OK;
 }
 
-/* A location that has a symbol: one for each symbol and module, whatever the address. */
+/* Sets the location of a symbol: one for each symbol and module, whatever the address. */
 static enum ux_code script_named(struct script_reader *r, const struct script_frame *f,
 				 uint32_t module, uint32_t *ret, struct ux_error *err)
 {
@@ -413,8 +414,8 @@ static enum ux_code script_named(struct script_reader *r, const struct script_fr
 	return UX_OK;
 }
 
-/* The location of a line. Behind the kernel's locations the first one of the process is where it
- * was interrupted; all other callers are return addresses. */
+/* Sets the location of a line. After the kernel's locations, the first location of the process is
+ * where it was interrupted; all other callers are return addresses. */
 static enum ux_code script_locate(struct script_reader *r, const struct script_frame *f,
 				  uint32_t *ret, struct ux_error *err)
 {
@@ -512,7 +513,7 @@ static enum ux_code script_read_line(struct script_reader *r, struct ux_bytes li
 		if (!script_head_frame(&head, &frame))
 			return UX_OK;
 		UX_TRY(script_add(r, &frame, err));
-		return script_end(r, err); /* the next line is of another sample */
+		return script_end(r, err); /* the next line belongs to another sample */
 	}
 	return ux_error_set(err, UX_ECORRUPT,
 			    "line %" PRIu64 ": expected a sample of `perf script`, or a location",
@@ -540,7 +541,7 @@ enum ux_code ux_perf_script_read(struct ux_bytes text, struct ux_profile_jit *ji
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The lines of a location that has got names. */
+/* Writes the lines of a location that was named. */
 static void script_write_frames(const struct ux_profile *p, const struct ux_profile_location *l,
 				const struct script_frame *f, struct ux_bytes line,
 				enum ux_demangle_mode mode, struct ux_out *out)
@@ -562,8 +563,8 @@ static void script_write_frames(const struct ux_profile *p, const struct ux_prof
 	}
 }
 
-/* The line of a sample whose location, at its end, has got a name: that of its function, as perf
- * has it without callchains. */
+/* Writes the line of a sample whose location, at its end, was named: with the function there, in
+ * perf's form without callchains. */
 static void script_write_head(const struct ux_profile *p, const struct ux_profile_location *l,
 			      const struct script_frame *f, struct ux_bytes line,
 			      enum ux_demangle_mode mode, struct ux_out *out)
@@ -579,7 +580,7 @@ static void script_write_head(const struct ux_profile *p, const struct ux_profil
 	ux_out_cstr(out, ")\n");
 }
 
-/* Whether the line was replaced by those of its names. */
+/* Replaces the line by the lines of its names. *ret: it was replaced. */
 static enum ux_code script_rewrite_line(struct script_reader *r, struct ux_bytes line,
 					enum ux_demangle_mode mode, struct ux_out *out,
 					bool *ret_replaced, struct ux_error *err)

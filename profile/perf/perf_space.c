@@ -14,7 +14,7 @@ void ux_perf_space_release(struct ux_perf_spaces *all, struct ux_perf_space **sp
 	free(s);
 }
 
-/* The index of the first mapping that ends behind the address. */
+/* Returns the index of the first mapping that ends after the address. */
 static size_t perf_space_seek(const struct ux_perf_space *s, uint64_t address)
 {
 	return ux_partition_point(i, 0, s->list.size, s->list.data[i].end <= address);
@@ -30,7 +30,7 @@ const struct ux_perf_mapping *ux_perf_space_find(const struct ux_perf_space *spa
 	return i < space->list.size && m->start <= address ? m : NULL;
 }
 
-/* Makes *space one that nothing shares, with room for two more mappings. */
+/* Makes *space unshared, with room for two more mappings. */
 static enum ux_code perf_space_own(struct ux_perf_spaces *all, struct ux_perf_space **space,
 				   struct ux_error *err)
 {
@@ -58,7 +58,7 @@ static enum ux_code perf_space_own(struct ux_perf_spaces *all, struct ux_perf_sp
 	return UX_OK;
 }
 
-/* Puts `n` mappings in place of those from index `from` to `to`; n - (to - from) is at most 2. */
+/* Replaces the mappings from index `from` to `to` by `n` others; n - (to - from) is at most 2. */
 static void perf_space_splice(struct ux_perf_spaces *all, struct ux_perf_space *s, size_t from,
 			      size_t to, const struct ux_perf_mapping *put, size_t n)
 {
@@ -73,7 +73,7 @@ static void perf_space_splice(struct ux_perf_spaces *all, struct ux_perf_space *
 	s->version = ++all->versions;
 }
 
-/* Replaces what is mapped from start to end by `mapping`, or by nothing when it is NULL. */
+/* Replaces the mappings from start to end by `mapping`; NULL: by nothing. */
 static enum ux_code perf_space_replace(struct ux_perf_spaces *all, struct ux_perf_space **space,
 				       uint64_t start, uint64_t end,
 				       const struct ux_perf_mapping *mapping, struct ux_error *err)

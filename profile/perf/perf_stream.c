@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading records by blocks. */
+/* Reads records by blocks. */
 #include "perf_stream.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ size_t ux_perf_stream_left(const struct ux_perf_stream *s)
 	return s->block ? s->block->size - s->pos : 0;
 }
 
-/* Replaces the block by an empty one, to which the bytes that are left move. */
+/* Replaces the block by an empty one, to which the remaining bytes move. */
 static enum ux_code perf_stream_renew(struct ux_perf_stream *s, struct ux_error *err)
 {
 	size_t left = ux_perf_stream_left(s);
@@ -52,7 +52,7 @@ static enum ux_code perf_stream_renew(struct ux_perf_stream *s, struct ux_error 
 	return UX_OK;
 }
 
-/* Reads on until `want` bytes are left. UX_ENOTFOUND: there are not so many. */
+/* Reads on until `want` bytes remain. UX_ENOTFOUND: there are fewer. */
 static enum ux_code perf_stream_want(struct ux_perf_stream *s, size_t want, struct ux_error *err)
 {
 	while (ux_perf_stream_left(s) < want) {
@@ -138,7 +138,7 @@ enum ux_code ux_perf_file_fill(void *ctx, uint8_t *room, size_t n, size_t *ret_n
 /* Largest window of the compressor, as a power of two: zstd's levels up to 20. */
 #define WINDOW_LOG_MAX 25
 
-/* What a recording may be decompressed to: perf's own ratio is 3 to 50. */
+/* Largest decompressed size of a recording: perf's own ratio is 3 to 50. */
 #define EXPANSION_BYTES (UINT64_C(64) << 20)
 #define EXPANSION_RATIO 128
 

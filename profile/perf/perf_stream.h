@@ -9,11 +9,11 @@
 #include "perf_data.h"
 #include "perf_event.h"
 
-/* Bytes that were read at once. Freed with its last user. */
+/* Bytes from one read. Freed by the last user. */
 struct ux_perf_block {
-	size_t users; /* the stream, and each record that waits */
+	size_t users; /* the stream, and each waiting record */
 	size_t size;
-	size_t *live; /* blocks in memory: one number for all streams */
+	size_t *live; /* blocks in memory: one counter for all streams */
 	uint8_t bytes[];
 };
 
@@ -27,13 +27,13 @@ void ux_perf_block_release(struct ux_perf_block *b);
 typedef enum ux_code ux_perf_fill_fn(void *ctx, uint8_t *room, size_t n, size_t *ret_n,
 				     struct ux_error *err);
 
-/* Zeroed but for fill, ctx and live. */
+/* Zeroed except for fill, ctx and live. */
 struct ux_perf_stream {
 	ux_perf_fill_fn *fill;
 	void *ctx;
 	size_t *live;
 	struct ux_perf_block *block; /* newest block */
-	size_t pos;                  /* of the next record in it */
+	size_t pos;                  /* position of the next record in it */
 	uint64_t off;                /* position in the stream of the next record */
 	bool swap;
 };
@@ -41,32 +41,33 @@ struct ux_perf_stream {
 void ux_perf_stream_deinit(struct ux_perf_stream *s);
 
 /*
- * The next record; it is valid until the next call, and longer for who adds itself to the users of
- * s->block. UX_ENOTFOUND, with err unchanged: no record is complete; ux_perf_stream_left() bytes of
- * the next one are there. UX_ECORRUPT: its size is impossible. UX_EIO, UX_ENOMEM.
+ * Returns the next record. It is valid until the next call; a caller that adds itself to the users
+ * of s->block keeps it longer. UX_ENOTFOUND, with err unchanged: no record is complete;
+ * ux_perf_stream_left() bytes of the next one are there. UX_ECORRUPT: its size is impossible.
+ * UX_EIO, UX_ENOMEM.
  */
 enum ux_code ux_perf_stream_next(struct ux_perf_stream *s, struct ux_perf_record *ret,
 				 struct ux_error *err) ux_must;
 size_t ux_perf_stream_left(const struct ux_perf_stream *s);
 
-/* Takes up to n bytes of the stream; fewer at its end. room NULL: passes over them. */
+/* Takes up to n bytes of the stream; fewer at its end. room NULL: skips them. */
 enum ux_code ux_perf_stream_take(struct ux_perf_stream *s, uint8_t *room, uint64_t n,
 				 uint64_t *ret_n, struct ux_error *err) ux_must;
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* A ux_perf_fill_fn with a struct ux_perf_source, whose head is used up. */
+/* A ux_perf_fill_fn with a struct ux_perf_source whose head is used up. */
 enum ux_code ux_perf_file_fill(void *ctx, uint8_t *room, size_t n, size_t *ret_n,
 			       struct ux_error *err) ux_must;
 
 /* --- compressed records ----------------------------------------------------------------------- */
 
-/* A stream of zstd that goes on over the records of a file. Zeroed is at its start. */
+/* A zstd stream that continues across the records of a file. Zeroed: at its start. */
 struct ux_perf_zstd {
 	void *stream;       /* ZSTD_DStream */
-	struct ux_bytes in; /* what is left of the current record */
-	uint64_t read;      /* bytes that went in, in all */
-	uint64_t written;   /* bytes that came out */
+	struct ux_bytes in; /* rest of the current record */
+	uint64_t read;      /* bytes of input so far */
+	uint64_t written;   /* bytes of output so far */
 };
 
 void ux_perf_zstd_deinit(struct ux_perf_zstd *z);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callers from copies of registers and stacks, which perf record --call-graph dwarf takes. */
+/* Callers from copies of registers and stacks, which perf record --call-graph dwarf makes. */
 #include "perf_reader.h"
 
 #include "profile_unwind.h"
 
-/* What the search for the code at an address needs. */
+/* Context for the search for the code at an address. */
 struct perf_unwind_place {
 	struct ux_perf_reader *reader;
 	const struct ux_perf_process *process;
@@ -27,11 +27,11 @@ static struct ux_unwind_place perf_unwind_find(void *ctx, uint64_t address)
 	return place;
 }
 
-/* Of a machine: the register of DWARF for each of perf's, and where perf has the pc. */
+/* For a machine: the DWARF register for each of perf's, and perf's number of the pc. */
 struct perf_unwind_registers {
 	enum ux_unwind_machine machine;
-	unsigned pc; /* of perf */
-	unsigned sp; /* of DWARF */
+	unsigned pc; /* perf's number */
+	unsigned sp; /* DWARF's number */
 	uint8_t n;   /* registers of perf that are listed */
 	uint8_t numbers[33];
 };
@@ -40,8 +40,8 @@ enum {
 	OTHER = UX_CFI_REGISTERS, /* perf's register has no column in DWARF's rows */
 };
 
-/* Flags and segments follow the pc of x86, and behind them r8 to r15, which 32-bit processes lack.
- * perf has the stack pointer and the link register of 32-bit arm where those of arm64 are. */
+/* Flags and segments follow the pc of x86; after them come r8 to r15, which 32-bit processes lack.
+ * 32-bit arm has its stack pointer and link register at perf's numbers of the arm64 ones. */
 static const struct perf_unwind_registers perf_unwind_machines[] = {
 	{UX_UNWIND_X86_64, UX_PERF_X86_64_IP, .sp = 7, .n = 24,
 	 .numbers = {0,     3,     2,     1,     4, 5, 6,  7,  OTHER, OTHER, OTHER, OTHER,
@@ -56,7 +56,7 @@ static const struct perf_unwind_registers perf_unwind_machines[] = {
 		     OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, 14,    13}},
 };
 
-/* The state of a sample's thread. False: its registers are those of another machine. */
+/* Sets the state of a sample's thread. False: its registers belong to another machine. */
 static bool perf_unwind_thread(const struct ux_perf_reader *r, const struct ux_perf_event *event,
 			       const struct ux_perf_sample *sample, struct ux_unwind_thread *ret)
 {

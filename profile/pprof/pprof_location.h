@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small locations of pprof, which most of a large profile are. */
+/* Small locations of pprof: most of a large profile. */
 #ifndef UX_PPROF_LOCATION_H
 #define UX_PPROF_LOCATION_H
 
@@ -7,16 +7,17 @@
 #include "pprof_fields.h"
 
 enum {
-	UX_PPROF_SMALL = 32,      /* bytes of such a location, at most */
-	UX_PPROF_SMALL_ROOM = 64, /* bytes behind its start of which any may be read */
+	UX_PPROF_SMALL = 32,      /* bytes of a small location, at most */
+	UX_PPROF_SMALL_ROOM = 64, /* bytes from its start that may be read */
 };
 
-/* Its fields; 0: it lacks that one. */
+/* Its fields; 0: absent. */
 struct ux_pprof_small {
 	uint64_t id, mapping, address;
 };
 
-/* A number behind the tag of a field, if that field comes next. False: it has over eight bytes. */
+/* Reads a number after the tag of a field, if that field comes next. False: it has over eight
+ * bytes. */
 ux_inline bool ux_pprof_small_field(const uint8_t **p, unsigned number, uint64_t *ret)
 {
 	*ret = 0;
@@ -28,9 +29,9 @@ ux_inline bool ux_pprof_small_field(const uint8_t **p, unsigned number, uint64_t
 }
 
 /*
- * Reads a location that has no lines, and the fields above alone, as encoders write them: in the
- * order of their numbers, with tags of one byte. False: it is another one, or the message ends so
- * close behind it that it cannot be read at once; ret is invalid then.
+ * Reads a location that has only the fields above and no lines, as encoders write it: fields in the
+ * order of their numbers, with tags of one byte. False: it is another kind of location, or the
+ * message ends too soon after it for wide reads; ret is invalid then.
  */
 ux_inline bool ux_pprof_small_read(const struct ux_cur *c, const uint8_t *message_end,
 				   struct ux_pprof_small *ret)

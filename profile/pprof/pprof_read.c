@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a Profile message of pprof. */
+/* Reads a Profile message of pprof. */
 #include "pprof.h"
 
 #include "pprof_fields.h"
@@ -8,7 +8,7 @@
 
 #define SECTION "pprof profile"
 
-/* What the locations of a mapping need to know about it. */
+/* Properties of a mapping that its locations need. */
 struct pprof_mapping {
 	uint32_t module;
 	uint64_t start;
@@ -27,14 +27,14 @@ struct pprof_function {
 UX_VEC(pprof_functions, struct pprof_function);
 
 enum {
-	/* bytes of a function or mapping in the tables below, and of an entry of a map, with the
-	 * room by which these grow */
+	/* bytes of a function or mapping in the tables below and of its entry in a map, with the
+	 * room by which tables and maps grow */
 	PPROF_INDEXED = 2 * (sizeof(struct pprof_function) + 24)
 };
 
-/* The part of the message from the first to the last field with some number. */
+/* The part of the message from the first to the last field of one number. */
 struct pprof_part {
-	const uint8_t *start; /* NULL: there is none */
+	const uint8_t *start; /* NULL: there is no such field */
 	const uint8_t *end;
 	uint32_t n; /* fields */
 };
@@ -47,16 +47,16 @@ struct pprof_reader {
 	struct pprof_numbers strings; /* number in the profile of each string of the file */
 	struct pprof_mappings mappings;
 	struct ux_profile_numbers mapping_of; /* index by ID */
-	/* The mapping of the last location: most have that of the one before. NULL: none. */
+	/* The mapping of the last location; most locations have the previous one's. NULL: none. */
 	const struct pprof_mapping *mapping;
 	uint64_t mapping_id;
 	struct pprof_functions functions;
 	struct ux_profile_numbers function_of; /* index by ID */
-	/* Location of the profile, by ID. Empty as long as IDs count from 1 on in the order of the
+	/* Location of the profile, by ID. Empty as long as IDs count from 1 in the order of the
 	 * locations, as most writers number them: then no table is needed. */
 	struct ux_profile_numbers location_of;
-	struct pprof_numbers stack;      /* of a sample: its locations, the leaf first */
-	struct ux_profile_frames frames; /* of a location */
+	struct pprof_numbers stack;      /* locations of the current sample, the leaf first */
+	struct ux_profile_frames frames; /* frames of the current location */
 };
 
 static void pprof_reader_deinit(struct pprof_reader *r)
@@ -71,7 +71,7 @@ static void pprof_reader_deinit(struct pprof_reader *r)
 	ux_profile_frames_deinit(&r->frames);
 }
 
-/* Whether the message may be a ValueType: numbers alone, where OTLP has messages. */
+/* Returns whether the message may be a ValueType: it has only numbers, where OTLP has messages. */
 static bool pprof_is_value_type(struct ux_cur c)
 {
 	bool some = false;
@@ -92,11 +92,11 @@ bool ux_pprof_is(struct ux_bytes bytes)
 		samples |= f.number == PPROF_SAMPLE;
 		types &= f.number != PPROF_SAMPLE_TYPE || pprof_is_value_type(f.bytes);
 	}
-	/* The reader reports a damaged end, also of a file that ends before its strings. */
+	/* The reader reports a damaged end, even if the file ends before its strings. */
 	return strings || (samples && types && c.failed);
 }
 
-/* The number in the profile of a string of the file. */
+/* Sets the profile's number of a string of the file. */
 static enum ux_code pprof_string(struct pprof_reader *r, uint64_t number, struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err)
 {
@@ -118,7 +118,7 @@ static enum ux_code pprof_read_string(struct pprof_reader *r, const struct ux_pr
 	return pprof_numbers_append(&r->strings, number) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Remembers the index of an ID. Of several equal ones the first is used. */
+/* Keeps the index of an ID. If several are equal, the first is used. */
 static enum ux_code pprof_index(struct pprof_reader *r, struct ux_profile_numbers *numbers,
 				uint64_t id, size_t index, struct ux_error *err)
 {
@@ -154,7 +154,8 @@ static enum ux_code pprof_read_function(struct pprof_reader *r, struct ux_cur c,
 	return pprof_functions_append(&r->functions, function) ? UX_OK : ux_error_nomem(err);
 }
 
-/* The ID in a mapping: hexadecimal, or a Go build ID. Any other text cannot be looked up. */
+/* Returns the ID of a mapping: hexadecimal, or a Go build ID. Any other text cannot be looked up.
+ */
 static struct ux_id pprof_module_id(struct ux_bytes text)
 {
 	struct ux_id id = {0};
@@ -165,7 +166,7 @@ static struct ux_id pprof_module_id(struct ux_bytes text)
 	return (struct ux_id){0};
 }
 
-/* Which kind of module a path names. */
+/* Returns the kind of module that a path names. */
 static enum ux_profile_module_kind pprof_module_kind(struct ux_bytes path)
 {
 	if (ux_bytes_starts(path, UX_STR("[kernel")))
@@ -224,7 +225,7 @@ static enum ux_code pprof_read_line(struct pprof_reader *r, struct ux_cur c, str
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	if (id == 0)
-		return UX_OK; /* a line without a function is no name */
+		return UX_OK; /* a line without a function has no name */
 	const uint32_t *index = ux_profile_numbers_find(&r->function_of, id);
 	if (!index)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(&c),
@@ -241,7 +242,7 @@ static enum ux_code pprof_read_line(struct pprof_reader *r, struct ux_cur c, str
 	return ux_profile_frames_append(&r->frames, frame) ? UX_OK : ux_error_nomem(err);
 }
 
-/* The mapping with that ID, or NULL. */
+/* Returns the mapping with that ID, or NULL. */
 static const struct pprof_mapping *pprof_mapping_of(struct pprof_reader *r, uint64_t id)
 {
 	if (r->mapping && r->mapping_id == id)
@@ -252,7 +253,7 @@ static const struct pprof_mapping *pprof_mapping_of(struct pprof_reader *r, uint
 	return r->mapping;
 }
 
-/* Sets what the address of a location means. */
+/* Sets the kind of a location's address. */
 static void pprof_place(struct pprof_reader *r, uint64_t mapping, struct ux_profile_location *l)
 {
 	const struct pprof_mapping *m = pprof_mapping_of(r, mapping);
@@ -271,7 +272,7 @@ static void pprof_place(struct pprof_reader *r, uint64_t mapping, struct ux_prof
 	}
 }
 
-/* Remembers the number of a location, which is the last one. */
+/* Keeps the number of a location, which is the last one. */
 static enum ux_code pprof_index_location(struct pprof_reader *r, uint64_t id, uint32_t number,
 					 struct ux_error *err)
 {
@@ -284,7 +285,7 @@ static enum ux_code pprof_index_location(struct pprof_reader *r, uint64_t id, ui
 	return pprof_index(r, &r->location_of, id, number, err);
 }
 
-/* The location with that ID, or 0. */
+/* Returns the location with that ID, or 0. */
 static uint32_t pprof_location(const struct pprof_reader *r, uint64_t id)
 {
 	if (r->location_of.size == 0)
@@ -324,7 +325,7 @@ static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
 	uint32_t number = 0;
 	if (location.address != 0)
 		pprof_place(r, fields.mapping, &location);
-	/* An address that another program could not name may have a name here. */
+	/* unhex may know the name of an address that another program could not name. */
 	bool may_be_named = location.module != 0 && r->frames.size == 1 &&
 			    !ux_profile_frame_is_named(r->profile, &r->frames.data[0]);
 	location.named = r->frames.size > 0 && !may_be_named;
@@ -393,7 +394,7 @@ static enum ux_code pprof_read_type(struct pprof_reader *r, struct ux_cur c,
 
 /* --- the message ------------------------------------------------------------------------------ */
 
-/* Reads a field that refers to strings alone, or to nothing. */
+/* Reads a field that refers only to strings, or to nothing. */
 static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_protobuf_field *f,
 				    struct ux_error *err)
 {
@@ -419,8 +420,8 @@ static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_prot
 	}
 }
 
-/* Reads what refers to nothing, and notes where the other fields are. The cursor fails at a field
- * that has to be a message and is none. */
+/* Reads the fields that refer to nothing, and notes where the other fields are. The cursor fails at
+ * a field that should be a message but is not. */
 static enum ux_code pprof_read_first(struct pprof_reader *r, struct ux_cur *c,
 				     const struct ux_protobuf_field *f, struct ux_error *err)
 {
@@ -452,7 +453,7 @@ static enum ux_code pprof_read_first(struct pprof_reader *r, struct ux_cur *c,
 	return UX_OK;
 }
 
-/* Reads the fields with some number. */
+/* Reads all fields of one number. */
 static enum ux_code pprof_read_part(struct pprof_reader *r, uint32_t number, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(r->file->bytes, SECTION, false);
@@ -471,8 +472,8 @@ static enum ux_code pprof_read_part(struct pprof_reader *r, uint32_t number, str
 }
 
 /*
- * Fields may come in any order, and refer to each other by ID, so that what others refer to is read
- * first. Only the first time all of the message is walked.
+ * Fields come in any order and refer to each other by ID, so a field that others refer to is read
+ * first. Only the first pass walks the whole message.
  */
 enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_profile *p,
 			   struct ux_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing Profile messages of pprof: a profile of any origin, or the names that the locations of
- * a message have got since it was read. */
+/* Writes Profile messages of pprof: a profile of any origin, or the names that the locations of a
+ * message have got since it was read. */
 #include "pprof.h"
 
 #include "function_table.h"
@@ -21,13 +21,13 @@ static const struct ux_function_fields pprof_function_fields = {
 	.line_column = PPROF_LINE_COLUMN,
 };
 
-/* The state of writing. Strings and functions are appended to the message in the end. */
+/* The state of writing. Strings and functions are appended to the message at the end. */
 struct pprof_writer {
 	const struct ux_profile *profile;
 	struct ux_out *out;
-	const uint8_t *end;    /* of the message that is rewritten */
-	struct ux_out message; /* one that is being written */
-	struct ux_out inner;   /* one inside of that */
+	const uint8_t *end;    /* end of the message that is rewritten */
+	struct ux_out message; /* the message that is being written */
+	struct ux_out inner;   /* a message inside of it */
 	struct ux_function_table table;
 };
 
@@ -38,7 +38,7 @@ static void pprof_writer_deinit(struct pprof_writer *w)
 	ux_function_table_deinit(&w->table);
 }
 
-/* What the names of a mapping's locations have, as the flags of a Mapping say. */
+/* Parts that all names of a mapping's locations have: the flags of a Mapping. */
 struct pprof_has {
 	bool functions, filenames, lines, inlines;
 };
@@ -48,8 +48,7 @@ static void pprof_has_add(struct pprof_has *has, const struct ux_profile *p,
 {
 	has->functions = true;
 	has->inlines |= l->n > 1;
-	if (has->filenames &&
-	    has->lines) /* the frames of a location are far from those of the next */
+	if (has->filenames && has->lines) /* a location's frames lie far from the next location's */
 		return;
 	for (uint32_t i = 0; i < l->n; i++) {
 		has->filenames |= p->frames.data[l->first + i].file != 0;
@@ -67,7 +66,7 @@ static void pprof_write_has(struct ux_out *out, struct pprof_has has)
 
 /* --- adding names to a message ---------------------------------------------------------------- */
 
-/* A location that has got names; what is in the message beside its lines is kept. */
+/* Writes a location that was named; fields in the message other than its lines are kept. */
 static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur c,
 					   const struct ux_profile_location *l,
 					   struct ux_error *err)
@@ -102,7 +101,7 @@ static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur
 	return UX_OK;
 }
 
-/* A mapping, whose flags say what its locations now have. Flags that were set stay. */
+/* Writes a mapping. Its flags tell which parts its locations now have. Flags that were set stay. */
 static enum ux_code pprof_rewrite_mapping(struct pprof_writer *w, struct ux_cur c,
 					  struct pprof_has has, struct ux_error *err)
 {
@@ -125,7 +124,7 @@ static enum ux_code pprof_rewrite_mapping(struct pprof_writer *w, struct ux_cur 
 	return UX_OK;
 }
 
-/* Whether a location was named after it was read. */
+/* Returns whether a location was named after it was read. */
 static bool pprof_is_new(const struct ux_profile_location *l)
 {
 	return l->n > 0 && !l->named;
@@ -136,8 +135,8 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 					 struct ux_error *err)
 {
 	enum {
-		/* Locations. Each takes as long as one miss of the caches; of its lines it is first
-		 * prefetched where they are, then they are. */
+		/* Locations to prefetch ahead. Each costs one cache miss; first the position of its
+		 * lines is prefetched, then the lines. */
 		AHEAD = 8
 	};
 	struct ux_cur c = ux_cur_make(f->bytes, NULL, false);
@@ -211,8 +210,8 @@ static void pprof_write_head(struct pprof_writer *w)
 	ux_protobuf_put_uint(w->out, PPROF_PERIOD, (uint64_t)p->period);
 }
 
-/* A build ID as a mapping has it: hexadecimal digits, or the text of Go. A File ID keeps its type,
- * since its digits alone are a build ID for all readers. */
+/* Returns a build ID as text for a mapping: hexadecimal digits, or Go's text. A File ID keeps its
+ * type, since all readers take bare digits for a build ID. */
 static struct ux_bytes pprof_build_id(const struct ux_id *id, char text[UX_ID_TEXT])
 {
 	const char *form = ux_id_format(id, text);
@@ -220,7 +219,7 @@ static struct ux_bytes pprof_build_id(const struct ux_id *id, char text[UX_ID_TE
 	return ux_bytes_cstr(colon ? colon + 1 : form);
 }
 
-/* A module is a mapping without bounds, in which addresses are those of its file. */
+/* Writes a module as a mapping without bounds; addresses are the file's. */
 static void pprof_write_mapping(struct pprof_writer *w, const struct pprof_has *has, size_t i)
 {
 	char text[UX_ID_TEXT];
@@ -237,8 +236,8 @@ static void pprof_write_mapping(struct pprof_writer *w, const struct pprof_has *
 	ux_protobuf_put_message(w->out, PPROF_MAPPING, &w->message);
 }
 
-/* The first mapping is that of the program (profile.proto): not the kernel, which may come first.
- */
+/* The first mapping must be the program's (profile.proto), and the kernel may come first in the
+ * profile. */
 static void pprof_write_mappings(struct pprof_writer *w, const struct pprof_has *has)
 {
 	const struct ux_profile *p = w->profile;
@@ -261,7 +260,7 @@ static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_stre
 		ux_out_reset(&w->message);
 		ux_protobuf_put_uint(&w->message, PPROF_LOCATION_ID, i);
 		ux_protobuf_put_nonzero(&w->message, PPROF_LOCATION_MAPPING, l->module);
-		/* Inside of the call, as readers of pprof profiles expect. */
+		/* Inside the call, as readers of pprof profiles expect. */
 		ux_protobuf_put_nonzero(&w->message, PPROF_LOCATION_ADDRESS,
 					l->address - (l->returns && l->address > 0));
 		UX_TRY(ux_function_table_lines(&w->table, l, PPROF_LOCATION_LINE, &w->message,

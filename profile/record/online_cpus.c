@@ -9,7 +9,7 @@
 
 enum {
 	LIST_MAX = 1 << 16, /* bytes of sysfs's list */
-	STAT_MAX = 1 << 24, /* bytes of /proc/stat, whose lines of interrupts are long */
+	STAT_MAX = 1 << 24, /* bytes of /proc/stat: its lines of interrupts are long */
 };
 
 static enum ux_code cpus_append(struct ux_cpus *ret, uint64_t number, struct ux_error *err)

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MS = 100,       /* rings are read at least so often */
-	SCANS_MAX = 16,      /* of the threads of a process that makes new ones all the time */
-	THREADS_MAX = 32768, /* of a process */
+	WAIT_MS = 100,       /* ms between reads of the rings at most */
+	SCANS_MAX = 16,      /* scans of a process that keeps making new threads */
+	THREADS_MAX = 32768, /* threads of a process */
 };
 
 UX_VEC(record_polls, struct pollfd);
@@ -32,7 +32,7 @@ struct recording {
 	struct ux_record_host host;
 	struct ux_record_command command;
 	struct record_polls polls; /* the rings, then the signals */
-	sigset_t signals;          /* that were blocked before */
+	sigset_t signals;          /* signals that were blocked before */
 	bool masked;               /* the signals of the recording are blocked */
 	int signal_fd;
 	int64_t started_ns;
@@ -56,7 +56,7 @@ static void recording_deinit(struct recording *r)
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* Takes the signals that end a recording. One that is ignored stays so, as nohup wants it. */
+/* Takes over the signals that end a recording. Ignored signals stay ignored, as nohup requires. */
 static enum ux_code recording_take_signals(struct recording *r, struct ux_error *err)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -97,7 +97,7 @@ static void recording_read_signals(struct recording *r)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Opens the events of the threads of a process that have none yet. */
+/* Opens events for the threads of a process that have none yet. */
 static enum ux_code recording_open_threads(struct recording *r, struct ux_record_fds *known,
 					   bool *ret_more, struct ux_error *err)
 {
@@ -130,7 +130,7 @@ static enum ux_code recording_open_threads(struct recording *r, struct ux_record
 	return code;
 }
 
-/* Threads that are made by a thread with events inherit them; those made before are searched. */
+/* Threads made by a thread with events inherit them; threads made before are searched for. */
 static enum ux_code recording_open_process(struct recording *r, struct ux_error *err)
 {
 	ux_cleanup(ux_record_fds_deinit) struct ux_record_fds known = {0};
@@ -166,7 +166,7 @@ static bool recording_head(const struct ux_out *out, size_t at, struct perf_even
 	return ret->size >= sizeof(*ret) && ret->size <= out->size - at;
 }
 
-/* Counts the samples and losses among the records from `from` on, and looks at the files that were
+/* Counts the samples and losses among the records from `from` on, and reads the files that were
  * mapped. */
 static enum ux_code recording_note(struct recording *r, size_t from, struct ux_error *err)
 {
@@ -177,8 +177,8 @@ static enum ux_code recording_note(struct recording *r, size_t from, struct ux_e
 		if (head.type == UX_PERF_SAMPLE)
 			r->result->samples++;
 		UX_TRY(ux_record_host_mapped(&r->host, ux_bytes(out->data + at, head.size), err));
-		/* The number behind that of the event in one of them, behind the header in the
-		 * other. */
+		/* The number follows the event's number in one kind of record, and the header in
+		 * the other. */
 		size_t n_at = head.type == UX_PERF_LOST ? 2 * sizeof(n) : sizeof(n);
 		if ((head.type == UX_PERF_LOST || head.type == UX_PERF_LOST_SAMPLES) &&
 		    head.size >= n_at + sizeof(n)) {
@@ -204,7 +204,7 @@ static void recording_drop_samples(struct recording *r, size_t from)
 	out->size = to;
 }
 
-/* Moves what is in the rings into the file; without samples, if `tracking_only`. */
+/* Moves the rings' records into the file; without samples, if `tracking_only`. */
 static enum ux_code recording_drain(struct recording *r, bool tracking_only, struct ux_error *err)
 {
 	for (size_t i = 0; i < r->events.rings.size; i++) {
@@ -220,9 +220,9 @@ static enum ux_code recording_drain(struct recording *r, bool tracking_only, str
 }
 
 /*
- * Adds what runs already. The kernel tracks processes and mappings by now, so that nothing is
- * missed in between. Samples begin to count afterwards: a process that ended before it was read has
- * no mappings, and would be a part of the profile without names.
+ * Adds the running processes. The kernel already tracks processes and mappings, so that nothing is
+ * missed in between. Samples count only afterwards: a process that ended before it was read has no
+ * mappings, and its part of the profile would have no names.
  */
 static enum ux_code recording_add_host(struct recording *r, struct ux_error *err)
 {
@@ -242,7 +242,7 @@ static enum ux_code recording_add_host(struct recording *r, struct ux_error *err
 
 /* --- the recording ---------------------------------------------------------------------------- */
 
-/* Makes the list of what is waited for. */
+/* Lists the descriptors to wait for. */
 static enum ux_code recording_make_polls(struct recording *r, struct ux_error *err)
 {
 	size_t n = r->events.polls.size;
@@ -255,7 +255,7 @@ static enum ux_code recording_make_polls(struct recording *r, struct ux_error *e
 	return UX_OK;
 }
 
-/* Whether a process has ended whose first thread has: it may be there still, for its parent. */
+/* Returns whether a process has ended whose first thread has: it may remain as a zombie. */
 static bool recording_process_ended(pid_t pid)
 {
 	char path[64];
@@ -269,7 +269,8 @@ static bool recording_process_ended(pid_t pid)
 	return n <= 1;
 }
 
-/* Whether what is recorded has ended. An event hangs up when its thread has. */
+/* Returns whether the recorded command or process has ended. An event hangs up when its thread has
+ * ended. */
 static bool recording_has_ended(struct recording *r)
 {
 	if (r->options->command)
@@ -277,7 +278,7 @@ static bool recording_has_ended(struct recording *r)
 	return r->options->pid > 0 && r->hung_up && recording_process_ended(r->options->pid);
 }
 
-/* How long to wait for records. */
+/* Returns the ms to wait for records. */
 static int recording_wait_ms(const struct recording *r)
 {
 	int64_t left = WAIT_MS;
@@ -296,7 +297,7 @@ static enum ux_code recording_run(struct recording *r, struct ux_error *err)
 		int n = poll(r->polls.data, r->polls.size, wait);
 		if (n < 0 && errno != EINTR)
 			return ux_error_os(err, errno, "cannot wait for records");
-		/* An event whose threads have all ended is always ready: it is not waited for. */
+		/* An event whose threads have all ended is always ready: stop waiting for it. */
 		for (size_t i = 0; n > 0 && i + 1 < r->polls.size; i++)
 			if ((r->polls.data[i].revents & (POLLHUP | POLLERR)) != 0) {
 				r->polls.data[i].fd = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records where programs spend their time: the kernel samples them at a frequency, and what it
- * reports is written as a perf.data file.
+ * Records where programs spend their time: the kernel samples them at a frequency, and its records
+ * are written as a perf.data file.
  */
 #ifndef UX_RECORD_H
 #define UX_RECORD_H
@@ -20,13 +20,14 @@ enum {
 /* How the callers of a sample are found. */
 enum ux_record_calls {
 	UX_RECORD_FRAME_POINTERS, /* by the kernel, which follows frame pointers */
-	UX_RECORD_DWARF, /* by who reads the recording: registers and the stack's top are copied */
+	UX_RECORD_DWARF, /* by the reader of the recording: registers and the stack's top are copied
+			  */
 	UX_RECORD_NO_CALLS,
 };
 
 /* What to record: a command, a process with its threads, or everything. */
 struct ux_record_options {
-	char *const *command; /* its arguments, with a NULL behind; NULL: none is started */
+	char *const *command; /* its arguments, followed by NULL; NULL: start no command */
 	pid_t pid;            /* 0: none */
 	bool all;
 	unsigned frequency;   /* 0: UX_RECORD_FREQUENCY */
@@ -35,19 +36,20 @@ struct ux_record_options {
 	uint32_t stack_bytes; /* of UX_RECORD_DWARF; 0: UX_RECORD_STACK */
 };
 
-/* What a user should know about a recording. */
+/* Facts about a recording that a user should know. */
 struct ux_record_result {
 	uint64_t samples;
 	uint64_t lost;          /* records for which there was no room */
 	uint64_t bytes;         /* of the recording */
 	uint64_t took_ms;       /* how long it was recorded */
 	bool no_counter;        /* there is no counter of cycles: a timer was used */
-	bool no_kernel;         /* code of the kernel was not permitted to be sampled */
+	bool no_kernel;         /* the kernel's code must not be sampled */
 	int paranoid;           /* kernel.perf_event_paranoid */
 	unsigned frequency;     /* in use */
-	unsigned frequency_max; /* which the kernel allows, if that was less than requested; or 0 */
+	unsigned frequency_max; /* the kernel's limit, if it is below the requested frequency; 0: it
+				   is not */
 	bool small_rings;       /* the limit of locked memory allowed only small buffers */
-	int status;             /* of the command, as of waitpid(); -1: none, or it still runs */
+	int status;             /* of the command, as from waitpid(); -1: none, or it still runs */
 	bool stopped;           /* the command was ended by SIGTERM, because the recording ended */
 };
 
@@ -56,11 +58,11 @@ struct ux_record_result {
  * has ended: after the duration, when the command or process ends, or by SIGINT, SIGTERM or SIGHUP,
  * which it takes while it records. A signal from another process is passed on to the command, and
  * with a command only the second signal ends the recording. A command that still runs then gets
- * SIGTERM. To be called by the only thread of the process.
+ * SIGTERM. Must be called by the only thread of the process.
  *
- * UX_EDENIED: the message has the setting that would allow it. UX_ENOTFOUND: there is no such
- * process or command. UX_EUNSUPPORTED: the kernel has no such events. UX_EINVAL, UX_ELIMIT, UX_EIO,
- * UX_ENOMEM. Source: perf_event_open(2).
+ * UX_EDENIED: the message names the setting that would allow it. UX_ENOTFOUND: no such process or
+ * command. UX_EUNSUPPORTED: the kernel has no such events. UX_EINVAL, UX_ELIMIT, UX_EIO, UX_ENOMEM.
+ * Source: perf_event_open(2).
  */
 enum ux_code ux_record(const struct ux_record_options *options, int fd,
 		       struct ux_record_result *ret, struct ux_error *err) ux_must;

@@ -12,23 +12,23 @@
 struct ux_record_command {
 	pid_t pid;  /* 0: it was not started, or has ended and was waited for */
 	int go;     /* pipe: closing it without a byte ends the process before it calls exec */
-	int failed; /* pipe: what exec said */
-	int status; /* as of waitpid(); -1: it has not ended */
+	int failed; /* pipe: the error of exec */
+	int status; /* as from waitpid(); -1: it has not ended */
 };
 
 #define UX_RECORD_COMMAND_INIT ((struct ux_record_command){.go = -1, .failed = -1, .status = -1})
 
-/* Creates a process that waits. `signals` are those that it starts with as blocked. */
+/* Creates a process that waits. `signals` are blocked when its program starts. */
 enum ux_code ux_record_command_fork(struct ux_record_command *c, char *const *arguments,
 				    const sigset_t *signals, struct ux_error *err) ux_must;
 
 /* Lets it call exec. UX_ENOTFOUND, UX_EDENIED: the program cannot be executed. */
 enum ux_code ux_record_command_start(struct ux_record_command *c, struct ux_error *err) ux_must;
 
-/* Whether it has ended; if so its status is kept. */
+/* Returns whether it has ended; if so, keeps its status. */
 bool ux_record_command_ended(struct ux_record_command *c);
 
-/* Sends SIGTERM to it and waits a few seconds for its end; false if it had ended by itself. */
+/* Sends SIGTERM to it and waits a few seconds for its end; false if it ended by itself. */
 bool ux_record_command_stop(struct ux_record_command *c);
 
 /* Ends a process that was never started. */

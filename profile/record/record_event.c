@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening events, and what to say when the kernel does not permit it. */
+/* Opens events, and explains refusals of the kernel. */
 #include "record_event.h"
 
 #include "proc_files.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	SMALL_FILE = 1 << 16,       /* bytes of files that have one line or a few */
+	SMALL_FILE = 1 << 16,       /* bytes of files with one or a few lines */
 	RING_BYTES = 1 << 19,       /* perf's own default, which the default limit allows */
 	RING_DWARF_BYTES = 1 << 22, /* copies of stacks are large */
 };
@@ -30,7 +30,7 @@ static const uint64_t record_registers = 0;
 
 /* --- settings of the kernel ------------------------------------------------------------------- */
 
-/* The number in a file of one line; `otherwise` when it cannot be read. */
+/* Returns the number in a file of one line; `otherwise` if it cannot be read. */
 static int record_setting(const char *path, int otherwise)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
@@ -44,7 +44,7 @@ static int record_setting(const char *path, int otherwise)
 	return negative ? -(int)v : (int)v;
 }
 
-/* Whether system calls of this process are filtered, as in most containers. */
+/* Returns whether system calls of this process are filtered, as in most containers. */
 static bool record_is_filtered(void)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read status = {0};
@@ -54,7 +54,8 @@ static bool record_is_filtered(void)
 	return memmem(status.bytes.data, status.bytes.size, "\nSeccomp:\t2", 11) != NULL;
 }
 
-/* Each thread has an event on each processor, which may be more than the default limit. */
+/* Raises the limit of open files: each thread has an event on each processor, which may exceed the
+ * default. */
 static void record_raise_files(void)
 {
 	struct rlimit limit;
@@ -109,7 +110,8 @@ static void record_attr_init(struct perf_event_attr *a, const struct ux_record_o
 	if (o->calls == UX_RECORD_DWARF) {
 		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->exclude_callchain_user = 1;
-		a->mmap_data = 1; /* perf finds the tables by where their part of a file is */
+		a->mmap_data = 1; /* perf finds unwind tables by the position of their part of a
+				     file */
 		a->sample_regs_user = record_registers;
 		a->sample_stack_user = o->stack_bytes ? o->stack_bytes : UX_RECORD_STACK;
 	}
@@ -149,7 +151,7 @@ static int record_open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Why the kernel did not open an event, and what would change that. */
+/* Reports why the kernel did not open an event, and what would change that. */
 static enum ux_code record_refused(int why, pid_t tid, const struct ux_record_result *result,
 				   struct ux_error *err)
 {
@@ -191,15 +193,15 @@ static enum ux_code record_refused(int why, pid_t tid, const struct ux_record_re
 	}
 }
 
-/* Whether an error means that the machine has no counter of cycles. */
+/* Returns whether an error means that the machine has no counter of cycles. */
 static bool record_is_absent(int why)
 {
 	return why == ENOENT || why == EOPNOTSUPP || why == ENODEV || why == EBUSY;
 }
 
 /*
- * Changes the attributes after a refusal, to what older or stricter kernels may accept. False:
- * there is nothing left to try.
+ * Changes the attributes after a refusal, for older or stricter kernels. False: nothing is left to
+ * try.
  */
 static bool record_attr_reduce(struct perf_event_attr *a, int why, struct ux_record_result *result)
 {
@@ -211,7 +213,7 @@ static bool record_attr_reduce(struct perf_event_attr *a, int why, struct ux_rec
 	if ((why == EACCES || why == EPERM) && !a->exclude_kernel) {
 		a->exclude_kernel = 1;
 		a->exclude_hv = 1;
-		a->ksymbol = a->bpf_event = 0; /* functions that come into the kernel */
+		a->ksymbol = a->bpf_event = 0; /* functions that enter the kernel */
 		return result->no_kernel = true;
 	}
 	if ((why == EINVAL || why == E2BIG) && a->build_id) {
@@ -227,7 +229,7 @@ static bool record_attr_reduce(struct perf_event_attr *a, int why, struct ux_rec
 		return true;
 	}
 	if (why == EINVAL && a->type == PERF_TYPE_HARDWARE) {
-		a->type = PERF_TYPE_SOFTWARE; /* a counter that cannot raise interrupts */
+		a->type = PERF_TYPE_SOFTWARE; /* the counter cannot raise interrupts */
 		a->config = PERF_COUNT_SW_CPU_CLOCK;
 		return result->no_counter = true;
 	}

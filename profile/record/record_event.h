@@ -15,9 +15,9 @@ UX_VEC(ux_record_fds, int);
 UX_VEC(ux_record_ids, uint64_t);
 UX_VEC(ux_record_rings, struct ux_record_ring);
 
-/* Zeroed but for `attr`: none is open. */
+/* Zeroed except for `attr`: none is open. */
 struct ux_record_events {
-	struct perf_event_attr attr; /* of all of them */
+	struct perf_event_attr attr; /* shared by all events */
 	struct ux_cpus cpus;         /* that were online when the list was read */
 	struct ux_record_fds fds;
 	struct ux_record_ids ids;     /* the kernel's number of each */
@@ -33,14 +33,14 @@ enum ux_code ux_record_events_init(struct ux_record_events *e,
 void ux_record_events_deinit(struct ux_record_events *e);
 
 /*
- * Opens the events of a thread (-1: of all processes) on all processors, with what the kernel
- * permits: a timer where there is no counter, user mode where the kernel's own code must not be
- * sampled; *result says so. The first thread decides that for all. UX_ENOTFOUND: it has ended.
+ * Opens the events of a thread (-1: of all processes) on all processors, as far as the kernel
+ * permits: a timer if there is no counter, only user mode if the kernel's own code must not be
+ * sampled; *result tells which. The first thread decides that for all. UX_ENOTFOUND: it has ended.
  */
 enum ux_code ux_record_events_open(struct ux_record_events *e, pid_t tid,
 				   struct ux_record_result *result, struct ux_error *err) ux_must;
 
-/* Lets all of them count, or stops them. */
+/* Starts or stops the counting of all events. */
 void ux_record_events_enable(const struct ux_record_events *e, bool on);
 
 #endif

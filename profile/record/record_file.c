@@ -79,7 +79,7 @@ enum ux_code ux_record_file_begin(struct ux_record_file *f, const struct ux_reco
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Begins a record, whose size is set by record_end(). */
+/* Begins a record; record_end() sets its size. */
 static size_t record_begin(struct ux_record_file *f, uint32_t type, uint16_t misc)
 {
 	size_t at = f->out.size;
@@ -89,7 +89,7 @@ static size_t record_begin(struct ux_record_file *f, uint32_t type, uint16_t mis
 	return at;
 }
 
-/* Text with its NUL, padded to whole words. */
+/* Writes a text with its NUL, padded to whole words. */
 static void record_put_text(struct ux_out *out, const char *text)
 {
 	size_t n = strnlen(text, UX_RECORD_PATH_MAX - 1);
@@ -103,7 +103,7 @@ static void record_end(struct ux_record_file *f, size_t at, int32_t pid, int32_t
 {
 	ux_out_u32(&f->out, (uint32_t)pid);
 	ux_out_u32(&f->out, (uint32_t)tid);
-	ux_out_u64(&f->out, 0); /* time: in front of all others */
+	ux_out_u64(&f->out, 0); /* time: before all others */
 	ux_out_u64(&f->out, 0); /* processor */
 	ux_out_u64(&f->out, 0); /* event */
 	if (f->out.failed)
@@ -112,7 +112,7 @@ static void record_end(struct ux_record_file *f, size_t at, int32_t pid, int32_t
 	memcpy(f->out.data + at + sizeof(uint32_t) + sizeof(uint16_t), &size, sizeof(size));
 }
 
-/* The identity of a mapped file: its build ID, else its device and inode. */
+/* Writes the identity of a mapped file: its build ID, else its device and inode. */
 static void record_put_identity(struct ux_out *out, const struct ux_record_mapping *m)
 {
 	if (m->id.size > 0) {
@@ -227,7 +227,7 @@ void ux_record_file_id(struct ux_record_file *f, uint64_t dev, uint64_t ino, uin
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Text behind its size. */
+/* Writes a text after its size. */
 static void record_put_sized(struct ux_out *out, const char *text)
 {
 	enum {
@@ -252,7 +252,7 @@ static void record_put_events(struct ux_out *out, const struct ux_record_head *h
 	ux_out_put(out, head->ids, head->n_ids * WORD);
 }
 
-/* The section of one feature; false when there is none. */
+/* Writes the section of one feature; false: it has none. */
 static bool record_put_feature(const struct ux_record_file *f, const struct ux_record_head *head,
 			       const struct utsname *host, unsigned feature, struct ux_out *out)
 {

@@ -8,17 +8,18 @@
 
 #include <linux/perf_event.h>
 
-/* Records that the recorder itself writes have this behind their fields: they are of no sample. */
+/* Fields after each record that the recorder itself writes: the sample identity, without a sample.
+ */
 enum {
 	UX_RECORD_TAIL = 32, /* bytes: process and thread, time, processor, number of the event */
 	UX_RECORD_PATH_MAX = 4096,
 	UX_RECORD_ID_MAX = 20, /* bytes of a build ID for which records have room */
 };
 
-/* What stands in front of the records and behind them. */
+/* The parts of the file before and after the records. */
 struct ux_record_head {
 	const struct perf_event_attr *attr;
-	const uint64_t *ids; /* of its events */
+	const uint64_t *ids; /* of the events */
 	size_t n_ids;
 	size_t n_cpus;
 	int64_t wall_ns; /* wall clock at clock_ns of the events' clock */
@@ -31,14 +32,15 @@ struct ux_record_file {
 	struct ux_out
 		build_ids; /* the table of build IDs: of the kernel, its modules and the vDSO */
 	struct ux_out file_ids; /* the table of IDs of files without a GNU build ID */
-	struct ux_out out;      /* records that were not written yet */
+	struct ux_out out;      /* records that are not written yet */
 	uint64_t data;          /* offset of the records */
-	uint64_t size;          /* bytes of records that were written */
+	uint64_t size;          /* bytes of written records */
 };
 
 void ux_record_file_deinit(struct ux_record_file *f);
 
-/* Leaves room for the header, and writes it at the end: until then no reader takes the file. */
+/* Leaves room for the header, which is written at the end: until then no reader accepts the file.
+ */
 enum ux_code ux_record_file_begin(struct ux_record_file *f, const struct ux_record_head *head,
 				  struct ux_error *err) ux_must;
 enum ux_code ux_record_file_end(struct ux_record_file *f, const struct ux_record_head *head,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads /proc for what runs already. */
+/* Reads the running processes and the kernel from /proc. */
 #include "record_host.h"
 
 #include "kernel.h"
@@ -24,7 +24,7 @@ enum {
 	COMM_MAX = 64,
 	NOTES_MAX = 1 << 20,
 	MODULES_MAX = 64 << 20,
-	KERNEL_SIZE = 1 << 30, /* bytes, where kallsyms does not say where its code ends */
+	KERNEL_SIZE = 1 << 30, /* bytes, if kallsyms has no end of the kernel's code */
 };
 
 void ux_record_host_deinit(struct ux_record_host *h)
@@ -34,7 +34,7 @@ void ux_record_host_deinit(struct ux_record_host *h)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-/* The address in the line "ADDRESS T NAME" of kallsyms; 0: there is none, or it is hidden. */
+/* Returns the address in the line "ADDRESS T NAME" of kallsyms; 0: no such line, or hidden. */
 static uint64_t record_kallsyms_find(struct ux_bytes list, const char *line_end)
 {
 	uint64_t v = 0;
@@ -64,8 +64,8 @@ static struct ux_id record_kernel_id(const char *notes_path)
 	return id;
 }
 
-/* The kernel maps one vDSO into all processes of its own width, and gives no ID of it with their
- * mappings. */
+/* Returns the ID of the vDSO. The kernel maps one vDSO into all processes of its own width, and
+ * their mappings do not tell its ID. */
 static struct ux_id record_vdso_id(void)
 {
 	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
@@ -145,7 +145,7 @@ enum ux_code ux_record_host_programs(struct ux_record_host *h, struct ux_error *
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* The ID of an object file: a build ID, else its File ID; size 0: it cannot be read. */
+/* Returns the ID of an object file: a build ID, else its File ID; size 0: it cannot be read. */
 static struct ux_id record_read_id(int fd)
 {
 	struct stat st;
@@ -159,14 +159,14 @@ static struct ux_id record_read_id(int fd)
 	return id.size > 0 ? id : ux_file_id(head.bytes);
 }
 
-/* Whether the record of a mapping has room for it. Others are in a table of their own. */
+/* Returns whether the ID fits into the record of a mapping. Others are in a table of their own. */
 static bool record_id_fits(const struct ux_id *id)
 {
 	return id->type == UX_ID_GNU && id->size <= UX_RECORD_ID_MAX;
 }
 
-/* The generation of an inode, as in records of the kernel; `otherwise` if its file system does not
- * tell. */
+/* Returns the generation of an inode, as in records of the kernel; `otherwise` if its file system
+ * does not tell. */
 static uint64_t record_generation(int fd, uint64_t otherwise)
 {
 	int generation = 0;
@@ -188,7 +188,7 @@ static enum ux_code record_find_file(struct ux_record_host *h, const struct ux_p
 	return *ret || full ? UX_OK : ux_error_nomem(err);
 }
 
-/* Takes the ID of the file of a mapping, fd (-1: it could not be opened). */
+/* Takes the ID of a mapping's file, fd (-1: it could not be opened). */
 static void record_look_at(struct ux_record_host *h, const struct ux_proc_map *map, int fd,
 			   uint64_t generation, struct ux_record_identity *file)
 {
@@ -295,8 +295,8 @@ enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct 
 }
 
 /*
- * Opens the file of a mapping through one process; -1: it is not there. Since the record was
- * written, another file may have come to the same addresses, or to the same path and inode.
+ * Opens the file of a mapping through one process; -1: it is gone. Since the record was written,
+ * another file may have been mapped at the same addresses, or may have got the same path and inode.
  */
 static int record_open_through(pid_t pid, const struct ux_proc_map *map, uint64_t generation)
 {

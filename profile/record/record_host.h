@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs already when a recording begins: the kernel, processes, their threads and mappings. */
+/* The state of the machine when a recording begins: the kernel, processes, their threads and
+ * mappings. */
 #ifndef UX_RECORD_HOST_H
 #define UX_RECORD_HOST_H
 
@@ -33,12 +34,12 @@ struct ux_record_identity {
 UX_MAP(ux_record_identities, struct ux_record_inode, struct ux_record_identity,
        ux_record_inode_hash, ux_record_inode_eq);
 
-/* Zeroed but for the file, to which records are added. */
+/* Zeroed except for the file, to which records are added. */
 struct ux_record_host {
 	struct ux_record_file *file;
-	bool data; /* add mappings of files that are not code, too */
+	bool data; /* also add mappings of files without code */
 	struct ux_record_identities files;
-	size_t looked_at; /* files; at most UX_RECORD_FILES_MAX */
+	size_t looked_at; /* files that were examined; at most UX_RECORD_FILES_MAX */
 };
 
 enum {
@@ -47,8 +48,7 @@ enum {
 
 void ux_record_host_deinit(struct ux_record_host *h);
 
-/* Adds where the kernel and its modules are, and their build IDs and that of the vDSO. UX_ENOMEM.
- */
+/* Adds the addresses of the kernel and its modules, their build IDs, and the vDSO's. UX_ENOMEM. */
 enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *err) ux_must;
 
 /* Adds the BPF programs that are loaded, if the kernel shows them. UX_ENOMEM. */
@@ -60,7 +60,7 @@ enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct 
 
 /*
  * Adds the ID of the file in a record MMAP2 of the kernel, if it has no GNU build ID and a process
- * still has it, or it is at its path on this machine. Other records are passed over. UX_ENOMEM.
+ * still has it, or it is at its path on this machine. Other records are ignored. UX_ENOMEM.
  */
 enum ux_code ux_record_host_mapped(struct ux_record_host *h, struct ux_bytes record,
 				   struct ux_error *err) ux_must;
@@ -68,7 +68,7 @@ enum ux_code ux_record_host_mapped(struct ux_record_host *h, struct ux_bytes rec
 /* Adds all processes that can be read. UX_ENOMEM, UX_EIO. */
 enum ux_code ux_record_host_processes(struct ux_record_host *h, struct ux_error *err) ux_must;
 
-/* The IDs below a folder like /proc/1/task, one after another: 0 at the end. */
+/* Returns the IDs below a folder like /proc/1/task, one after another: 0 at the end. */
 pid_t ux_record_next_number(void *folder);
 
 #endif

@@ -32,7 +32,7 @@ void ux_record_ring_drain(struct ux_record_ring *ring, struct ux_out *out)
 	size_t head_size = (size_t)sysconf(_SC_PAGESIZE);
 	const uint8_t *data = (const uint8_t *)ring->map + head_size;
 	size_t size = ring->map_size - head_size;
-	/* Pairs with the kernel's store: what is in front of data_head was written before it. */
+	/* Pairs with the kernel's store: the bytes before data_head were written before it. */
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = page->data_tail;
 	while (tail < head) {
@@ -41,6 +41,6 @@ void ux_record_ring_drain(struct ux_record_ring *ring, struct ux_out *out)
 		ux_out_put(out, data + at, n);
 		tail += n;
 	}
-	/* The kernel may write there only after it was read. */
+	/* The kernel may overwrite these bytes only after they were read. */
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }

@@ -8,7 +8,7 @@
 
 /* Zeroed: not mapped. */
 struct ux_record_ring {
-	void *map;       /* a page that says what is where, then the records */
+	void *map;       /* a page with the positions of head and tail, then the records */
 	size_t map_size; /* bytes */
 };
 
@@ -20,7 +20,7 @@ enum ux_code ux_record_ring_map(struct ux_record_ring *ring, int fd, size_t size
 				struct ux_error *err) ux_must;
 void ux_record_ring_unmap(struct ux_record_ring *ring);
 
-/* Appends the records that are complete, and gives their room back to the kernel. */
+/* Appends the complete records, and gives their room back to the kernel. */
 void ux_record_ring_drain(struct ux_record_ring *ring, struct ux_out *out);
 
 #endif

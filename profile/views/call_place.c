@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of the locations of a profile. */
+/* Finds the places of a profile's locations. */
 #include "call_place.h"
 
 void ux_call_placer_deinit(struct ux_call_placer *c)
@@ -10,7 +10,7 @@ void ux_call_placer_deinit(struct ux_call_placer *c)
 	*c = (struct ux_call_placer){0};
 }
 
-/* Sets for each module the text of its ID; 0: it has no pages. */
+/* Sets for each module the text of its ID; 0: the module has no pages. */
 static enum ux_code placer_read_ids(const struct ux_profile *p, ux_has_pages_fn *has_pages,
 				    void *ctx, struct ux_strings *strings, uint32_t *ids,
 				    struct ux_error *err)

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where code of a profile is: what pages about frames are found by. */
+/* Places of a profile's code: the keys under which pages about frames are found. */
 #ifndef UX_CALL_PLACE_H
 #define UX_CALL_PLACE_H
 
 #include "profile.h"
 
-/* Whether the modules with that ID have pages about their frames. */
+/* Returns whether there are pages about the frames of modules with this ID. */
 typedef bool ux_has_pages_fn(void *ctx, const struct ux_id *id);
 
 struct ux_call_place {
-	uint32_t id; /* text of the module's ID, a string */
-	uint64_t pc; /* in a call: the byte in front of the return address */
+	uint32_t id; /* the module's ID as text: a string's number */
+	uint64_t pc; /* of a call: the address of the byte before the return address */
 };
 
 UX_VEC(ux_call_places, struct ux_call_place);
 
-/* The address by which a location's code is found. False: it has none, or no module with an ID. */
+/* Sets the address under which a location's code is found. False: it has no such address, or no
+ * module with an ID. */
 static inline bool ux_call_place_pc(const struct ux_profile *p, uint32_t location, uint64_t *ret)
 {
 	const struct ux_profile_location *l = &p->locations.data[location];
@@ -23,28 +24,31 @@ static inline bool ux_call_place_pc(const struct ux_profile *p, uint32_t locatio
 	return l->kind == UX_PROFILE_PC && p->modules.data[l->module].id.size > 0;
 }
 
-/* The places of the locations of one profile after another. Zeroed: they have none. */
+/* The places of one profile's locations; several profiles may follow one another. Zeroed: no
+ * location has a place. */
 struct ux_call_placer {
 	struct ux_call_places list;
-	uint32_t *of_location; /* of the last profile: number in the list, plus one; 0: none */
-	double *weights;       /* for each stack of it: its samples and those of its callees */
+	uint32_t *of_location; /* for locations of the last profile: number in the list, plus one;
+				* 0: none */
+	double *weights;       /* for each stack of the last profile: the weight of its samples and
+				* its callees' samples */
 };
 
 void ux_call_placer_deinit(struct ux_call_placer *c);
 
 /*
- * Adds the places of the locations of p, those of modules that have pages. The strings get the
- * texts of IDs. Weights are zero for each stack; the caller adds what its samples have, then calls
+ * Adds the places of p's locations in modules that have pages. The strings get the texts of IDs.
+ * Weights are zero for each stack; the caller adds the weights of its samples, then calls
  * ux_call_placer_sum(). UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_call_placer_add(struct ux_call_placer *c, const struct ux_profile *p,
 				ux_has_pages_fn *has_pages, void *ctx, struct ux_strings *strings,
 				struct ux_error *err) ux_must;
 
-/* Adds to the weight of each stack of p those of the stacks that it calls. */
+/* Adds to each stack's weight the weights of the stacks that it calls. */
 void ux_call_placer_sum(struct ux_call_placer *c, const struct ux_profile *p);
 
-/* The place of a stack's location, as a number in the list, plus one; 0: it has none. */
+/* Returns the place of a stack's location, as a number in the list, plus one; 0: none. */
 static inline uint32_t ux_call_placer_at(const struct ux_call_placer *c, const struct ux_profile *p,
 					 uint32_t stack)
 {

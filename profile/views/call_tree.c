@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making a tree of calls. It grows sample by sample, a node after its caller; then the totals are
- * summed up from the last node to the first, what is too small is left out, and the nodes that
- * stay are written in preorder.
+ * Builds a tree of calls. It grows sample by sample, each node after its caller; then totals are
+ * summed up from the last node to the first, nodes that are too small are dropped, and the others
+ * are written in preorder.
  */
 #include "call_tree.h"
 
@@ -15,8 +15,8 @@ struct call_grown {
 	uint32_t function;
 	uint32_t place; /* number in the list of places, plus one */
 	uint8_t calls;
-	double heaviest; /* weight of the stack that `place` is of */
-	double weight;   /* share in the values, summed over the columns, without their signs */
+	double heaviest; /* weight of the stack whose place this is */
+	double weight;   /* share of the values, summed over the columns, without signs */
 };
 
 UX_VEC(call_grown_nodes, struct call_grown);
@@ -25,9 +25,9 @@ UX_VEC(call_path, uint32_t);
 struct call_maker {
 	struct ux_call_tree *tree;
 	struct call_grown_nodes nodes;
-	struct ux_profile_values self;      /* n_columns of each node */
+	struct ux_profile_values self;      /* n_columns for each node */
 	struct ux_profile_numbers children; /* node of (caller, function) */
-	size_t grown_max;                   /* nodes */
+	size_t grown_max;                   /* most nodes */
 	double scale[UX_CALL_COLUMNS_MAX];  /* 1 / sum of the values of a column */
 	/* Of the profile that is added: */
 	const struct ux_profile *p;
@@ -76,7 +76,7 @@ static enum ux_code call_grow(struct call_maker *m, struct call_grown node, stru
 	return call_grown_nodes_append(&m->nodes, node) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Moves *node to its child of that function, which is made if there is none. */
+/* Moves *node to its child of that function, and adds the child if it is missing. */
 static enum ux_code call_descend(struct call_maker *m, uint32_t *node, uint32_t function,
 				 uint8_t calls, struct ux_error *err)
 {
@@ -95,7 +95,7 @@ static enum ux_code call_descend(struct call_maker *m, uint32_t *node, uint32_t 
 	return UX_OK;
 }
 
-/* Gives a node the place of a stack if that weighs more than the one whose place it has. */
+/* Gives a node the place of a stack if this stack weighs more than the node's previous one. */
 static void call_set_place(struct call_maker *m, uint32_t node, uint32_t stack)
 {
 	uint32_t place = ux_call_placer_at(&m->placer, m->p, stack);
@@ -106,7 +106,7 @@ static void call_set_place(struct call_maker *m, uint32_t node, uint32_t stack)
 	grown->heaviest = m->placer.weights[stack];
 }
 
-/* The node of a stack below a root. Stacks are added from the outermost new one inwards. */
+/* Returns the node of a stack below a root. Adds missing stacks from the outermost inwards. */
 static enum ux_code call_stack_node(struct call_maker *m, uint32_t root, uint32_t stack,
 				    uint32_t *ret, struct ux_error *err)
 {
@@ -167,7 +167,7 @@ static double call_magnitude(int64_t v)
 	return v < 0 ? -(double)v : (double)v;
 }
 
-/* Reads the sums of the columns, which weights are shares of. */
+/* Reads the sums of the columns; weights are shares of these sums. */
 static void call_scale(struct call_maker *m, size_t first_column)
 {
 	double sums[UX_CALL_COLUMNS_MAX] = {0};
@@ -202,7 +202,7 @@ static enum ux_code call_add_samples(struct call_maker *m, bool threads, struct 
 	return UX_OK;
 }
 
-/* Reads the places of the locations of the profile, and what each of its stacks weighs. */
+/* Reads the places of the profile's locations and the weights of its stacks. */
 static enum ux_code call_read_places(struct call_maker *m, struct ux_error *err)
 {
 	const struct ux_profile *p = m->p;
@@ -234,7 +234,7 @@ static enum ux_code call_add_profile(struct call_maker *m, const struct ux_profi
 	return call_add_samples(m, threads, err);
 }
 
-/* The index of a value of p in the tree, or SIZE_MAX. */
+/* Returns the index of a value of p in the tree, or SIZE_MAX. */
 static size_t call_find_type(const struct ux_call_tree *t, const struct ux_profile *p, size_t type)
 {
 	const struct ux_strings *s = &t->functions.strings;
@@ -258,7 +258,7 @@ static bool call_has_type(const struct ux_profile *p, const struct ux_profile *o
 	return false;
 }
 
-/* Sets the values of the tree: those of p, without those that `other` does not have. */
+/* Sets the values of the tree: the values of p that `other` has too. */
 static enum ux_code call_set_types(struct call_maker *m, const struct ux_profile *p,
 				   const struct ux_profile *other, struct ux_error *err)
 {
@@ -280,7 +280,7 @@ static enum ux_code call_set_types(struct call_maker *m, const struct ux_profile
 	return UX_OK;
 }
 
-/* --- what stays ------------------------------------------------------------------------------- */
+/* --- nodes that stay -------------------------------------------------------------------------- */
 
 static int call_compare_weights(const void *a, const void *b)
 {
@@ -289,8 +289,8 @@ static int call_compare_weights(const void *a, const void *b)
 }
 
 /*
- * Sets the weight from which on nodes stay. A caller weighs at least as much as each of its
- * callees, so that it stays with them.
+ * Sets the least weight of a node that stays. A caller weighs at least as much as each of its
+ * callees, so it stays with them.
  */
 static enum ux_code call_least_weight(const struct call_maker *m,
 				      const struct ux_call_options *options, double *ret,
@@ -306,7 +306,7 @@ static enum ux_code call_least_weight(const struct call_maker *m,
 	for (size_t i = 0; i < m->nodes.size; i++)
 		weights[i] = m->nodes.data[i].weight;
 	qsort(weights, m->nodes.size, sizeof(*weights), call_compare_weights);
-	/* The first one that is too many; those that weigh the same are, too. */
+	/* The first node over the limit; nodes of equal weight are dropped too. */
 	size_t at = options->max;
 	while (at > 0 && weights[at - 1] <= weights[options->max])
 		at--;
@@ -316,8 +316,8 @@ static enum ux_code call_least_weight(const struct call_maker *m,
 }
 
 /*
- * The nodes that stay, in the order of their callers, and of the children of one caller. A node
- * that stands for small ones has the number of none.
+ * The nodes that stay, ordered by caller, then among the children of one caller. A node that stands
+ * for small ones has the number UINT32_MAX.
  */
 struct call_kept {
 	uint32_t node; /* UINT32_MAX: stands for the small callees of `caller` */
@@ -349,7 +349,8 @@ static int call_compare_kept(const void *pa, const void *pb, void *ctx)
 				  m->nodes.data[b->node].function);
 }
 
-/* Sums up what callees have. tree->total is of the nodes as they grew until they are placed. */
+/* Adds the values of callees to their callers. Until nodes are placed, tree->total is indexed by
+ * the growing tree. */
 static enum ux_code call_sum(struct call_maker *m, struct ux_error *err)
 {
 	size_t columns = m->tree->n_columns;
@@ -369,7 +370,7 @@ static enum ux_code call_sum(struct call_maker *m, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Lists the nodes that stay but the root. */
+/* Lists the nodes that stay, except for the root. */
 static enum ux_code call_keep(struct call_maker *m, double min, struct call_kept_nodes *kept,
 			      struct ux_error *err)
 {
@@ -407,15 +408,17 @@ static enum ux_code call_keep(struct call_maker *m, double min, struct call_kept
 struct call_writer {
 	struct call_maker *m;
 	const struct call_kept_nodes *kept;
-	uint32_t *first; /* for each node as it grew: index in kept of its first child */
+	uint32_t *first; /* for each node of the grown tree: index in `kept` of its first child */
 	int64_t *self;
 	int64_t *total;
-	/* For each node of the finished tree: the next child to write, and the node as it grew. */
+	/* For each node of the finished tree: the next child to write, and its number in the grown
+	 * tree. */
 	uint32_t *next;
 	uint32_t *grown;
 };
 
-/* What the small callees of a node have together: what it has but for itself and the others. */
+/* Sets the total of a node's small callees: its total without its own value and the other callees.
+ */
 static void call_put_smaller(struct call_writer *w, uint32_t caller, int64_t *total)
 {
 	struct call_maker *m = w->m;
@@ -521,7 +524,7 @@ static enum ux_code call_finish(struct call_maker *m, const struct call_kept_nod
 	return code;
 }
 
-/* Keeps the places that nodes of the finished tree have, in the order of these. */
+/* Keeps only the places that the finished tree uses, in the order of its nodes. */
 static enum ux_code call_keep_places(struct call_maker *m, struct ux_error *err)
 {
 	struct ux_call_tree *t = m->tree;

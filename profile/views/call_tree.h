@@ -22,13 +22,13 @@ enum {
 	UX_CALL_INLINED = 2,
 };
 
-/* The nodes of a tree are in preorder, so that those of a subtree are consecutive. */
+/* The nodes of a tree are in preorder: a subtree is a range of them. */
 struct ux_call_node {
 	uint32_t function;
-	uint32_t place;  /* number in the tree's places, plus one; 0: none is known */
+	uint32_t place;  /* number in the tree's places, plus one; 0: unknown */
 	uint32_t caller; /* a node with a lower number; of the root: itself */
 	uint32_t depth;  /* of the root: 0 */
-	uint32_t end;    /* number of the first node behind its subtree */
+	uint32_t end;    /* number of the first node after its subtree */
 	uint8_t calls;   /* UX_CALL_CALLED, UX_CALL_INLINED or both */
 };
 
@@ -38,39 +38,38 @@ struct ux_call_options {
 	enum ux_demangle_mode demangle;
 	bool threads; /* the root's children are the threads, "name (pid/tid)" */
 	/*
-	 * Most nodes of the tree, without those of UX_CALL_SMALLER. If there are more, the smallest
-	 * ones are left out, and those of one caller are replaced by a node of UX_CALL_SMALLER with
+	 * Most nodes of the tree, not counting UX_CALL_SMALLER. If there are more, the smallest are
+	 * dropped, and a node of UX_CALL_SMALLER replaces the dropped callees of one caller with
 	 * their sum. 0: no limit.
 	 */
 	size_t max;
-	/* Most nodes while it is made; more are UX_ELIMIT. 0: UX_CALL_NODES_MAX. */
+	/* Most nodes while the tree grows; more are UX_ELIMIT. 0: UX_CALL_NODES_MAX. */
 	size_t grown_max;
-	/* Most bytes of the names of its functions; more are UX_ELIMIT. 0: UX_PROFILE_BYTES_MAX.
-	 */
+	/* Most bytes of function names; more are UX_ELIMIT. 0: UX_PROFILE_BYTES_MAX. */
 	size_t names_max;
-	/* Nodes with less than this share of the profile are left out in the same way. */
+	/* Nodes with less than this share of the profile are dropped in the same way. */
 	double min;
 	/*
-	 * Nodes in modules that have pages get the place of the location with the largest values
-	 * in them. NULL: no node has one.
+	 * Nodes in modules that have pages get the place of their location with the largest values.
+	 * NULL: no node gets one.
 	 */
 	ux_has_pages_fn *has_pages;
 	void *has_pages_ctx;
 };
 
 /*
- * Zeroed = empty. Children of a node are ordered by their totals, the largest first, then by their
- * names. Each node has n_columns values: those of the first profile, then those of the second.
+ * Zeroed = empty. The children of a node are ordered by total, the largest first, then by name.
+ * Each node has n_columns values: the first profile's, then the second's.
  */
 struct ux_call_tree {
 	struct ux_functions functions;
 	struct ux_call_nodes nodes;
-	struct ux_call_places places; /* in the order of the first nodes that have them */
+	struct ux_call_places places; /* in the order of the first nodes that use them */
 	struct ux_profile_type types[UX_PROFILE_VALUES_MAX]; /* strings of `functions` */
 	size_t n_types;
 	size_t n_columns; /* n_types, or twice that */
-	int64_t *self;    /* of node i from i * n_columns on: without its callees */
-	int64_t *total;   /* with its callees */
+	int64_t *self;    /* without callees; the values of node i start at i * n_columns */
+	int64_t *total;   /* with callees */
 	size_t n_left_out;
 };
 
@@ -85,8 +84,8 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 void ux_call_tree_deinit(struct ux_call_tree *t);
 
 /*
- * Sets the index of the value with that name; of the last one for an empty name, as pprof does.
- * UX_ENOTFOUND: there is none; the message has those that are.
+ * Sets the index of the value with that name; an empty name selects the last value, as in pprof.
+ * UX_ENOTFOUND: there is no such value; the message lists the names.
  */
 enum ux_code ux_call_tree_type(const struct ux_call_tree *t, struct ux_bytes name, size_t *ret,
 			       struct ux_error *err) ux_must;

@@ -15,13 +15,13 @@ extern const struct ux_asset ux_asset_flame_style, ux_asset_flame_script;
 
 struct ux_flame_options {
 	struct ux_bytes title; /* such as the profile's file */
-	struct ux_bytes other; /* title of the profile that it is compared with */
+	struct ux_bytes other; /* title of the profile to compare with */
 	size_t type;           /* the value that widths show at first */
-	/* Where a page links to above its title: a path, and what is there. Empty: nowhere. */
+	/* Target and text of the link above the page's title. Empty: no link. */
 	struct ux_bytes back_url, back_text;
 	/*
-	 * The page about a frame, to which its place is added as "?id=ID&addr=0x...": a path or an
-	 * http URL. Empty: there is none, and nodes have no links. In pages alone.
+	 * The page about a frame: a path or an http URL, to which "?id=ID&addr=0x..." is added.
+	 * Empty: no such page, and nodes have no links. Pages only.
 	 */
 	struct ux_bytes frame_url;
 };
@@ -33,7 +33,7 @@ struct ux_flame_options {
 enum ux_code ux_flame_html(const struct ux_call_tree *t, const struct ux_flame_options *options,
 			   struct ux_stream *s, struct ux_error *err) ux_must;
 
-/* Writes an SVG whose frames have their values as titles, which browsers show on hover. */
+/* Writes an SVG. Each frame's values are its title, which browsers show on hover. */
 enum ux_code ux_flame_svg(const struct ux_call_tree *t, const struct ux_flame_options *options,
 			  struct ux_stream *s, struct ux_error *err) ux_must;
 

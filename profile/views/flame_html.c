@@ -5,7 +5,7 @@
 #include "json_out.h"
 
 enum {
-	UX_FLAME_PC = 17, /* an address as text */
+	UX_FLAME_PC = 17, /* bytes of an address as text */
 };
 
 /* Functions and strings that the nodes of a tree use, numbered in the order of their first use. */
@@ -62,7 +62,7 @@ static enum ux_code flame_number(const struct ux_call_tree *t, struct flame_numb
 	return UX_OK;
 }
 
-/* The properties of functions that are strings. */
+/* The text properties of functions. */
 static const struct {
 	const char *key;
 	size_t offset;
@@ -154,7 +154,7 @@ static enum ux_code flame_put_nodes(const struct ux_call_tree *t, const struct f
 	return UX_OK;
 }
 
-/* The places of nodes, and for each node the number of its one, plus one. */
+/* Writes the places, and for each node the number of its place plus one. */
 static enum ux_code flame_put_places(const struct ux_call_tree *t, const struct flame_numbers *n,
 				     struct ux_json *j, struct ux_stream *s, struct ux_error *err)
 {
@@ -168,7 +168,7 @@ static enum ux_code flame_put_places(const struct ux_call_tree *t, const struct 
 		UX_TRY(ux_stream_pass(s, err));
 	}
 	ux_json_array_end(j);
-	ux_json_key(j, "pc"); /* as text: a number of JavaScript has 53 bits */
+	ux_json_key(j, "pc"); /* as text: a JavaScript number has 53 bits */
 	ux_json_array_begin(j);
 	for (size_t i = 0; i < t->places.size; i++) {
 		(void)snprintf(text, sizeof(text), "%" PRIx64, t->places.data[i].pc);

@@ -15,7 +15,7 @@ enum {
 /* Pixels of one character of the font, which has one width for all. */
 static const double svg_letter = 6.7;
 
-/* FNV-1a: unlike those of hash tables it is the same in each run. */
+/* FNV-1a: it is the same in each run, unlike the hash of the hash tables. */
 static uint32_t svg_hash(struct ux_bytes s)
 {
 	uint32_t h = 2166136261;
@@ -29,7 +29,7 @@ static double svg_positive(int64_t v)
 	return v > 0 ? (double)v : 0;
 }
 
-/* A share of the whole profile, as which `column` counts it. */
+/* Returns a node's share of the whole profile in `column`. */
 static double svg_share(const struct ux_call_tree *t, size_t node, size_t column)
 {
 	double all = (double)ux_call_total(t, 0, column);
@@ -46,7 +46,7 @@ static double svg_difference(const struct ux_call_tree *t, size_t node, size_t c
 	return svg_share(t, node, column) - svg_share(t, node, t->n_types + column);
 }
 
-/* Frames of one function have one colour; compared ones have that of their change. */
+/* Frames of one function have one colour; in a comparison the colour shows the change. */
 static void svg_put_color(const struct ux_call_tree *t, size_t node, size_t column, double max,
 			  struct ux_out *out)
 {
@@ -65,8 +65,8 @@ static void svg_put_color(const struct ux_call_tree *t, size_t node, size_t colu
 			   (int)(66 + (h >> 16) % 12));
 }
 
-/* The beginning of a text that fits into that many columns, with "..." when something is left out.
- * Characters other than ASCII may be as wide as two. */
+/* Writes the beginning of a text that fits into that many columns, with "..." if it was cut.
+ * Characters other than ASCII may be two columns wide. */
 static void svg_put_fitted(struct ux_bytes text, size_t columns, struct ux_out *out)
 {
 	size_t used = 0, cut = 0, bad = 0;
@@ -173,8 +173,8 @@ static enum ux_code svg_put_frames(const struct ux_call_tree *t, size_t column, 
 		double d = svg_difference(t, i, column);
 		max = ux_max(max, d < 0 ? -d : d);
 	}
-	/* frames[depth]: where the next callee of the frame at that depth goes; its width is what
-	 * is left of the frame. */
+	/* frames[depth]: where the next callee of the frame at that depth goes; its width is the
+	 * rest of the frame's width. */
 	for (size_t i = 0; i < t->nodes.size && all > 0;) {
 		const struct ux_call_node *n = &t->nodes.data[i];
 		struct svg_frame *room = &frames[n->depth];

@@ -84,7 +84,7 @@ static enum ux_code folded_module(struct folded_reader *r, struct ux_bytes path,
 	return UX_OK;
 }
 
-/* The location of a frame: with an address, or with nothing but its name. */
+/* Adds the location of a frame: an address, or only a name. */
 static enum ux_code folded_location(struct folded_reader *r, struct ux_bytes frame, bool leaf,
 				    uint32_t *ret, struct ux_error *err)
 {
@@ -154,7 +154,7 @@ enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct u
 /* --- writing ---------------------------------------------------------------------------------- */
 
 enum {
-	FOLDED_QUOTA_MAX = 128 << 20 /* bytes of all lines, for an output that is limited */
+	FOLDED_QUOTA_MAX = 128 << 20 /* bytes of all lines, if the output is limited */
 };
 
 /* A line and its count. */
@@ -170,12 +170,12 @@ UX_VEC(folded_texts, struct ux_bytes);
 struct folded_writer {
 	const struct ux_profile *profile;
 	enum ux_demangle_mode mode;
-	struct ux_out line;        /* of a sample */
-	struct ux_out text;        /* of a location or a name, while it is written */
-	struct ux_bytes *texts;    /* of each location: its frames; empty: not written yet */
-	struct folded_texts names; /* as they stand in lines */
+	struct ux_out line;        /* the line of a sample */
+	struct ux_out text;        /* the text of a location or a name that is being written */
+	struct ux_bytes *texts;    /* for each location, its frames; empty: not written yet */
+	struct folded_texts names; /* names as lines have them */
 	struct ux_profile_numbers names_of; /* index in `names` by folded_name_key() */
-	struct ux_profile_values stack;     /* of a sample: its locations, the innermost first */
+	struct ux_profile_values stack;     /* a sample's locations, the innermost first */
 	struct ux_arena arena;              /* texts of locations, names and entries */
 	struct folded_entries entries;
 	struct ux_string_numbers entry_of; /* entry by its text */
@@ -194,7 +194,7 @@ static void folded_writer_deinit(struct folded_writer *w)
 	ux_string_numbers_deinit(&w->entry_of);
 }
 
-/* Changes what separates frames or lines. */
+/* Replaces the separators of frames and lines. */
 static void folded_clean(struct ux_out *out, size_t from)
 {
 	for (size_t i = from; i < out->size && !out->failed; i++)
@@ -202,7 +202,7 @@ static void folded_clean(struct ux_out *out, size_t from)
 			out->data[i] = ':';
 }
 
-/* Keeps the text that was written. */
+/* Copies the written text to the arena. */
 static enum ux_code folded_keep(struct folded_writer *w, struct ux_bytes *ret, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&w->text, err));
@@ -218,7 +218,7 @@ static uint64_t folded_name_key(const struct ux_profile_frame *frame)
 	return (uint64_t)frame->name << 32 | frame->linkage;
 }
 
-/* The name of a function, which many locations have. */
+/* Returns the text of a function's name, which many locations share. */
 static enum ux_code folded_name(struct folded_writer *w, const struct ux_profile_frame *frame,
 				struct ux_bytes *ret, struct ux_error *err)
 {
@@ -240,7 +240,7 @@ static enum ux_code folded_name(struct folded_writer *w, const struct ux_profile
 	return UX_OK;
 }
 
-/* Writes the frames of a location as they stand in a line, ";" before each. */
+/* Writes the frames of a location as lines have them, with ";" before each. */
 static enum ux_code folded_location_text(struct folded_writer *w, uint32_t location,
 					 struct ux_error *err)
 {

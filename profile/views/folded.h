@@ -14,17 +14,17 @@
 bool ux_folded_is(struct ux_bytes text);
 
 /*
- * Reads folded stacks into an empty profile. Frames "[MODULE+0xPC]" and "/PATH+0xPC" are
- * locations without a name; all others are names. Lines without a
- * count are an error with their number. UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM.
+ * Reads folded stacks into an empty profile. Frames "[MODULE+0xPC]" and "/PATH+0xPC" are locations
+ * without a name; all others are names. A line without a count is an error that names its number.
+ * UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM.
  */
 enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct ux_error *err)
 	ux_must;
 
 /*
- * Appends the profile as folded stacks, each once, sorted by their bytes, with the sums of value
- * number `type` of their samples. Threads that have a name are the outermost frame. A quota of the
- * stream's buffer bounds all that is written. UX_ENOMEM, codes of the quota and of the stream.
+ * Appends the profile as folded stacks, each once, sorted by bytes, with the sum of value number
+ * `type` of its samples. A thread that has a name is the outermost frame. A quota of the stream's
+ * buffer bounds the whole output. UX_ENOMEM, codes of the quota and of the stream.
  */
 enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_demangle_mode mode,
 			     struct ux_stream *s, struct ux_error *err) ux_must;

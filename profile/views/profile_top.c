@@ -25,11 +25,11 @@ UX_MAP(top_numbers, struct top_key, uint32_t, top_key_hash, top_key_eq);
 struct top_maker {
 	struct ux_top *top;
 	const struct ux_profile *p;
-	struct ux_frame_functions of; /* then of rows instead of functions */
+	struct ux_frame_functions of; /* later: rows instead of functions */
 	struct top_numbers numbers;
-	uint32_t *first;  /* for each stack: the first one that it has called */
-	uint32_t *next;   /* for each stack: the next one that the same stack has called */
-	int64_t *weight;  /* of the samples with a stack and with those that it has called */
+	uint32_t *first;  /* for each stack: the first stack that it called */
+	uint32_t *next;   /* for each stack: the next stack that its caller called */
+	int64_t *weight;  /* of the samples with this stack, including stacks that it called */
 	uint32_t *inside; /* for each row: how often it is in the stack that is visited */
 };
 
@@ -50,7 +50,7 @@ static void top_maker_deinit(struct top_maker *m)
 	free(m->inside);
 }
 
-/* Finds or adds a row; `location` is one that it has. */
+/* Finds or adds a row; `location` is one of its locations. */
 static enum ux_code top_row(struct top_maker *m, struct top_key key, uint32_t location,
 			    uint32_t *ret, struct ux_error *err)
 {
@@ -72,7 +72,7 @@ static enum ux_code top_row(struct top_maker *m, struct top_key key, uint32_t lo
 }
 
 /* Replaces the function of each frame and location by its row. Locations may share frames, whose
- * functions are needed until the last of these. */
+ * functions are needed until the last of these locations. */
 static enum ux_code top_rows(struct top_maker *m, enum ux_top_level level, struct ux_error *err)
 {
 	const struct ux_profile *p = m->p;
@@ -102,7 +102,7 @@ static int64_t top_add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* Adds what the samples have to their stacks and innermost rows, and then to the callers. */
+/* Adds the samples' values to their stacks and innermost rows, and then to the callers. */
 static void top_weigh(struct top_maker *m, size_t type)
 {
 	const struct ux_profile *p = m->p;
@@ -151,7 +151,7 @@ static void top_leave(struct top_maker *m, uint32_t stack)
 		m->inside[rows[i]]--;
 }
 
-/* Visits each stack after its caller, and leaves it after those that it has called. */
+/* Visits each stack after its caller, and leaves it after the stacks that it called. */
 static void top_walk(struct top_maker *m)
 {
 	uint32_t at = m->first[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which functions, or which lines, the values of a profile are from. */
+/* The functions, or lines, that account for the values of a profile. */
 #ifndef UX_PROFILE_TOP_H
 #define UX_PROFILE_TOP_H
 
@@ -10,9 +10,10 @@ struct ux_top_row {
 	uint32_t function; /* of the table's functions */
 	uint32_t file;     /* a string of the profile; 0: unknown */
 	uint32_t line;     /* 0: unknown, or the row is of a whole function */
-	int64_t self;      /* of samples that were taken in it */
-	int64_t total; /* of samples in whose stacks it is; those of a recursive one count once */
-	uint32_t location; /* where it was measured with the largest value, else any that it has */
+	int64_t self;      /* value of samples that were taken in it */
+	int64_t total; /* value of samples whose stacks contain it; a recursive function counts once
+			*/
+	uint32_t location; /* the location with the largest value, else any of its locations */
 	uint64_t heaviest; /* that value, without its sign */
 };
 
@@ -38,8 +39,8 @@ struct ux_top_options {
 };
 
 /*
- * Makes a table. It must be released in either case. UX_ENOMEM; UX_ELIMIT: also, the names are over
- * their limit.
+ * Makes a table. It must be released in either case. UX_ENOMEM; UX_ELIMIT: also if the names are
+ * over their limit.
  */
 enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p,
 			 const struct ux_top_options *options, struct ux_error *err) ux_must;

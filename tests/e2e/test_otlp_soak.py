@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """200 messages a second through a server and through a sidecar, with names, to a receiver that is away and busy in
-between: none is lost, and the rate is held. UNHEX_SOAK=SECONDS runs it longer: 120 is what bench/README.md reports."""
+between: none is lost, and the rate is held. UNHEX_SOAK=SECONDS runs it longer: 120 is the run in bench/journal/otlp.md."""
 import http.client
 import os
 import threading

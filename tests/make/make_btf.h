@@ -18,7 +18,7 @@ void make_btf_deinit(struct make_btf *m);
 /* Adds a string; gives where it is. */
 uint32_t make_btf_string(struct make_btf *m, const char *s);
 
-/* Adds a type of a kind with `count` members and that many bytes of zeros behind it; gives its
+/* Adds a type of a kind with `count` members, followed by `behind` bytes of zeros; returns its
  * number. */
 uint32_t make_btf_type(struct make_btf *m, uint32_t name, uint32_t kind, uint32_t count,
 		       uint32_t type, uint32_t behind);
@@ -26,7 +26,7 @@ uint32_t make_btf_type(struct make_btf *m, uint32_t name, uint32_t kind, uint32_
 /* Adds a function. */
 uint32_t make_btf_function(struct make_btf *m, const char *name);
 
-/* Adds one of each other kind there is. */
+/* Adds one type of each other kind. */
 void make_btf_others(struct make_btf *m);
 
 /* The BTF; it belongs to m. Once for each m. */

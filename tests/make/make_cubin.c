@@ -182,7 +182,7 @@ static uint32_t add_section(struct make_cubin *m, const char *name, const struct
 		&m->elf, (struct make_section){.name = name, .content = ux_out_bytes(content)});
 }
 
-/* `behind` sections stand between it and .strtab. */
+/* Adds relocations; `behind` sections follow before .strtab. */
 static void add_relocs(struct make_cubin *m, const char *name, const struct ux_out *content,
 		       uint32_t section, uint32_t behind)
 {

@@ -5,7 +5,7 @@
 
 #include "make_elf.h"
 
-/* A cubin on its way. It aborts when memory is short. */
+/* A cubin in progress. It aborts if out of memory. */
 struct make_cubin {
 	struct make_elf elf;
 	struct ux_out lines;   /* .debug_line */

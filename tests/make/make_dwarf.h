@@ -24,7 +24,7 @@ struct make_abbrev {
 	size_t n_attrs;
 };
 
-/* A unit's header; what is zero gets a usual value. */
+/* A unit's header; zero fields get a usual value. */
 struct make_unit {
 	uint16_t version;    /* 0: 5 */
 	uint8_t type;        /* 0: DW_UT_compile */
@@ -34,7 +34,7 @@ struct make_unit {
 	uint64_t id; /* of a skeleton or split unit, or a type's signature; 0: some number */
 };
 
-/* A line table's header; what is zero gets a usual value. */
+/* A line table's header; zero fields get a usual value. */
 struct make_lines {
 	uint16_t version;        /* 0: 5 */
 	uint8_t offset_size;     /* 0: 4 */
@@ -73,7 +73,7 @@ struct make_dwarf {
 void make_dwarf_init(struct make_dwarf *m, bool big);
 void make_dwarf_deinit(struct make_dwarf *m);
 
-/* What has been made so far; valid until the next call. */
+/* Returns everything made so far; valid until the next call. */
 struct ux_dwarf_sections make_dwarf_sections(const struct make_dwarf *m);
 
 /* Offset of the next byte of a section. */
@@ -104,7 +104,7 @@ struct make_value {
 	uint64_t number; /* references within the unit: offset in .debug_info, made relative */
 	const char *text;
 	struct ux_bytes bytes;
-	uint32_t form; /* behind DW_FORM_indirect */
+	uint32_t form; /* the form after DW_FORM_indirect */
 };
 #define N(n)           ((struct make_value){.number = (uint64_t)(n)})
 #define T(s)           ((struct make_value){.text = (s)})
@@ -112,8 +112,8 @@ struct make_value {
 #define INDIRECT(f, v) ((struct make_value){.number = (uint64_t)(v), .form = (f)})
 
 /*
- * A DIE: MAKE_DIE(m, 1, T("main"), N(0x1000)); a value for each attribute of its abbreviation but
- * those of DW_FORM_implicit_const and DW_FORM_flag_present. Text goes to the section of its form.
+ * A DIE: MAKE_DIE(m, 1, T("main"), N(0x1000)); a value for each attribute of its abbreviation
+ * except DW_FORM_implicit_const and DW_FORM_flag_present. Text goes to the section of its form.
  * Returns its offset.
  */
 #define MAKE_DIE(m, code, ...)                                              \
@@ -132,8 +132,8 @@ size_t make_pair(struct make_dwarf *m, uint64_t lo, uint64_t hi);
 
 /*
  * A table with a DWARF 5 header: .debug_rnglists (offset_count counts entries that the caller
- * writes with make_offset), .debug_addr or .debug_str_offsets. Returns the offset behind the
- * header, which is the base that units name.
+ * writes with make_offset), .debug_addr or .debug_str_offsets. Returns the offset after the header,
+ * which is the base that units name.
  */
 size_t make_table_begin(struct make_dwarf *m, enum ux_dwarf_section section, uint8_t offset_size,
 			uint32_t offset_count);

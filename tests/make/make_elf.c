@@ -310,7 +310,7 @@ static void write_section(struct make_elf *m, const struct make_section *s, uint
 	word(m, out, s->entsize);
 }
 
-/* Places every content behind the segment table; returns where the section table begins. */
+/* Places every content after the segment table; returns where the section table begins. */
 static uint64_t place_sections(struct make_elf *m, uint64_t off)
 {
 	for (size_t i = 1; i < m->sections.size; i++) {

@@ -8,7 +8,7 @@
 #include "out.h"
 #include "vec.h"
 
-/* A section as the test wants it; what is zero gets a sensible value. */
+/* A section of the test; zero fields get a sensible value. */
 struct make_section {
 	const char *name;
 	uint32_t type; /* 0: SHT_PROGBITS */

@@ -10,7 +10,7 @@
 struct make_frames {
 	struct ux_out out;
 	uint64_t pc;      /* of its first byte */
-	uint64_t data_pc; /* what DW_EH_PE_datarel counts from */
+	uint64_t data_pc; /* base address of DW_EH_PE_datarel */
 	bool eh;
 	bool is64;    /* addresses have 8 bytes */
 	bool is_wide; /* lengths of 64-bit DWARF */
@@ -25,7 +25,7 @@ struct make_frames {
 void make_frames_init(struct make_frames *f, bool is64, bool big, uint64_t pc);
 void make_frames_deinit(struct make_frames *f);
 
-/* A CIE with that augmentation text; what stands for its letters comes from the fields. */
+/* A CIE with that augmentation text; the data of its letters come from the fields. */
 void make_frames_cie(struct make_frames *f, const char *augmentation);
 
 /* An FDE of the last CIE. */

@@ -30,7 +30,7 @@ static void add_words(const struct make_go *go, struct make_elf *elf)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out rela = {.swap = go->big},
 						dynamic = {.swap = go->big};
-	/* From the last one on: no order is to be relied on. */
+	/* From the last one on: readers must not rely on any order. */
 	for (size_t i = go->words.size; i-- > 0;) {
 		ux_out_u64(&rela, go->words.data[i].pc);
 		ux_out_u64(&rela, go->big ? R_390_RELATIVE : R_X86_64_RELATIVE);

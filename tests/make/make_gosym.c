@@ -92,13 +92,13 @@ static bool is_wide(const struct make_go *m)
 	return m->layout < UX_GOSYM_GO120;
 }
 
-/* What changed within the first layout. */
+/* Returns whether it is the first layout, of a Go release before 1.`minor`. */
 static bool before(const struct make_go *m, int minor)
 {
 	return m->layout == UX_GOSYM_GO12 && m->minor < minor;
 }
 
-/* What a program says of a place; -1 behind its end. */
+/* Returns the value of a program at a place; -1 after its end. */
 static uint32_t value_at(const struct make_go_step *steps, uint32_t place)
 {
 	uint32_t end = 0;
@@ -115,7 +115,7 @@ static int32_t call_at(const struct make_go_function *f, uint32_t place)
 	return (int32_t)value_at(f->calls, place);
 }
 
-/* What stands in front of a call's name. */
+/* Writes the fields before a call's name. */
 static void put_call_head(const struct make_go *m, struct ux_out *out,
 			  const struct make_go_function *f, const struct make_go_call *call)
 {
@@ -143,7 +143,7 @@ static void put_call_head(const struct make_go *m, struct ux_out *out,
 	}
 }
 
-/* The inline tree of f into out, whose place is returned; names are offsets in `names`. */
+/* Writes the inline tree of f to out and returns its place; names are offsets in `names`. */
 static uint32_t put_tree(const struct make_go *m, struct ux_out *out, struct ux_out *names,
 			 const struct make_go_function *f)
 {
@@ -202,7 +202,7 @@ static void make_parts(const struct make_go *m, struct parts *p, struct ux_out *
 	}
 }
 
-/* A record's tables, of which only the inline tree is there; out lies at pc. */
+/* Writes a record's tables; only the inline tree exists; out lies at pc. */
 static void put_tables(struct make_go *m, struct ux_out *out, uint64_t pc, const struct parts *p,
 		       size_t i)
 {
@@ -254,8 +254,8 @@ static void put_record(struct make_go *m, struct ux_out *out, uint64_t pc, const
 	put_tables(m, out, pc, p, i);
 }
 
-/* Index and records at the end of out; places count from `from` in it. `room` is what stands
- * between them. */
+/* Writes index and records at the end of out; places count from `from` in it. `room` is the gap
+ * between index and records. */
 static void put_functions(struct make_go *m, struct ux_out *out, uint64_t pc, size_t from,
 			  uint32_t room, const struct parts *p)
 {
@@ -292,8 +292,8 @@ static void put_head(struct make_go *m, struct ux_out *out)
 	ux_out_uint(out, m->n_functions, m->word);
 }
 
-/* Everything counts from the table's start: texts and programs are written first, behind as many
- * bytes as there will be in front of them. */
+/* Everything counts from the table's start: texts and programs are written first, after as many
+ * bytes as will later precede them. */
 static void make_go12(struct make_go *m, struct parts *p)
 {
 	struct ux_out *t = &m->table;

@@ -15,7 +15,7 @@ enum {
 	MAKE_GO_CALLS = 8,
 };
 
-/* So many bytes of code have the value. */
+/* This many bytes of code have the value. */
 struct make_go_step {
 	uint32_t bytes;
 	int32_t value;
@@ -25,7 +25,8 @@ struct make_go_call {
 	const char *name;
 	uint32_t place; /* of the call */
 	uint8_t id;
-	bool stored; /* what layouts up to 1.19 say of it is below, else it is what the calls say */
+	bool stored; /* fields of layouts up to 1.19 are stored below; otherwise the calls determine
+			them */
 	int16_t parent; /* number of the call it stands in; -1: the function */
 	int32_t file, line;
 };
@@ -44,7 +45,8 @@ struct make_go_function {
 
 UX_VEC(make_go_words, struct ux_gosym_word);
 
-/* What to make, and what was made. Zeroed is 1.18's layout without a byte of its own: set word. */
+/* Input and output of making a table. Zeroed is 1.18's layout without a byte of its own: set word.
+ */
 struct make_go {
 	enum ux_gosym_layout layout;
 	int minor;        /* of the version; 0: the layout's last one */
@@ -62,7 +64,7 @@ struct make_go {
 	struct make_go_words words;
 	struct ux_gosym_segment segments[4];
 	struct ux_gosym_image image;
-	struct ux_gosym_hints hints; /* what sections would say */
+	struct ux_gosym_hints hints; /* the hints that sections would give */
 	uint64_t module;             /* pc */
 	uint64_t trees;              /* pc of the first inline tree */
 };

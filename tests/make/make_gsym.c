@@ -173,7 +173,7 @@ static bool draw_rows(struct make_gsym *m, struct source *s, struct ux_gsym_func
 	return true;
 }
 
-/* What draw_calls() fills. */
+/* The result of draw_calls(). */
 struct tree {
 	struct ux_code_inline *nodes;
 	size_t n_nodes;
@@ -249,7 +249,7 @@ static bool draw_files(struct make_gsym *m, struct source *s)
 	return true;
 }
 
-/* Other names, and functions that began earlier, of what input is left. */
+/* Draws other names, and functions that began earlier, from the remaining input. */
 static bool draw_merged(struct make_gsym *m, struct source *s)
 {
 	for (size_t i = 0; i < m->n_functions && s->left.size > 0; i++) {

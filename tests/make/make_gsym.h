@@ -6,7 +6,8 @@
 #include "arena.h"
 #include "gsym_encode.h"
 
-/* The worked example of docs/formats/gsym.md, as LLVM 24 wrote it but for the directory's name. */
+/* The worked example of docs/formats/gsym.md, as LLVM 24 wrote it, except for the directory's name.
+ */
 enum {
 	MAKE_GSYM_EXAMPLE_SIZE = 214,
 	MAKE_GSYM_EXAMPLE2_SIZE = 386,
@@ -16,7 +17,7 @@ extern const uint8_t make_gsym_example[MAKE_GSYM_EXAMPLE_SIZE];
 /* The same in version 2: put together from the format's description, as LLVM 23 lays it out. */
 extern const uint8_t make_gsym_example2[MAKE_GSYM_EXAMPLE2_SIZE];
 
-/* What a file is made of. Everything is in the arena, which the caller owns. */
+/* The parts of a file. Everything is in the arena, which the caller owns. */
 struct make_gsym {
 	struct ux_arena *arena;
 	unsigned version; /* 0 when drawn: the first that holds it */

@@ -4,7 +4,7 @@
 
 /* --- names and lines ------------------------------------------------------------------------- */
 
-/* Functions whose chains of origins are long, of entries that are long. */
+/* Functions with long chains of origins, made of long entries. */
 static void long_chains(struct make_hostile *m)
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -30,7 +30,7 @@ static void long_chains(struct make_hostile *m)
 	free(text);
 }
 
-/* Functions in namespaces in namespaces, whose entries are long: each would be looked at for each.
+/* Functions in nested namespaces with long entries: each function would look at every one of them.
  */
 static void deep_names(struct make_hostile *m)
 {
@@ -158,7 +158,7 @@ static void units_same_files(struct make_hostile *m)
 	}
 }
 
-/* A long compilation directory in front of thousands of directories. */
+/* A long compilation directory before thousands of directories. */
 static void long_directories(struct make_hostile *m)
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -196,8 +196,8 @@ static void long_directories(struct make_hostile *m)
 /* --- symbols --------------------------------------------------------------------------------- */
 
 /*
- * A symbol table of n symbols in .text, `step` apart, whose names are the tails of one long text.
- * make_elf's own has every name apart.
+ * A symbol table of n symbols in .text, `step` apart, whose names are tails of one long text.
+ * make_elf's own table stores every name separately.
  */
 static void add_symbols(struct make_hostile *m, unsigned n, unsigned step, const char *pattern,
 			size_t text_size, const char *tail)
@@ -275,7 +275,7 @@ static void searched_names(struct make_hostile *m)
 	add_symbols(m, 1000, 0, "_Z11111111111111", HALF - 30000, "");
 }
 
-/* Functions of one range, whose names say nothing new in thousands of ways. */
+/* Functions of one range with thousands of redundant names. */
 static void twin_names(struct make_hostile *m)
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -290,7 +290,7 @@ static void twin_names(struct make_hostile *m)
 	make_hostile_unit_end(d);
 }
 
-/* Symbols in front of one long run of lines that no function has. */
+/* Symbols before one long run of lines that belongs to no function. */
 static void symbols_of_lines(struct make_hostile *m)
 {
 	struct make_dwarf *d = &m->dwarf;

@@ -19,7 +19,7 @@ struct make_hostile {
 	uint32_t text; /* index of the section with the code */
 };
 
-/* One way to be hostile; its name says what there is too much of. */
+/* One way to be hostile; its name tells which part is excessive. */
 struct make_hostile_kind {
 	const char *name;
 	void (*fill)(struct make_hostile *m);

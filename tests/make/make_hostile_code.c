@@ -87,7 +87,7 @@ void make_hostile_shared_list(struct make_hostile *m)
 	make_hostile_unit_end(d);
 }
 
-/* The same in a list whose entries are all the same. */
+/* The same in a list of equal entries. */
 void make_hostile_repeated_list(struct make_hostile *m)
 {
 	struct make_dwarf *d = &m->dwarf;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile Go programs: what pclntab may ask for, in 1.24's layout. */
+/* Hostile Go programs: the most work that a pclntab may demand, in 1.24's layout. */
 #include "make_hostile_kit.h"
 
 enum {
@@ -9,7 +9,7 @@ enum {
 	WORDS = 64, /* of moduledata */
 	MODULE_GOFUNC = 40,
 	CALLS_DEEP = 30,
-	NAME_BYTES = 32000, /* just what a name may have */
+	NAME_BYTES = 32000, /* bytes; the limit of a name */
 };
 
 /* The parts of a table while they are made. */
@@ -171,7 +171,7 @@ void make_hostile_go_calls(struct make_hostile *m)
 	finish(m, &g);
 }
 
-/* Functions of one byte whose names are each a long one's end. */
+/* Functions of one byte; each name is the end of one long name. */
 void make_hostile_go_names(struct make_hostile *m)
 {
 	struct go g;
@@ -185,7 +185,7 @@ void make_hostile_go_names(struct make_hostile *m)
 	finish(m, &g);
 }
 
-/* A function with another file at each byte, whose names are each a long one's end. */
+/* A function with another file at each byte; each file name is the end of one long name. */
 void make_hostile_go_files(struct make_hostile *m)
 {
 	struct go g;

@@ -93,7 +93,7 @@ static void long_chain(struct make_hostile_gpu *m)
 	add_names(m);
 	make_cubin_sequence(&m->cubin, f);
 	for (uint32_t i = 0; m->cubin.lines.size < SIZE / 2; i++) {
-		call(m, i + 2, i % 2 * 2); /* by the one behind, which is not read yet */
+		call(m, i + 2, i % 2 * 2); /* by the next one, which is not read yet */
 		make_cubin_row(&m->cubin, i, 1, 1 + i % 3);
 	}
 	make_cubin_sequence_end(&m->cubin, CODE_SIZE);

@@ -7,7 +7,7 @@
 
 struct make_hostile_gpu;
 
-/* One way to be hostile; its name says what there is too much of. */
+/* One way to be hostile; its name tells which part is excessive. */
 struct make_hostile_gpu_kind {
 	const char *name;
 	void (*fill)(struct make_hostile_gpu *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the makers of hostile files share. */
+/* Functions shared by the makers of hostile files. */
 #include "make_hostile_kit.h"
 
 void make_hostile_abbrevs(struct make_dwarf *d, bool children)

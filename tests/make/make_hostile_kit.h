@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the makers of hostile files share. */
+/* Functions shared by the makers of hostile files. */
 #ifndef MAKE_HOSTILE_KIT_H
 #define MAKE_HOSTILE_KIT_H
 
@@ -21,14 +21,14 @@ enum {
 	LISTED,    /* ranges by index */
 	INLINE,    /* address by index, size */
 	INLINED,   /* ranges by index */
-	RANGELESS, /* inlined, of what is inlined into it */
+	RANGELESS, /* an inlined call, inlined into RANGELESS too */
 	SHORT,     /* function of three bytes: address by index */
 	NAMED,     /* function of a name and an origin */
 	LINK,      /* an origin with one of its own */
 	NAMESPACE,
 };
 
-/* What most kinds use: DIEs of the codes above. */
+/* Used by most kinds: DIEs of the codes above. */
 void make_hostile_abbrevs(struct make_dwarf *d, bool children);
 
 /* One name by index 0, a thousand addresses by index, a compilation directory. */
@@ -40,7 +40,7 @@ void make_hostile_list(struct make_dwarf *d, unsigned n, bool apart);
 /* A table of one sequence with n rows, one a byte of code. */
 void make_hostile_rows(struct make_dwarf *d, unsigned n);
 
-/* A unit of Rust, whose functions may stand in each other. */
+/* A unit of Rust, whose functions may be nested. */
 void make_hostile_unit(struct make_dwarf *d);
 void make_hostile_unit_end(struct make_dwarf *d);
 
@@ -69,7 +69,7 @@ void make_hostile_go_calls(struct make_hostile *m);
 void make_hostile_go_names(struct make_hostile *m);
 void make_hostile_go_files(struct make_hostile *m);
 
-/* Kinds of what stripped files have. */
+/* Kinds for the tables of stripped files. */
 void make_hostile_packed_symbols(struct make_hostile *m);
 void make_hostile_packed_zeros(struct make_hostile *m);
 void make_hostile_frames(struct make_hostile *m);

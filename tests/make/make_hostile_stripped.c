@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of too many symbols, frames and stubs in what stripped files still have. */
+/* Kinds of too many symbols, frames and stubs, in tables that stripped files still have. */
 #include "make_hostile_kit.h"
 
 #include "make_frames.h"
@@ -32,7 +32,7 @@ static void add_packed_symbols(struct make_hostile *m, size_t n, uint32_t text_s
 
 void make_hostile_packed_symbols(struct make_hostile *m)
 {
-	add_packed_symbols(m, 450000, CODE_SIZE); /* 11.7 MB: just what is allowed */
+	add_packed_symbols(m, 450000, CODE_SIZE); /* 11.7 MB: the limit */
 	struct ux_out rest = {0};
 	make_hostile_run(&rest, "filler", HALF);
 	make_elf_section(&m->elf,
@@ -71,7 +71,7 @@ void make_hostile_frames(struct make_hostile *m)
 	make_frames_deinit(&f);
 }
 
-/* Two CIEs in turn, so that each frame asks for the other one. */
+/* Two CIEs alternate, so that each frame needs the other one. */
 void make_hostile_frames_in_turn(struct make_hostile *m)
 {
 	struct make_frames f;
@@ -91,7 +91,7 @@ void make_hostile_frames_in_turn(struct make_hostile *m)
 	make_frames_deinit(&f);
 }
 
-/* Thousands of sections, each of which says that all of the same relocations are its own. */
+/* Thousands of sections, each of which claims the same relocations. */
 void make_hostile_slots(struct make_hostile *m)
 {
 	struct ux_out relocs = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the images of memory with an interpreter in them share. */
+/* Functions shared by the images of memory with an interpreter in them. */
 #ifndef UX_MAKE_INTERP_H
 #define UX_MAKE_INTERP_H
 

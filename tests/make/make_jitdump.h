@@ -31,7 +31,7 @@ struct make_jit_row {
 void make_jit_debug(struct ux_out *out, uint64_t addr, const struct make_jit_row *rows, size_t n,
 		    bool padded);
 
-/* Any record of `size` bytes of zeros behind its prefix. */
+/* Adds a record: its prefix, then `size` bytes of zeros. */
 void make_jit_record(struct ux_out *out, uint32_t id, uint32_t size);
 
 #endif

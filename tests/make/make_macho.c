@@ -89,7 +89,7 @@ static void put_segment(struct make_macho *m, const char *name, uint64_t vmaddr,
 	ux_out_u32(&m->file, 0);
 }
 
-/* Returns where its offset in the file is to be written. */
+/* Returns the position at which to write its offset in the file. */
 static size_t put_section(struct make_macho *m, const struct make_macho_section *s)
 {
 	put_name(&m->file, s->name);
@@ -107,7 +107,7 @@ static size_t put_section(struct make_macho *m, const struct make_macho_section 
 	return at;
 }
 
-/* A command of n words behind its size, all zero; returns where the first one is. */
+/* Adds a command of n words after its size, all zero; returns where the first one is. */
 static size_t put_command(struct make_macho *m, uint32_t cmd, unsigned n)
 {
 	ux_out_u32(&m->file, cmd);

@@ -32,8 +32,8 @@ UX_VEC(make_macho_numbers, uint32_t);
 
 /*
  * The order in the file: header, commands (__TEXT without sections, one segment of all sections,
- * the rest), contents of sections, symbols, strings, indirect symbols, starts of functions. What is
- * zero or empty has no command. Names are kept by pointer. It aborts when memory is short.
+ * the rest), contents of sections, symbols, strings, indirect symbols, starts of functions. A zero
+ * or empty part has no command. Names are kept by pointer. It aborts if out of memory.
  */
 struct make_macho {
 	bool is64;

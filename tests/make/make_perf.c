@@ -223,7 +223,7 @@ void make_perf_compressed(struct ux_out *out, uint32_t type, struct ux_bytes byt
 	memcpy(out->data + start + 6, &size, sizeof(size));
 }
 
-/* --- sections behind the records -------------------------------------------------------------- */
+/* --- sections after the records --------------------------------------------------------------- */
 
 void make_perf_id(struct ux_out *out, uint16_t misc, const char *id, uint8_t size, const char *path)
 {

@@ -34,7 +34,7 @@ size_t make_perf_open(struct ux_out *out, uint32_t type, uint16_t misc);
 /* Ends it: pads it to 8 bytes, and sets its size. */
 void make_perf_close(struct ux_out *out, size_t at);
 
-/* When and in which thread something happened, and the ID of the event that recorded it. */
+/* Time and thread of a record, and the ID of the event that recorded it. */
 struct make_perf_at {
 	uint32_t pid;
 	uint32_t tid;

@@ -35,7 +35,7 @@ static uint64_t make_string(struct make_php *m, const char *text, size_t n)
 	return s;
 }
 
-/* A zend_function of so many instructions, on one line more each. */
+/* A zend_function with this many instructions, each on the next line. */
 static uint64_t make_function(struct make_php *m, bool user, uint64_t name, uint64_t scope,
 			      uint64_t file, uint32_t first)
 {

@@ -84,7 +84,7 @@ static uint32_t make_location(struct ux_profile *p, const char *text, size_t siz
 		made(ux_profile_locate(p, place, &location, NULL));
 		return location;
 	}
-	/* The address of a named location is that of its text in the table of strings. */
+	/* The address of a named location is the address of its text in the table of strings. */
 	const char *name = at ? at + 1 : text;
 	char whole[512];
 	snprintf(whole, sizeof(whole), "%.*s", (int)size, text);

@@ -193,7 +193,7 @@ static uint64_t make_thread(struct make_python *m, const struct ux_python_layout
 	return thread;
 }
 
-/* What 3.13 and 3.14 begin with, with smaller structs than theirs. */
+/* The first part of the offsets of 3.13 and 3.14, with smaller structs than theirs. */
 static void make_offsets(struct make_python *m, uint32_t version)
 {
 	static const uint64_t v13[] =

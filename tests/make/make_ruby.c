@@ -8,7 +8,7 @@ enum {
 	LINES = 75, /* of "run" */
 };
 
-/* What differs. */
+/* The differences between versions. */
 static const struct make_ruby_shape {
 	uint32_t version;
 	unsigned ractor_node, ractor_threads, ractor_size;

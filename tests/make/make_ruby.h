@@ -23,9 +23,9 @@ struct make_ruby {
 	uint8_t image[MAKE_RUBY_ROOM]; /* the memory from MAKE_INTERP_BASE on */
 	size_t size;
 	struct ux_interp_root root;
-	uint64_t native;   /* of 3.3: what the system's thread is known by */
+	uint64_t native;   /* for 3.3: the system's number of the thread */
 	uint64_t context;  /* execution context of the thread */
-	uint64_t frames;   /* the innermost; the others are behind it */
+	uint64_t frames;   /* the innermost frame; the others follow it */
 	uint64_t iseqs[2]; /* "run" of "a.rb" from line 10 on, "<main>" of "a.rb" */
 	uint64_t words[2]; /* their first instructions */
 };

@@ -53,7 +53,8 @@ struct make_answer {
 	bool reset;
 };
 
-/* Asks, and checks what is true of every answer: a known status, a type with a body. */
+/* Sends a request, and checks facts that hold for every answer: a known status, a type with a body.
+ */
 struct make_answer make_server_ask(struct make_server *s, const struct make_ask *ask);
 
 #endif

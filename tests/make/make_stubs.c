@@ -2,7 +2,7 @@
 /* Files that call functions of others. */
 #include "make_stubs.h"
 
-/* UX_STR() is no constant. */
+/* UX_STR() is not a constant. */
 #define CODE(literal)                                                 \
 	{                                                             \
 		(const uint8_t *)("" literal ""), sizeof(literal) - 1 \
@@ -112,7 +112,7 @@ static void put_reloc(struct ux_out *out, bool is64, uint64_t slot, uint64_t sym
 	ux_out_u64(out, addend);
 }
 
-/* What says where the code of first calls begins, as the tag counts it. */
+/* Marks where the code of first calls begins, as the tag counts it. */
 static void add_glink(struct make_elf *m, uint32_t code)
 {
 	struct ux_out words = {.swap = m->file.swap};
@@ -134,7 +134,7 @@ static void add_glink(struct make_elf *m, uint32_t code)
 	ux_out_deinit(&words);
 }
 
-/* Code, slots, and what is counted from; the slots' content is `word` each. */
+/* Makes code, slots, and the base address that offsets count from; each slot contains `word`. */
 static void begin(struct make_elf *m, const struct make_stubs *shape, uint64_t content)
 {
 	make_elf_init(m, shape->bits, shape->big);

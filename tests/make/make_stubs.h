@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of each machine that call two functions of others: what stubs look like. */
+/* Files of each machine that call two functions of other modules: the forms of stubs. */
 #ifndef UX_MAKE_STUBS_H
 #define UX_MAKE_STUBS_H
 
@@ -28,8 +28,8 @@ extern const size_t make_stubs_count;
 /* The file of a shape, in m until make_elf_deinit(). */
 struct ux_bytes make_stubs_file(struct make_elf *m, const struct make_stubs *shape);
 
-/* The same, whose slots hold what its own function at `resolver` chooses: symbols of type
- * STT_GNU_IFUNC name that. irelative: the relocation's type. */
+/* The same, but a function at `resolver` chooses the slots' contents: symbols of type STT_GNU_IFUNC
+ * name that function. irelative: the relocation's type. */
 struct ux_bytes make_stubs_chosen(struct make_elf *m, const struct make_stubs *shape,
 				  uint32_t irelative, uint64_t resolver, bool named);
 

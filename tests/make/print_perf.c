@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints what the reader makes of a perf.data file, sample by sample, in a form that tests compare
+ * Prints the reader's result for a perf.data file, sample by sample, in a form that tests compare
  * with `perf script`: comm, pid/tid, time, and for each location its address and its module. With
- * --summary, the counters alone; with --time, how long reading took; with --unwind, with the
- * callers that copies of stacks give.
+ * --summary, only the counters; with --time, how long reading took; with --unwind, also the callers
+ * from copies of stacks.
  */
 #include "perf_data.h"
 

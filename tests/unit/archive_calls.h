@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of archives: libarchive, and where what is read or written goes. */
+/* For tests of archives: libarchive, and a source and a target for bytes. */
 #ifndef TEST_ARCHIVE_CALLS_H
 #define TEST_ARCHIVE_CALLS_H
 

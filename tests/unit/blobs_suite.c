@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of blobs must do, and a store over it. */
+/* Requirements for every backend of blobs, and a store over it. */
 #include "sweep.h"
 
 #include "blobs_suite.h"

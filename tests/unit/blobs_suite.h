@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of blobs must do, and a store over it. */
+/* Requirements for every backend of blobs, and a store over it. */
 #ifndef BLOBS_SUITE_H
 #define BLOBS_SUITE_H
 
@@ -21,7 +21,7 @@ unsigned blobs_count_parts(struct ux_blobs *b);
 /* b is empty. */
 void blobs_conform(struct ux_blobs *b);
 
-/* Opens an empty store, and sweeps what nothing refers to. */
+/* Opens an empty store, and sweeps unreferenced blobs. */
 void store_conforms(const struct ux_store_place *place);
 
 #endif

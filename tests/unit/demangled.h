@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of demanglers compare a name with. */
+/* Comparisons of names for the tests of demanglers. */
 #ifndef UX_TEST_DEMANGLED_H
 #define UX_TEST_DEMANGLED_H
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of each mangling, made at random from the pieces that its names have; most are malformed.
- */
+/* Names of each mangling, made at random from the pieces of its grammar; most are malformed. */
 #ifndef UX_TEST_GENERATED_NAMES_H
 #define UX_TEST_GENERATED_NAMES_H
 
 #include "out.h"
 
-/* What names of a mangling are made of. */
+/* The pieces of a mangling's names. */
 struct grammar {
 	const char *start;
 	const char *const *tokens; /* up to NULL */

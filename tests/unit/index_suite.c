@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: modules and uploads. */
+/* Requirements for every backend of the index: modules and uploads. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -352,7 +352,7 @@ static void many_ids_are_looked_up_at_once(struct ux_index *ix)
 	assert_int_equal(known[0].quality, UX_QUALITY_LINES);
 	assert_int_equal(known[10000].module, module);
 	assert_int_equal(known[MANY - 1].module, module);
-	assert_true(known[9999].any); /* with what its client claimed */
+	assert_true(known[9999].any); /* with its client's claim */
 	assert_int_equal(known[9999].quality, UX_QUALITY_INLINES);
 	assert_false(known[MANY - 2].any); /* sources have no symbols */
 	assert_int_equal(ix->modules.known(ix, "other", ids, MANY, known, NULL), UX_OK);
@@ -396,7 +396,7 @@ void index_modules_conform(struct ux_index *ix)
 	many_ids_are_looked_up_at_once(ix);
 }
 
-/* What query says of a module, computed from its candidates. */
+/* Computes a query's answer for a module from its candidates. */
 static bool index_offer(const struct ux_module *m, enum ux_quality *ret)
 {
 	bool any = ux_module_best(m, UX_KIND_GSYM) != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do. */
+/* Requirements for every backend of the index. */
 #ifndef UX_INDEX_SUITE_H
 #define UX_INDEX_SUITE_H
 
@@ -8,12 +8,12 @@
 /* Who writes in tests. */
 extern const struct ux_who index_tester;
 
-/* All of the suite, on an index that holds nothing yet. Modules of it stay behind, "gnu:a" with two
- * candidates among them. */
+/* Runs the whole suite, on an empty index. Some of its modules remain, such as "gnu:a" with two
+ * candidates. */
 void index_conforms(struct ux_index *ix);
 
-/* A query says of each module of the namespace, of which there are at least so many, what its
- * candidates say. */
+/* Checks that a query's answer for each module of the namespace matches its candidates; there must
+ * be at least `min` modules. */
 void index_offers_agree(struct ux_index *ix, const char *ns, size_t min);
 
 /* Its parts. */
@@ -24,18 +24,18 @@ void index_others_conform(struct ux_index *ix);
 void index_profiles_conform(struct ux_index *ix);
 void index_packages_conform(struct ux_index *ix);
 
-/* A ready GSYM whose hash is this byte all over. */
+/* A ready GSYM; each byte of its hash is this byte. */
 struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes);
 
 /* Announces in namespace "default" at 1000 and finishes at 2000. */
 enum ux_code index_add(struct ux_index *ix, const char **ids, size_t n, struct ux_candidate c,
 		       bool force, struct ux_add_result *ret);
 
-/* The same of another namespace; the upload's UID to uid when it is not NULL. */
+/* The same for another namespace; writes the upload's UID to uid unless it is NULL. */
 enum ux_code index_add_to(struct ux_index *ix, const char *ns, const char **ids, size_t n,
 			  struct ux_candidate c, bool force, char *uid, struct ux_add_result *ret);
 
-/* The module of an ID, which is there. */
+/* Returns the module of an ID, which must exist. */
 struct ux_module index_find(struct ux_index *ix, struct ux_arena *arena, const char *id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: kinds and states of candidates. */
+/* Requirements for every backend of the index: kinds and states of candidates. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -75,12 +75,12 @@ static void elf_is_pending_until_it_is_settled(struct ux_index *ix)
 	assert_int_equal(jobs_waiting(ix), 1);
 	uint64_t n = 0;
 	assert_int_equal(ix->uploads.expire(ix, 9999, &n, NULL),
-			 UX_OK); /* not what is waited for */
+			 UX_OK); /* not the one that is waited for */
 	assert_int_equal(upload_of(ix, &arena, uid).state, UX_UPLOAD_PENDING);
 
 	struct ux_candidate gsym = index_candidate(41, UX_QUALITY_INLINES, 30);
 	struct ux_settled s = measured(UX_QUALITY_INLINES, &gsym);
-	s.ids = learnt; /* of which gnu:a is another module's */
+	s.ids = learnt; /* gnu:a is another module's */
 	s.n_ids = 2;
 	int64_t elf = r.candidate;
 	for (unsigned i = 0; i < 2; i++) { /* the second time, nothing changes */
@@ -158,7 +158,7 @@ static void failed_candidate_says_why_and_may_be_tried_again(struct ux_index *ix
 	finish_job(ix, elf);
 	assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_OK);
 
-	/* the same bytes once more are tried once more */
+	/* the same bytes are tried again */
 	assert_int_equal(index_add(ix, ids, 1, pending_elf(43), false, &r), UX_OK);
 	assert_int_equal(r.add, UX_ADD_NEW);
 	assert_int_equal(r.candidate, elf);
@@ -200,7 +200,7 @@ static void elf_that_turns_out_poorer_is_refused_after_all(struct ux_index *ix)
 			assert_non_null(strstr(up.reason, "inlines"));
 		}
 	}
-	/* a .debug file beside it serves for something else: no rival */
+	/* a .debug file beside it has another purpose: not a rival */
 	struct ux_candidate debug = pending_elf(46);
 	debug.kind = UX_KIND_DEBUGINFO;
 	assert_int_equal(index_add(ix, ids, 1, debug, false, &r), UX_OK);
@@ -513,18 +513,19 @@ static void what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(st
 	assert_int_equal(ix->modules.supplementary(ix, one, &arena, &got, NULL), UX_OK);
 	assert_string_equal(got.id, "gnu:ddd");
 	assert_int_equal(got.state, UX_SUPPLEMENTARY_ABSENT);
-	/* It comes: the one that refers to it gets a job, the other does not. */
+	/* The supplementary file comes: the candidate that refers to it gets a job, the other one
+	 * does not. */
 	(void)settled_with(ix, "gnu:ddd", 0xd3, NULL, UX_SUPPLEMENTARY_NONE);
 	job_is_due_again(ix, one);
 	no_job_is_due(ix);
-	/* It is there before the extraction without it ends. */
+	/* It arrives before the extraction without it ends. */
 	int64_t late = settled_with(ix, "gnu:d4", 0xd4, "gnu:ddd", UX_SUPPLEMENTARY_ABSENT);
 	job_is_due_again(ix, late);
-	/* What is there and cannot be used is no reason to repeat it. */
+	/* A file that exists but cannot be used is no reason to try again. */
 	(void)settled_with(ix, "gnu:d5", 0xd5, "gnu:ddd", UX_SUPPLEMENTARY_UNUSABLE);
 	(void)settled_with(ix, "gnu:d6", 0xd6, "gnu:ddd", UX_SUPPLEMENTARY_USED);
 	no_job_is_due(ix);
-	/* Other bytes of it are, when they were forced. */
+	/* Other bytes of it are, if they were forced. */
 	struct ux_candidate forced = pending_elf(0xd8);
 	struct ux_add_result again;
 	struct ux_settled sup = measured(UX_QUALITY_LINES, NULL);
@@ -543,7 +544,7 @@ static void what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(st
 		assert_int_equal(ix->jobs.done(ix, job.number, "t", NULL), UX_OK);
 	}
 	no_job_is_due(ix);
-	/* A file that came without an upload and is ready at once counts too. */
+	/* A file that came without an upload and is ready immediately counts too. */
 	struct ux_candidate c = pending_elf(0xd7);
 	const char *ids[] = {"gnu:eee"};
 	const struct ux_arrival what = {.ns = "dwz", .ids = ids, .n_ids = 1};
@@ -618,7 +619,7 @@ static void gsym_extracted_again_replaces_the_earlier_one(struct ux_index *ix)
 	assert_int_equal(ux_module_best(&m, UX_KIND_GSYM)->blob.bytes[0], 0xf2);
 }
 
-/* The candidate whose job is taken next; 0: none is due. */
+/* Returns the candidate whose job is taken next; 0: none is due. */
 static int64_t taken(struct ux_index *ix, enum ux_job_lane lane, const char *owner, ux_time now,
 		     int64_t *ret_job)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: use, pins, quotas, what may go, blobs. */
+/* Requirements for every backend of the index: use, pins, quotas, removal, blobs. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -94,11 +94,11 @@ static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index 
 }
 
 enum {
-	USED = 230, /* modules: of several transactions, the last of which is not full */
+	USED = 230, /* modules: several transactions; the last one is not full */
 	USES = USED + 7,
 };
 
-/* Uses of each module, of some twice, in no order. The later one is at 5000, 5001 or 5002. */
+/* Uses of each module, some of them twice, in no order. The later one is at 5000, 5001 or 5002. */
 static void uses_of(const int64_t modules[USED], ux_time later, struct ux_touch uses[USES])
 {
 	for (size_t i = 0; i < USES; i++) {
@@ -119,7 +119,7 @@ static void check_uses(struct ux_index *ix, const int64_t modules[USED], ux_time
 		assert_int_equal(list.modules[i].last_used, 5000 + later + (ux_time)(i % 3));
 }
 
-/* What was noted a moment ago stays as it is, where the caller says so. */
+/* A use noted a moment ago is not updated, if the caller requests that. */
 static void no_use_of_many_modules_is_lost(struct ux_index *ix)
 {
 	int64_t modules[USED];
@@ -152,7 +152,7 @@ static void no_use_of_many_modules_is_lost(struct ux_index *ix)
 	}
 }
 
-/* Each step of the retention decides anew: what it listed may have changed since. */
+/* Each step of the retention decides anew: a listed module may have changed since. */
 static void pin_that_is_set_after_the_mark_keeps_the_module(struct ux_index *ix)
 {
 	int64_t a = keep(ix, "gnu:k4", 63);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do: jobs, sources, upstreams' answers, keys, the audit. */
+/* Requirements for every backend of the index: jobs, sources, upstreams' answers, keys, the audit.
+ */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -24,7 +25,7 @@ static void add_job(struct ux_index *ix, const char *subject, const char *ns, ux
 	assert_int_equal(ix->jobs.add(ix, &spec, next, &number, NULL), UX_OK);
 }
 
-/* The subject of the job whose turn it is, after which `after` is its namespace; "": none. */
+/* Returns the subject of the next job; `after` is then its namespace; "": none. */
 static const char *next_turn(struct ux_index *ix, enum ux_job_lane lane, char after[16],
 			     int64_t *ret_number)
 {
@@ -102,7 +103,7 @@ static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
 	assert_int_equal(take(ix, "w2", 300, &job), UX_OK);
 	assert_int_equal(ix->jobs.postpone(ix, number, "w2", 300, "away", NULL), UX_OK);
 	assert_int_equal(take(ix, "w2#1", 300, &job), UX_OK);
-	assert_int_equal(job.attempts, 3); /* the one before does not count */
+	assert_int_equal(job.attempts, 3); /* the previous attempt does not count */
 	assert_int_equal(ix->jobs.release(ix, "w2", true, NULL), UX_OK); /* it died */
 	assert_int_equal(take(ix, "w1", 301, &job), UX_OK);
 	assert_int_equal(job.attempts, 4);
@@ -160,7 +161,7 @@ static void jobs_of_a_namespace_are_listed_whatever_others_have(struct ux_index 
 	assert_true(n.waiting == 9 && n.running == 2 && n.failed == 1 && n.oldest == 53);
 	assert_int_equal(ix->jobs.counts(ix, "count", 160, &n, NULL), UX_OK); /* leases ended */
 	assert_true(n.waiting == 11 && n.running == 0 && n.failed == 1 && n.oldest == 51);
-	for (int i = 0; i < 12; i++) { /* the one that failed is due again */
+	for (int i = 0; i < 12; i++) { /* the failed one is due again */
 		const struct ux_job spec = {
 			.kind = "count", .subject = "c0", .ns = "busy", .payload = "", .next = 100};
 		int64_t same = 0;
@@ -200,12 +201,12 @@ static void sources_belong_to_a_candidate_and_are_found_by_path(struct ux_index 
 			 UX_OK);
 	assert_int_equal(s.off, 20);
 	assert_int_equal(s.size, 10);
-	assert_int_equal(s.blob_size, 7); /* that of the bundle, known first */
+	assert_int_equal(s.blob_size, 7); /* the bundle's, known first */
 	assert_int_equal(ix->sources.find(ix, "default", "file:s1", "/src/x.c", &arena, &s, NULL),
 			 UX_ENOTFOUND);
 	assert_int_equal(ix->sources.find(ix, "default", "gnu:a", "/src/b.c", &arena, &s, NULL),
 			 UX_ENOTFOUND);
-	/* a second bundle: its files hide those of the first */
+	/* a second bundle: its files hide the first one's */
 	bundle = index_candidate(92, UX_QUALITY_NONE, 0);
 	bundle.kind = UX_KIND_SOURCES;
 	int64_t first = r.candidate;
@@ -266,7 +267,7 @@ static void answers_of_upstreams_are_remembered_until_they_expire(struct ux_inde
 	memset(&a.blob, 95, sizeof(a.blob));
 	a.size = 12;
 	bool used = false;
-	for (unsigned i = 0; i < 2; i++) { /* in place of itself, its blob stays known */
+	for (unsigned i = 0; i < 2; i++) { /* it replaces itself; its blob stays known */
 		assert_int_equal(ix->fetched.put(ix, &a, NULL), UX_OK);
 		assert_int_equal(ix->blobs.used(ix, &a.blob, &used, NULL), UX_OK);
 		assert_true(used);
@@ -383,7 +384,7 @@ static void every_change_has_its_line(struct ux_index *ix)
 	assert_int_equal(page.lines[0].number, all.lines[1].number);
 	struct ux_module e1 = index_find(ix, &arena, "gnu:e1");
 	assert_int_equal(ix->audit.history(ix, e1.number, 10, &arena, &page, NULL), UX_OK);
-	assert_int_equal(page.n, 2); /* settled twice, of which the second changed nothing */
+	assert_int_equal(page.n, 2); /* settled twice; the second time changed nothing */
 	assert_string_equal(page.lines[0].what, "extract");
 	assert_string_equal(page.lines[0].detail, "inlines");
 	assert_string_equal(page.lines[1].what, "upload");
@@ -450,7 +451,8 @@ static void export_add(struct ux_index *ix, const char **ids, size_t n, uint8_t 
 			 UX_OK);
 }
 
-/* The first bytes of the hashes of a page, as a text; *place moves behind it. */
+/* Returns the first bytes of the hashes of a page, as a text; moves *place to the end of the page.
+ */
 static const char *export_page(struct ux_index *ix, struct ux_stored_place *place, size_t limit)
 {
 	static char text[64];
@@ -525,7 +527,8 @@ static bool claims(struct ux_index *ix, const char *owner, ux_time now)
 	return mine;
 }
 
-/* What has no row is claimed by one owner, who renews it, until the lease or the work ends. */
+/* Subjects without a row are claimed by one owner, who renews the claim, until the lease or the
+ * work ends. */
 static void others_claim_in_turn(struct ux_index *ix)
 {
 	assert_true(claims(ix, "a", 100));
@@ -551,7 +554,7 @@ static bool begins_removal(struct ux_index *ix, const struct ux_blob_hash *hash,
 	return mine;
 }
 
-/* The removal of a file is claimed once, and again when whoever claimed it has long been gone. */
+/* The removal of a file is claimed once, and again after its claimer has long been gone. */
 static void others_remove_in_turn(struct ux_index *ix)
 {
 	const struct ux_blob_hash hash = {{0x7e, 0x57}};

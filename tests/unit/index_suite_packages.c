@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do with packages of a crawl. */
+/* Requirements for every backend of the index: packages of a crawl. */
 #include "index_suite.h"
 
 #include "name_glob.h"
@@ -64,7 +64,7 @@ static struct ux_package_jobs take_as(struct ux_index *ix, const char *ns, const
 	return jobs;
 }
 
-/* Leases as many as there are; the keys, in order. */
+/* Leases as many as there are; returns the keys in order. */
 static const char *take_keys(struct ux_index *ix, const char *ns, size_t max, unsigned of_host,
 			     ux_time now)
 {
@@ -192,11 +192,11 @@ static void one_host_has_so_many_leases(struct ux_index *ix)
 	assert_string_equal(take_keys(ix, "host1", 3, 2, 1000), "ab");
 	assert_string_equal(take_keys(ix, "host2", 9, 2, 1000), "pqrs");
 	assert_int_equal(take_as(ix, "host2", "w", 9, 2, 1000, &arena, &next).n, 0);
-	assert_int_equal(next, 1002); /* it is looked again, since packages are due */
+	assert_int_equal(next, 1002); /* the queue is read again, since packages are due */
 	assert_string_equal(take_keys(ix, "host2", 9, 3, 1000), "e");
 }
 
-/* Its mirror has no more to do with it, although its symbols are not sent yet. */
+/* Its mirror is done with it, although its symbols are not sent yet. */
 static void package_that_was_received_takes_no_place_of_its_host(struct ux_index *ix)
 {
 	ux_time next = 0;
@@ -209,7 +209,7 @@ static void package_that_was_received_takes_no_place_of_its_host(struct ux_index
 					    jobs.items[0].lease, 1000, LEASE_S, true, NULL),
 			 UX_OK);
 	assert_string_equal(take_keys(ix, "received", 9, 1, 1000), "b");
-	/* a later renewal does not take it back */
+	/* a later renewal does not undo that */
 	assert_int_equal(ix->packages.renew(ix, "received", jobs.items[0].number,
 					    jobs.items[0].lease, 1010, LEASE_S, false, NULL),
 			 UX_OK);
@@ -252,8 +252,8 @@ static void lease_that_ends_by_itself_is_given_to_another(struct ux_index *ix)
 	assert_int_equal(take_as(ix, "lapse", "w2", 1, 1, 9999, &arena, &next).n, 0);
 }
 
-/* Another repository's take notes that the lease has ended; no other worker has leased the package
- * since. */
+/* Another take of the repository notes that the lease has ended; no other worker has leased the
+ * package since. */
 static void work_counts_whose_lease_ended_meanwhile(struct ux_index *ix)
 {
 	UX_ARENA(arena, 1 << 20);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend of the index must do with kept profiles. */
+/* Requirements for every backend of the index: kept profiles. */
 #include "index_suite.h"
 
 #include "sweep.h"
@@ -8,7 +8,7 @@ enum {
 	DAY_S = 24 * 60 * 60,
 };
 
-/* A profile of ten seconds whose hash is this byte all over. */
+/* A profile of ten seconds; each byte of its hash is this byte. */
 static struct ux_kept_profile profile(uint8_t hash, const char *service, const char *host,
 				      ux_time started)
 {
@@ -43,7 +43,7 @@ static bool is_used(struct ux_index *ix, uint8_t hash)
 	return used;
 }
 
-/* How many profiles a span has of a service. */
+/* Returns how many profiles of a service are in a span. */
 static size_t count(struct ux_index *ix, const char *service, const char *host, ux_time from,
 		    ux_time until)
 {
@@ -167,12 +167,12 @@ static void a_sum_replaces_its_parts_in_one_step(struct ux_index *ix)
 	assert_int_equal(count(ix, "slot", "a", 0, 1199), 2);
 	assert_int_equal(ix->profiles.slot(ix, &slot, &arena, &parts, NULL), UX_OK);
 	assert_int_equal(parts.n, 0);
-	/* What was replaced already is a conflict, and nothing is added. */
+	/* Replacing a profile twice is a conflict, and nothing is added. */
 	row = profile(0xb7, "slot", "a", 600);
 	assert_int_equal(ix->profiles.add(ix, &row, numbers, 3, &sum, NULL), UX_ECONFLICT);
 	assert_false(is_used(ix, 0xb7));
 	assert_int_equal(count(ix, "slot", "a", 0, 1199), 2);
-	/* Neighbours of the next level, of which one is left alone. */
+	/* Neighbours of the next level; one of them is left alone. */
 	row = profile(0xb8, "slot", "a", 700);
 	row.level = 1;
 	int64_t left = add(ix, row);
@@ -197,7 +197,7 @@ static void old_ones_go_and_the_largest_namespace_makes_room(struct ux_index *ix
 	}
 	assert_int_equal(ix->profiles.expire(ix, DAY_S, 1000, &n, NULL), UX_OK);
 	assert_int_equal(n, 0);
-	/* Theirs is the oldest one, but ours are most. */
+	/* Their profile is the oldest, but most profiles are ours. */
 	assert_int_equal(ix->profiles.evict(ix, 101, 1000, &n, NULL), UX_OK);
 	assert_int_equal(n, 2);
 	assert_int_equal(count(ix, "api", NULL, 0, INT64_MAX), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTP server whose bytes are written by the test. */
+/* An HTTP server that sends the test's bytes. */
 #include "scripted_server.h"
 
 #include <netinet/in.h>

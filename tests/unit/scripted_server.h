@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTP server whose bytes are written by the test, for tests of clients. */
+/* An HTTP server that sends the test's bytes, for tests of clients. */
 #ifndef SCRIPTED_SERVER_H
 #define SCRIPTED_SERVER_H
 
@@ -12,16 +12,16 @@ enum {
 	SCRIPT_REQUEST_MAX = 200 << 10,
 };
 
-/* What the server does with one request. */
+/* The server's reaction to one request. */
 struct script_step {
-	const char *answer; /* NULL: the connection is closed without one */
+	const char *answer; /* NULL: the connection is closed without an answer */
 	unsigned delay_ms;  /* time before the answer */
-	const char *more;   /* a byte of it follows every 400 ms */
+	const char *more;   /* then one more byte every 400 ms */
 	bool close;         /* after the answer */
-	bool stall;         /* nothing more comes, and the connection stays open */
+	bool stall;         /* then nothing, and the connection stays open */
 };
 
-/* A server on a port of its own. Requests are answered in order, whatever connection they use. */
+/* A server on its own port. It answers requests in order, on any connection. */
 struct script {
 	const struct script_step *steps;
 	size_t n_steps, n_done;
@@ -33,7 +33,7 @@ struct script {
 	char url[64];
 };
 
-/* Large: not for the stack. Aborts when it cannot listen. The steps must outlive it. */
+/* Large: not for the stack. Aborts if it cannot listen. The steps must outlive it. */
 void script_open(struct script *s, const struct script_step *steps, size_t n);
 
 /* The same at the first free port from first to last; 0 and 0: any. */

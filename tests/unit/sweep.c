@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* One function of a program: cmocka knows the pattern, but nowhere to take it from. */
+/* Takes the pattern of tests from the environment: cmocka supports one, but reads it nowhere. */
 __attribute__((constructor)) static void choose_tests(void)
 {
 	const char *pattern = getenv("CMOCKA_TEST_FILTER");

@@ -14,8 +14,7 @@
 #include "bytes.h"
 #include "error.h"
 
-/* Without the casts of cmocka before 1.1.8, so that each release refuses what the newest refuses.
- */
+/* Without the casts of cmocka before 1.1.8, so that each release rejects the same as the newest. */
 #undef assert_string_equal
 #define assert_string_equal(a, b) _assert_string_equal((a), (b), __FILE__, __LINE__)
 
@@ -29,7 +28,7 @@
 struct ux_bytes guard(struct ux_bytes bytes);
 void guard_free(struct ux_bytes guarded);
 
-/* What a sweep runs; the input is guarded and dies when it returns. Must not fail a test on an
+/* The body of a sweep; the input is guarded and dies when it returns. It must not fail a test on an
  * error code: any clean answer is right, only crashes, leaks and broken promises are wrong. */
 typedef void sweep_fn(struct ux_bytes input, void *ctx);
 

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-/* What there is of namespace "theirs": a GSYM of functions _start, f and sq, and an ELF file. */
+/* The objects of namespace "theirs": a GSYM of functions _start, f and sq, and an ELF file. */
 static const char their_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
 static const char their_elf[] = "/bin/true";
 static const char secret[] = "very-secret"; /* in names, descriptions and labels */
@@ -35,7 +35,7 @@ static struct make_answer ask_as(struct world *w, const struct make_ask *a)
 	return make_server_ask(&w->s, a);
 }
 
-/* The answer's JSON, NULL when it is none; the status is checked. */
+/* Sends a request and checks the status. Returns the answer's JSON; NULL: it is not JSON. */
 static json_t *ask(struct world *w, const char *token, const char *method, const char *target,
 		   const char *body, unsigned status)
 {
@@ -76,7 +76,7 @@ static void put_namespace(struct world *w, struct ux_namespace ns)
 	ns.upstreams = "*";
 	ns.description = "";
 	assert_int_equal(ix->namespaces.put(ix, &ns, &tester, 1000, NULL), UX_OK);
-	w->now_ns += UX_RECENT_NS; /* what was remembered is over */
+	w->now_ns += UX_RECENT_NS; /* remembered answers expire */
 }
 
 static void announce(struct world *w, const char *token, const char *id, char *uid)
@@ -110,7 +110,7 @@ static void upload(struct world *w, const char *token, const char *id)
 	json_decref(ask(w, token, "POST", target, "", 200));
 }
 
-/* As an extraction leaves it. */
+/* Adds an ELF file as after its extraction. */
 static void add_elf(struct world *w)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -152,7 +152,7 @@ static void add_profile(struct world *w)
 			 UX_OK);
 }
 
-/* One that failed, and one that waits. */
+/* Adds one that failed, and one that waits. */
 static void add_packages(struct world *w)
 {
 	UX_ARENA(arena, 1 << 20);
@@ -219,10 +219,10 @@ static int close_world(void **state)
 }
 
 /*
- * The request to each route for something of theirs. target: "@" stands for the UID of the upload.
- * shows: what only the owner's answer has; NULL: only the owner gets a 2xx.
- * Routes that show nothing of any namespace, or of everything alike, have no target. The order is
- * that in which their owner asks.
+ * The request to each route for an object of the namespace "theirs". target: "@" stands for the UID
+ * of the upload. shows: text that only the owner's answer has; NULL: only the owner gets a 2xx.
+ * Routes that show nothing of any namespace, or the same of all, have no target. The order is the
+ * one in which the owner asks.
  */
 static const struct recipe {
 	enum ux_method method;
@@ -240,7 +240,8 @@ static const struct recipe {
 	{UX_METHOD_GET, "/metrics", NULL, "", NULL}, /* sums of all */
 	{UX_METHOD_GET, "/v1/whoami", "/v1/whoami", "", "\"theirs\""},
 	{UX_METHOD_POST, "/v1/query", "/v1/query", "{\"ids\":[\"" ID "\"]}", "already-there"},
-	/* announcing tells nothing of what is there; the test of uploads below does */
+	/* an announcement reveals nothing about existing objects; the test of uploads below checks
+	 * that */
 	{UX_METHOD_POST, "/v1/uploads", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/uploads/{uid}", "/v1/uploads/@", "", NULL},
 	{UX_METHOD_PUT, "/v1/uploads/{uid}", "/v1/uploads/@", "x", NULL},
@@ -293,7 +294,7 @@ static const struct recipe {
 	{UX_METHOD_GET, "/v1/crawl/repositories", "/v1/crawl/repositories", "", secret},
 	{UX_METHOD_POST, "/v1/crawl/jobs/take", "/v1/crawl/jobs/take", "{\"worker\":\"w\"}",
 	 secret},
-	/* whoever has the lease; index_suite_packages.c has those of other namespaces */
+	/* whoever has the lease; index_suite_packages.c tests jobs of other namespaces */
 	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/renew", NULL, "", NULL},
 	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/end", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/crawl/status", "/v1/crawl/status", "", secret},
@@ -327,7 +328,7 @@ static const struct recipe {
 	{UX_METHOD_GET, "/uploads", "/uploads", "", "go:open"},
 	{UX_METHOD_GET, "/crawl", "/crawl", "", secret},
 	{UX_METHOD_GET, "/status", NULL, "", NULL},
-	/* keys, of which tests/e2e/test_keys.py shows what their admins may do */
+	/* keys: tests/e2e/test_keys.py tests the rights of their admins */
 	{UX_METHOD_GET, "/v1/keys", "/v1/keys?namespace=theirs", "", "\"namespace\":\"theirs\""},
 	{UX_METHOD_POST, "/v1/keys", NULL, "", NULL},
 	{UX_METHOD_POST, "/v1/keys/{id}/rotate", NULL, "", NULL},
@@ -408,7 +409,7 @@ static void strangers_ask(struct world *w, const char *admin)
 		sees_nothing(w, r, admin, "", NULL);
 		sees_nothing(w, r, of_default, "", NULL);
 		sees_nothing(w, r, NULL, by_path, NULL);
-		/* whoever asks for their namespace must be theirs */
+		/* a caller of their namespace must be one of them */
 		if (strcmp(r->pattern, "/v1/whoami") == 0)
 			continue;
 		sees_nothing(w, r, NULL, "/n/theirs", NULL);
@@ -418,7 +419,7 @@ static void strangers_ask(struct world *w, const char *admin)
 	}
 }
 
-/* Each recipe shows it to them; what ends things comes last. */
+/* Sends each recipe as the owner; requests that end things come last. */
 static void owner_asks(struct world *w, const char *owner, bool last)
 {
 	for (size_t i = 0; i < ux_countof(recipes); i++) {
@@ -446,7 +447,7 @@ static void every_route_shows_a_module_to_keys_of_its_namespace_alone(void **sta
 	announce(w, w->theirs, "go:open", w->uid);
 	strangers_ask(w, admin);
 	owner_asks(w, owner, /* last= */ false);
-	strangers_ask(w, admin); /* what is remembered now is not for them */
+	strangers_ask(w, admin); /* the remembered answers are not for them */
 	owner_asks(w, owner, /* last= */ true);
 }
 
@@ -460,18 +461,18 @@ static void namespace_says_who_may_read_it(void **state)
 	json_t *doc = ask(w, NULL, "GET", "/n/theirs/v1/modules", "", 200);
 	assert_int_equal(json_array_size(json_object_get(doc, "modules")), 1);
 	json_decref(doc);
-	/* who has a key elsewhere may do what everybody may, and no more */
+	/* a key of another namespace allows what everybody may do, and no more */
 	json_decref(ask(w, w->ours, "GET", "/n/theirs/v1/modules", "", 200));
 	refused(ask(w, w->ours, "POST", "/n/theirs/v1/query", "{\"ids\":[]}", 403), "denied",
 		"no scope upload");
 	refused(ask(w, w->s.admin, "DELETE", "/n/theirs/v1/modules/go:x", "", 403), "denied",
 		"no scope delete");
-	/* "keyed" is stronger than a server that is open, also on the machine itself */
+	/* the namespace's "keyed" overrides an open server, also on the machine itself */
 	json_decref(ask(w, NULL, "GET", "/v1/modules", "", 200));
 	put_namespace(w, (struct ux_namespace){.name = "default", .reading = UX_NS_KEYED});
 	refused(ask(w, NULL, "GET", "/v1/modules", "", 401), "unauthorized", "scope read");
 	json_decref(ask(w, w->s.admin, "GET", "/v1/modules", "", 200));
-	/* and "open" than one that is keyed */
+	/* and "open" overrides a keyed server */
 	w->s.server.open_reading = false;
 	put_namespace(w, (struct ux_namespace){.name = "default", .reading = UX_NS_OPEN});
 	json_decref(ask(w, NULL, "GET", "/v1/modules", "", 200));
@@ -557,7 +558,8 @@ static void what_comes_through_a_proxy_is_not_of_this_machine(void **state)
 	assert_int_equal(lines_get(w, "127.0.0.1", LINES(tells[0]), "/v1/modules", NULL, &a), 200);
 }
 
-/* What a machine's own processes may read without a key is not for keys of other namespaces. */
+/* Data that a machine's own processes may read without a key is not for keys of other namespaces.
+ */
 static void key_of_another_namespace_is_refused_where_this_machine_may_read(void **state)
 {
 	struct world *w = *state;
@@ -570,7 +572,7 @@ static void key_of_another_namespace_is_refused_where_this_machine_may_read(void
 	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 403);
 	assert_int_equal(lines_get(w, "127.0.0.1", no_lines, "/n/default/v1/modules", w->ours, &a),
 			 403);
-	w->s.server.local_only = false; /* open to everyone, so to every key */
+	w->s.server.local_only = false; /* open to everyone, so also to every key */
 	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 200);
 }
 
@@ -673,8 +675,7 @@ static void who_asks_too_often_hears_when_to_come_again(void **state)
 	}
 	w->now_ns += 1000000000;
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, "/v1/modules", NULL, &a), 200);
-	/* behind a trusted proxy, its clients are distinguished; this machine's proxy has no excuse
-	 */
+	/* clients of a trusted proxy are distinguished; this machine's proxy has no excuse */
 	assert_int_equal(ux_networks_add(&w->access.proxies, "127.0.0.1", NULL), UX_OK);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(lines_get(w, "127.0.0.1", LINES("X-Forwarded-For: 192.0.2.50"),
@@ -716,7 +717,7 @@ static void clients_of_debuginfod_wait_for_their_turn(void **state)
 		assert_int_equal(a.wait_ms, 500 * i);
 		assert_false(a.reset);
 	}
-	/* where that takes too long, what they take for an answer is not sent */
+	/* where that takes too long, a text that they would take for an answer is not sent */
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, target, NULL, &a), 429);
 	assert_true(a.reset);
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, "/v1/modules", NULL, &a), 429);
@@ -782,7 +783,7 @@ static void quota_is_kept_and_said(void **state)
 	struct world *w = *state;
 	char uid[UX_UPLOAD_UID_SIZE], second[UX_UPLOAD_UID_SIZE], target[96];
 	put_namespace(w, (struct ux_namespace){.name = "ours", .quota_bytes = 300});
-	announce(w, w->ours, "go:second", second); /* there is room for each, not for both */
+	announce(w, w->ours, "go:second", second); /* there is room for either, not for both */
 	upload(w, w->ours, "go:first");
 	struct make_answer a = ask_as(
 		w, &(struct make_ask){.method = "POST",
@@ -821,7 +822,7 @@ static void quota_is_kept_and_said(void **state)
 static const char profiler[] = "Origin: https://profiler.firefox.com";
 static const char stranger[] = "Origin: https://evil.example";
 
-/* What a page of that origin gets to see of a route. */
+/* Checks whether a page of that origin may read a route. */
 static void expect_origin(struct world *w, const char *token, const char *origin,
 			  const char *target, const char *want)
 {
@@ -895,7 +896,7 @@ static void pages_are_announced_beforehand(void **state)
 	assert_non_null(strstr(a.fields, "Access-Control-Max-Age: 86400\n"));
 	assert_non_null(strstr(a.fields, "Access-Control-Allow-Private-Network: true\n"));
 	assert_null(strstr(a.fields, "Credentials"));
-	/* nothing that changes anything, nothing that is not there, no caller without the right */
+	/* no route that changes anything, no unknown route, no caller without the right */
 	a = preflight(w, "/v1/uploads", stranger, "POST");
 	assert_int_equal(a.status, 204);
 	assert_string_equal(a.origin, "");
@@ -919,7 +920,7 @@ static void pages_are_announced_beforehand(void **state)
 	assert_string_equal(preflight(w, target, stranger, "GET").origin, "");
 	assert_string_equal(preflight(w, "/k/ux_bad/v1/modules", stranger, "GET").origin, "");
 	assert_int_equal(preflight(w, "/k/ux_bad/v1/modules", stranger, "GET").status, 204);
-	/* without a page, it is a question like any other */
+	/* without an Origin, it is an ordinary request */
 	a = ask_as(w, &(struct make_ask){.method = "OPTIONS", .target = "/v1/uploads/x"});
 	assert_int_equal(a.status, 204);
 	assert_string_equal(a.allow, "GET, HEAD, PUT");

@@ -13,7 +13,7 @@ static uint32_t make_adb_place(struct ux_out *values, const void *data, size_t n
 	return off;
 }
 
-/* A block of values, whose root is set at its end. */
+/* Makes a block of values, whose root is set at its end. */
 static struct ux_out make_adb_values(void)
 {
 	struct ux_out values = {0};
@@ -140,7 +140,7 @@ static void a_value_of_another_type_is_corrupt(void **state)
 	assert_string_equal(err.text, "a value is not a string");
 }
 
-/* Reads all that a value can be, whatever it is. */
+/* Reads a value as each possible kind. */
 static void walk(const struct ux_adb_list *l, unsigned depth)
 {
 	struct ux_adb_list list;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net: addresses, networks, and who asks through proxies. */
+/* net: addresses, networks, and clients of proxies. */
 #include "sweep.h"
 
 #include "exchange.h"
@@ -137,7 +137,7 @@ static void networks_have_what_begins_like_them(void **state)
 	assert_int_equal(ux_networks_add(&list, "192.0.2.9", NULL), UX_ELIMIT);
 }
 
-/* Who asks when these lines ("Name: value") come from 10.0.0.1, of whom 10/8 is trusted. */
+/* Returns the client's address for these lines ("Name: value") from 10.0.0.1; 10/8 is trusted. */
 static struct ux_forwarded asks(const char *const *lines, const char *peer)
 {
 	struct ux_http_field fields[8];
@@ -188,7 +188,7 @@ static void unreadable_entry_hides_what_is_left_of_it(void **state)
 	expect_client(LINES("Forwarded: by=1.2.3.4"), "10.0.0.1");
 	expect_client(LINES("Forwarded: for=\"192.0.2.1"), "10.0.0.1");
 	expect_client(LINES("Forwarded: for"), "10.0.0.1");
-	/* a proxy that writes one of them passes the other on as it came */
+	/* a proxy that writes one of the headers passes the other one on unchanged */
 	expect_client(LINES("Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.2"), "10.0.0.1");
 }
 
@@ -240,7 +240,7 @@ static void token_and_namespace_come_in_front_of_a_path(void **state)
 	expect_prefix("/k/", "", "", "/k/");
 	expect_prefix("/K/ux_a/x", "", "", "/K/ux_a/x");
 	expect_prefix("/k//x", "", "", "/x");
-	/* also of a target that is refused, nothing is left for a log */
+	/* also for a refused target, nothing remains for a log */
 	expect_prefix("/k/ux%_a/x", "", "", "/x");
 	expect_prefix("/k/ux_a/x?%", "ux_a", "", "/x");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent: the order in which files that wait are dealt with. */
+/* agent: the order in which waiting files are handled. */
 #include "sweep.h"
 
 #include "agent_work.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_state: what is known stays known, whatever happens to the file. */
+/* agent_state: known files stay known, whatever happens to the state's file. */
 #include "sweep.h"
 
 #include "agent_state.h"
@@ -69,7 +69,7 @@ static void an_answer_is_known_to_the_next_process(void **state)
 	put_file(&s, 1, UX_AGENT_THERE, NOW);
 	put_file(&s, 2, UX_AGENT_NOTHING, NOW);
 	ux_agent_state_put(&s, ux_agent_id_key(&s, &id), UX_AGENT_PUBLIC, NOW);
-	/* s is left open, as by a process that is killed */
+	/* s is left open, as if its process was killed */
 	open_state(&next, "http://one");
 	assert_int_equal(find_file(&next, 1, NOW + 60), UX_AGENT_THERE);
 	assert_int_equal(find_file(&next, 2, NOW + 60), UX_AGENT_NOTHING);
@@ -185,7 +185,7 @@ static void each_prefix_of_the_file_has_the_records_that_are_complete(void **sta
 			assert_int_equal(find_file(&s, i, NOW), (i + 2) * UX_AGENT_RECORD_SIZE <= n
 									? UX_AGENT_THERE
 									: UX_AGENT_UNKNOWN);
-		/* What is appended then is readable. */
+		/* Later appended entries are readable. */
 		put_file(&s, 99, UX_AGENT_NOTHING, NOW);
 		ux_agent_state_close(&s);
 		open_state(&s, "http://one");
@@ -312,7 +312,7 @@ static void a_number_is_known_to_the_next_process_with_its_time(void **state)
 					       &number, &at));
 	assert_true(number == max);
 	assert_int_equal(at, NOW + 5);
-	/* too great, of another kind, of another thing, no number, too old */
+	/* too great a number, another kind, another object, not a number, too old */
 	const struct ux_mapped_key file = file_number(4);
 	const struct ux_agent_key none[] = {
 		number_key(&next, "file", 3),

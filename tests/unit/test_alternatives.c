@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/extract/alternatives: which other names of a range are kept, and what the GSYM says of them.
+/* lib/extract/alternatives: the other names of a range that are kept, and their form in the GSYM.
  */
 #include "test_extract.h"
 
@@ -37,7 +37,7 @@ static void names_that_say_something_else_are_not_alike(void **state)
 	assert_false(alike("f", "f2"));
 	assert_false(alike("_ZN1AC1Ev", "_ZN1AC1Ei"));
 	assert_false(alike("_ZN1AC1Ev", "_ZN1BC1Ev"));
-	assert_false(alike("_Z1f1v", "_Z1f2v")); /* a digit behind no C or D */
+	assert_false(alike("_Z1f1v", "_Z1f2v")); /* a digit that does not follow C or D */
 	assert_false(alike("_ZN4core3fmt4read17h0123456789abcdefE",
 			   "_ZN4core3fmt5write17h0123456789abcdefE"));
 	assert_false(alike("_ZN1a17h0123456789abcdefE", "_ZN1a17h0123456789abcdeGE"));

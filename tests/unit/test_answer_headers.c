@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: what caches and other sites may do with answers, for every route. */
+/* server: the permissions of caches and other sites in answers, for every route. */
 #include "sweep.h"
 
 #include "make_gsym.h"
@@ -177,7 +177,7 @@ static void file_is_public_only_where_everyone_gets_it(void **state)
 	assert_int_equal(send_with(w, "GET", target, NULL, none, UX_STR(""), &a), 200);
 	must_have(&a, "Cache-Control", "public, max-age=300");
 	must_have(&a, "Vary", "Authorization, Cookie, Origin, Unhex-Namespace");
-	/* 304 updates what a cache has stored, so it has the same header */
+	/* 304 updates a cache's stored answer, so it has the same header */
 	const char *tag = strstr(a.fields, "ETag: ");
 	assert_non_null(tag);
 	char if_none_match[128];
@@ -200,7 +200,7 @@ static void file_is_public_only_where_everyone_gets_it(void **state)
 	snprintf(target, sizeof(target), "/n/team/v1/gsym/%s", module_id);
 	assert_int_equal(send_with(w, "GET", target, NULL, none, UX_STR(""), &a), 200);
 	must_have(&a, "Cache-Control", "public, max-age=300");
-	/* open to this machine alone */
+	/* open only to this machine */
 	w->s.server.local_only = true;
 	snprintf(target, sizeof(target), "/v1/gsym/%s", module_id);
 	assert_int_equal(send_with(w, "GET", target, NULL, none, UX_STR(""), &a), 200);

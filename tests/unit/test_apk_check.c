@@ -125,7 +125,7 @@ static void each_prefix_is_refused(void **state)
 	ux_out_deinit(&a.file);
 }
 
-/* The signature is not read: the index has the hash of what follows it. */
+/* The signature is not read: the index has the hash of the part after it. */
 static void each_changed_byte_behind_the_signature_is_refused(void **state)
 {
 	(void)state;
@@ -165,7 +165,8 @@ static void a_package_may_be_named_by_a_sha256_too(void **state)
 	}
 }
 
-/* Those of version 3 are checked where they are unpacked, but only if they were named so. */
+/* Packages of version 3 are checked where they are unpacked, but only if the index named them so.
+ */
 static void a_package_of_version_3_is_left_to_the_child(void **state)
 {
 	(void)state;

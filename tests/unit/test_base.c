@@ -102,7 +102,7 @@ static void nothing_read_after_a_failure_moves_its_place(void **state)
 	assert_int_equal(sub_err.off, 2);
 }
 
-/* Both readers have the same result; what is read has its end at a guard page. */
+/* Checks that both readers have the same result; the input ends at a guard page. */
 static uint64_t uleb_of(struct ux_bytes b, bool *failed)
 {
 	struct ux_bytes g = guard(b);
@@ -208,7 +208,8 @@ static void numbers_of_each_width_are_read_and_written_alike_by_all(void **state
 			assert_memory_equal(buffer, out.data, out.size);
 			bool failed = true;
 			assert_true(uleb_of(ux_out_bytes(&out), &failed) == v && !failed);
-			memset(buffer + out.size, 0xff, 8); /* what follows is no part of it */
+			memset(buffer + out.size, 0xff, 8); /* the following bytes do not belong to
+							       it */
 			assert_true(uleb_of(ux_bytes(buffer, out.size + 8), &failed) == v);
 			assert_false(failed);
 			ux_out_deinit(&out);
@@ -785,7 +786,7 @@ static void sorting_by_start_is_sorting(void **state)
 	}
 }
 
-/* Records of several processors: each one's ascend, with equal starts in several of them. */
+/* Records of several processors: each processor's ascend, with equal starts in several of them. */
 static void ascending_runs_are_merged_in_their_order(void **state)
 {
 	(void)state;

@@ -56,7 +56,7 @@ static void keep(struct ux_blobs *b, const char *uid, const char *content)
 	assert_int_equal(b->part_remove(b, uid, NULL), UX_OK);
 }
 
-/* What is read of a content's hash; "": it is not there. */
+/* Returns the content of a hash; "": absent. */
 static const char *content_of(struct ux_blobs *b, const char *content)
 {
 	static char text[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hostile file of 1 MB may cost: 2 s of processor time, 256 MiB of memory. */
+/* Limits for a hostile file of 1 MB: 2 s of processor time, 256 MiB of memory. */
 #include "sweep.h"
 
 #include "extract.h"
@@ -26,11 +26,12 @@
 #endif
 
 enum {
-	/* Sanitizers take up to ten times the time, that of threads twenty, and keep what was
-	 * freed. */
-	SECONDS_MAX = SANITIZED ? 40 : 4, /* twice of what the costliest takes beside other work */
+	/* Sanitizers take up to ten times the time, the thread sanitizer twenty times, and keep
+	 * freed memory. */
+	SECONDS_MAX = SANITIZED ? 40 : 4, /* twice the time of the costliest file while other work
+					     runs */
 	MEMORY_MAX_MB = SANITIZED ? 4096 : 256,
-	STOP_AFTER_S = 60, /* of processor time: the kernel ends it */
+	STOP_AFTER_S = 60, /* s of processor time: the kernel ends it */
 	LOOKUPS = 1000,
 };
 
@@ -73,7 +74,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* In a child, so that its memory counts by itself. */
+/* In a child process, so that its memory is counted separately. */
 static void check_cost(const char *name, struct ux_bytes file, const char *path)
 {
 	struct rusage used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BPF programs as bpf(2) tells of them, made in code. */
+/* BPF programs as bpf(2) describes them, made in code. */
 #include "sweep.h"
 
 #include "kernel.h"
@@ -8,7 +8,7 @@
 #define MAIN_AT   0xffffffffc0201000u
 #define HELPER_AT 0xffffffffc0100040u
 
-/* A program of two functions, the helper in front of the other one. */
+/* A program of two functions; the helper comes before the other one. */
 struct program {
 	struct make_btf btf;
 	struct ux_out functions, lines;
@@ -32,14 +32,14 @@ static void make_program(struct program *p)
 	uint32_t c = make_btf_string(&p->btf, "/root.c");
 	make_bpf_line(&p->lines, 0, a, 10);
 	make_bpf_line(&p->lines, 2, b, 7);
-	make_bpf_line(&p->lines, 3, a, 12); /* whose code is the next one's */
+	make_bpf_line(&p->lines, 3, a, 12); /* its code is the next one's */
 	make_bpf_line(&p->lines, 4, a, 13);
 	make_bpf_line(&p->lines, 6, c, 3);
 	const uint64_t jited[] = {MAIN_AT, MAIN_AT + 0x20, MAIN_AT + 0x30, MAIN_AT + 0x30,
 				  HELPER_AT + 4};
 	memcpy(p->jited, jited, sizeof(jited));
 	p->info = (struct ux_bpf_info){
-		/* as in Linux, another one than that of the function with which it begins */
+		/* as in Linux, differs from the first function's tag */
 		.tag = UX_STR("\1\2\3\4\5\6\7\x8f"),
 		.name = UX_STR("watch_packet\0\0\0\0"),
 		.tags = UX_STR("\x10\x20\x30\x40\x50\x60\x70\x8f\xaa\xbb\xcc\xdd\xee\xff\0\1"),
@@ -131,7 +131,7 @@ static void what_is_unknown_is_left_out(void **state)
 	assert_string_equal(name_at(&info, UX_OK, HELPER_AT),
 			    "bpf_prog_aabbccddeeff0001_watch_packet");
 	info = whole;
-	info.btf.size--; /* its last string has no end: the other names are there */
+	info.btf.size--; /* its last string has no end: the other names are kept */
 	assert_string_equal(name_at(&info, UX_ECORRUPT, MAIN_AT),
 			    "bpf_prog_010203040506078f_watch_packet");
 	info = whole;

@@ -175,7 +175,7 @@ enum {
 	ROOM = 12
 };
 
-/* Beside a list that is searched from end to end. */
+/* Compares it with a list that is searched from end to end. */
 static void it_answers_like_a_plain_list(void **state)
 {
 	(void)state;

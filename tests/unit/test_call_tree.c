@@ -149,7 +149,7 @@ static void negative_and_missing_values_are_sums_too(void **state)
 	expect_tree(&p, NULL, (struct ux_call_options){.max = 3},
 		    "all -2/0\n main -2/0\n  less -5/-5\n  (smaller) 3/3\n");
 	expect_tree(&empty, NULL, (struct ux_call_options){.max = 3}, "all\n");
-	make_profile_sample(&empty, "a!main", 0, 1, 1); /* of which no value is kept */
+	make_profile_sample(&empty, "a!main", 0, 1, 1); /* none of its values is kept */
 	expect_tree(&empty, NULL, (struct ux_call_options){0}, "all\n main\n");
 	ux_profile_deinit(&p);
 	ux_profile_deinit(&empty);
@@ -229,7 +229,7 @@ static void frames_have_the_place_where_most_was_measured(void **state)
 	make_profile_sample(&p, "a!main;a!f|in", 0, 2, 0);
 	make_profile_sample(&p, "a!main;c!f", 0, 1, 0);
 	give_ids(&p);
-	/* Two more places in main, one of them a call, of which the first is in most samples. */
+	/* Two more places in main, one of them a call; most samples are in the first. */
 	uint32_t main_at = p.stacks.data[1].location, stack = 0, location = 0;
 	struct ux_profile_frame frame = p.frames.data[p.locations.data[main_at].first];
 	for (int64_t i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one unit describes, the units of later waves need not read; the index of symbols by which
- * they find it. */
+/* Claims: units of later waves need not read functions that one unit describes; they find them by
+ * the index of symbols. */
 #include "sweep.h"
 
 #include "unit_cutter.h"
@@ -100,7 +100,7 @@ static void code_at_which_no_symbol_begins_has_no_claims(void **state)
 	end(&f);
 }
 
-/* Compares the index with a search at each symbol, and just in front of and behind it. */
+/* Compares the index with a search at each symbol, and right before and after it. */
 static void check_index(const struct ux_code_symbol *list, size_t n)
 {
 	struct ux_code_symbol_vec symbols = {

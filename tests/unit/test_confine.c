@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a confined process may do, and what the kernel ends or refuses. */
+/* The rights of a confined process: the kernel ends it, or refuses a call. */
 #include "sweep.h"
 
 #include "sandbox_child.h"
@@ -83,7 +83,8 @@ static int makes_memory_executable(void)
 	return mprotect(p, 4096, PROT_READ | PROT_EXEC) < 0 && errno == EPERM ? 0 : 1;
 }
 
-/* Ended with a signal, or, where a sanitizer's runtime must go on, refused with EPERM. */
+/* Checks that a signal ended it, or with a sanitizer, whose runtime must continue, EPERM refused
+ * it. */
 static void assert_refused(const char *what, int status)
 {
 	if (SANITIZED ? status != 0 : !WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
@@ -100,7 +101,7 @@ static void a_confined_process_can_only_compute(void **state)
 	assert_refused("code in written memory", confined(makes_memory_executable));
 }
 
-/* All that a confined process may call, and what is refused with EACCES. */
+/* All calls that a confined process may make, and all that fail with EACCES. */
 static const long let_through[] = {
 	SYS_read,
 	SYS_readv,
@@ -144,7 +145,7 @@ static const long let_through[] = {
 	SYS_openat,
 	SYS_faccessat,
 #ifdef __x86_64__
-	335, /* uretprobe and uprobe: no filter sees them, and they end who has no probe set */
+	335, /* uretprobe and uprobe: no filter sees them, and they end a process without a probe */
 	336,
 #endif
 	SYS_newfstatat,
@@ -169,8 +170,8 @@ static int makes_call(void)
 }
 
 /*
- * Descriptors and files of a confined process are bounded too, so that a socket() that the filter
- * lets through would fail all the same. Only the filter ends the process.
+ * Descriptors and files of a confined process are bounded too, so a socket() that the filter lets
+ * through would still fail. Only the filter ends the process.
  */
 static void every_other_system_call_is_refused(void **state)
 {
@@ -186,7 +187,7 @@ static void every_other_system_call_is_refused(void **state)
 	}
 }
 
-/* Confines itself, tells its process ID, and then waits for bytes that do not come. */
+/* Confines itself, reports its process ID, and then waits for bytes that never come. */
 static void child_waits(int tell, int wait_for)
 {
 	const struct ux_confine_limits l = {
@@ -342,7 +343,7 @@ static void a_confined_process_ends_with_its_parent(void **state)
 	assert_int_equal(read(report[0], &child, sizeof(child)), sizeof(child));
 	assert_int_equal(kill(parent, SIGKILL), 0);
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
-	/* No one holds the pipe any more once both have ended. */
+	/* The pipe has no holder once both have ended. */
 	struct pollfd p = {.fd = report[0], .events = POLLIN};
 	int ended = poll(&p, 1, 20000);
 	if (ended == 0)

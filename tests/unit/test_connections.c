@@ -23,7 +23,7 @@ static void headers_have_to_come_in_time_and_sooner_in_a_crowd(void **state)
 {
 	(void)state;
 	assert_false(slow(UX_CONNECTION_WAITING, 30, 0, false));
-	assert_true(slow(UX_CONNECTION_WAITING, 31, 1 << 30, false)); /* whatever came of them */
+	assert_true(slow(UX_CONNECTION_WAITING, 31, 1 << 30, false)); /* however many bytes came */
 	assert_false(slow(UX_CONNECTION_WAITING, 2, 0, true));
 	assert_true(slow(UX_CONNECTION_WAITING, 3, 0, true));
 	assert_false(slow(UX_CONNECTION_WAITING, -5, 0, true));
@@ -112,7 +112,7 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 	}
 }
 
-/* A second is what the thread sleeps, and one more what the client has. */
+/* The thread sleeps for a second, and the client has another one. */
 static void slow_clients_are_cut_and_others_are_not(void **state)
 {
 	(void)state;
@@ -187,14 +187,14 @@ static void bytes_that_the_server_has_not_read_are_not_held_against_the_client(v
 	close(fds[1]);
 }
 
-/* Takes what was sent until the connection is cut; returns how long that took. */
+/* Takes the sent bytes until the connection is cut; returns how long that took. */
 static int64_t cut_after_ms(struct ux_connections *c, int peer, struct ux_connection *one,
 			    uint64_t at_first)
 {
 	char byte;
 	int64_t start = ux_clock_ms();
 	ux_connection_enter(one, UX_CONNECTION_BODY);
-	usleep(1200 * 1000); /* so that its first check is over */
+	usleep(1200 * 1000); /* so that its first check has passed */
 	ux_connection_moved(one, at_first);
 	assert_int_equal(read(peer, &byte, 1), 0);
 	assert_int_equal(ux_connections_cut(c), 1);

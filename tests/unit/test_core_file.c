@@ -24,7 +24,7 @@ struct mapping {
 	const char *path;
 };
 
-/* A note NT_FILE; `count` is what its header claims. */
+/* A note NT_FILE; its header claims `count` files. */
 static struct ux_out file_note(const struct make_elf *m, const struct mapping *maps, size_t n,
 			       uint64_t count)
 {
@@ -167,7 +167,7 @@ static void other_files_are_none(void **state)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* A core dump with the status of a thread of so many bytes for each size. */
+/* A core dump with a thread's status for each size, of that many bytes. */
 static struct ux_bytes make_threads(struct make_elf *m, uint16_t machine, const size_t *sizes,
 				    size_t n)
 {
@@ -178,7 +178,7 @@ static struct ux_bytes make_threads(struct make_elf *m, uint16_t machine, const 
 	for (size_t i = 0; i < n; i++) {
 		struct make_elf words = {.big = m->big, .is64 = true};
 		struct ux_out status = {0};
-		/* The 8 bytes at 32 begin with the thread; of 32 bits those at 24. */
+		/* The 8 bytes at 32 begin with the thread's number; in 32 bits, the bytes at 24. */
 		for (size_t k = is64 ? 0 : 1; k < sizes[i] / 8 + (is64 ? 0 : 1); k++)
 			put_word(&status, m->big ? (uint64_t)(k + i) << 32 | k : k << 32 | (k + i),
 				 &words);
@@ -256,7 +256,7 @@ static void what_is_no_status_of_a_thread_is_said(void **state)
 
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
-/* The address of the vDSO that a core dump with this auxiliary vector has; 0: none was dumped. */
+/* Returns the address of the vDSO in a core dump with this auxiliary vector; 0: not dumped. */
 static uint64_t vdso_of(unsigned bits, bool big, const uint64_t *words, size_t n)
 {
 	struct make_elf m;

@@ -6,7 +6,7 @@
 
 #define ID "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 
-/* What a line is expected to be. */
+/* The expected parse of a line. */
 struct expected {
 	const char *line;
 	enum ux_crash_form form;
@@ -62,7 +62,7 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		 0x4011be, true, false},
 		{"Nov 22 host prog[12]: /opt/x.so(f+0x1) [0x7f01]", UX_CRASH_BACKTRACE,
 		 UX_CRASH_NOWHERE, 0, "/opt/x.so", "f", "", 0x7f01, true, false},
-		/* sanitizers, whose addresses are inside of the calls already */
+		/* sanitizers, whose addresses already lie inside the calls */
 		{"    #1 0x55d5d2a  (/tmp/prog+0x113d) (BuildId: " ID ")", UX_CRASH_SANITIZER,
 		 UX_CRASH_PC, 0x113d, "/tmp/prog", "", ID, 0x55d5d2a, false, false},
 		{"    #1 0x55d5d2a in ?? (/tmp/prog+0x113d)", UX_CRASH_SANITIZER, UX_CRASH_PC,
@@ -130,7 +130,7 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		 "vmlinux", "vfs_read", "", 0xffffffff81234567, true, false},
 		{"pc : __arm64+0x1c/0x40", UX_CRASH_KERNEL, UX_CRASH_NOWHERE, 0, "vmlinux",
 		 "__arm64", "", 0, false, false},
-		/* Linux about programs, of newer and of older kernels */
+		/* Linux's lines about programs, from newer and older kernels */
 		{"[1.2] prog[7]: segfault at 0 ip 00005642f6a11189 sp 00007ffe2a1b2c30 error 4 in "
 		 "lib x.so[1189,5642f6a11000+1000] likely on CPU 1 (core 1, socket 0)",
 		 UX_CRASH_FAULT, UX_CRASH_FILE, 0x1189, "lib x.so", "", "", 0x5642f6a11189, false,
@@ -162,7 +162,7 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		{"0   prog   0x0000000100003f6c main + 12", UX_CRASH_APPLE, UX_CRASH_NOWHERE, 0,
 		 "prog", "main", "", 0x100003f6c, false, false},
 		/* perf script */
-		/* valgrind: its callers are inside of the call, and programs have one place */
+		/* valgrind: its callers already lie inside the call, and programs have one place */
 		{"==4593==    at 0x109162: ??? (in /tmp/cr/as)", UX_CRASH_VALGRIND, UX_CRASH_START,
 		 0x1162, "/tmp/cr/as", "", "", 0x109162, false, false},
 		{"==4593==    by 0x48417B4: malloc (in /usr/libexec/valgrind/vg.so)",
@@ -190,7 +190,7 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		{"\tffffffff81234567 vfs_read+0x9a ([kernel.kallsyms])", UX_CRASH_PERF,
 		 UX_CRASH_NOWHERE, 0xffffffff81234567, "[kernel.kallsyms]", "vfs_read", "",
 		 0xffffffff81234567, false, false},
-		/* IDs, files and addresses alone */
+		/* only IDs, files and addresses */
 		{"gnu:" ID " 0x29d90", UX_CRASH_PLAIN, UX_CRASH_UNSAID, 0x29d90, "", "", "gnu:" ID,
 		 0x29d90, false, false},
 		{"0x29d90", UX_CRASH_PLAIN, UX_CRASH_UNSAID, 0x29d90, "", "", "", 0x29d90, false,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cubins: where their code lies, and what its functions are called. */
+/* Cubins: the addresses of their code, and the names of its functions. */
 #include "sweep.h"
 
 #include "cubin.h"

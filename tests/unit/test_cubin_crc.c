@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number by which CUPTI names a cubin. What is expected is what cuptiGetCubinCrc() of CUDA 13
- * answered. */
+/* The number by which CUPTI names a cubin. The expected values are answers of cuptiGetCubinCrc() of
+ * CUDA 13. */
 #include "sweep.h"
 
 #include "cubin_crc.h"

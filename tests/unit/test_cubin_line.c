@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line tables of cubins: rows, and what they say of inlined calls. */
+/* Line tables of cubins: rows and inlined calls. */
 #include "sweep.h"
 
 #include "cubin_line.h"

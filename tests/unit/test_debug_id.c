@@ -56,7 +56,7 @@ static void what_is_none_is_refused(void **state)
 	}
 }
 
-/* servers.md, 2.3: fields of an ELF file's are the other way round, those of a UUID are not. */
+/* servers.md, 2.3: the fields of an ELF file's ID are in the other byte order, a UUID's are not. */
 static void a_build_id_and_a_uuid_come_back(void **state)
 {
 	(void)state;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of debuginfod, as far as it sends no request; tests/e2e/test_debuginfod.py has
- * servers. */
+/* The client of debuginfod, where it sends no request; tests/e2e/test_debuginfod.py has servers. */
 #include "sweep.h"
 
 #include "symbol_files.h"

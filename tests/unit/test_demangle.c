@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/names: the texts of names, of every mangling but Swift's. */
+/* lib/names: the texts of names, of every mangling except Swift's. */
 #include "sweep.h"
 
 #include "demangle_schemes.h"
@@ -16,7 +16,7 @@ static void cplusplus_names_lose_their_parameters_when_short(void **state)
 	expect("_ZTV3Foo", "vtable for Foo", "vtable for Foo");
 }
 
-/* The texts are those of c++filt. */
+/* The texts are c++filt's. */
 static void repeated_parts_of_a_name_have_the_text_of_their_place(void **state)
 {
 	(void)state;
@@ -57,7 +57,8 @@ static void constraints_may_name_parameters_that_have_no_argument(void **state)
 	       "std::allocator<char> >::basic_string() requires is_default_constructible_v<T1>");
 	expect("_ZN1SIiEC1IlEET_QntL_ZNS_IlT0_XT1_EE1kEE", "S<int>::S<long>",
 	       "S<int>::S<long>(long) requires !S<long, T0, T1>::k");
-	expect("_Z1fIiEvT0_", "_Z1fIiEvT0_", "_Z1fIiEvT0_"); /* no constraint, no such parameter */
+	expect("_Z1fIiEvT0_", "_Z1fIiEvT0_", "_Z1fIiEvT0_"); /* neither a constraint nor such a
+								parameter */
 }
 
 static void rust_names_lose_their_hash(void **state)
@@ -260,7 +261,7 @@ static void failed_allocations_are_latched(void **state)
 	assert_true(each_failed_alloc(demangle_status, name, false) > 1);
 }
 
-/* Each production of the Itanium ABI that names have; the texts are those of binutils 2.40. */
+/* Each production of the Itanium ABI that occurs in names; the texts are from binutils 2.40. */
 static void each_production_of_cplusplus_has_its_text(void **state)
 {
 	(void)state;
@@ -355,8 +356,8 @@ static void expect_llvm(const char *name, const char *text)
 }
 
 /*
- * What few names have, or came with C++20: the texts of binutils 2.40 where it reads them, and else
- * LLVM 19's with parameters called as binutils call them.
+ * Rare parts of names, and parts from C++20: the texts of binutils 2.40 where it reads them, and
+ * else LLVM 19's with parameters called as binutils call them.
  */
 static void newer_parts_of_cplusplus_have_their_text(void **state)
 {

@@ -18,7 +18,7 @@ static void stays_itself(const struct ux_out *name)
 static void names_that_double_at_every_step_stay_as_they_are(void **state)
 {
 	(void)state;
-	/* C++: a template instance whose two arguments are the instance before. */
+	/* C++: a template instance whose two arguments are the previous instance. */
 	static const char base36[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	ux_cleanup(ux_out_deinit) struct ux_out cplus = {0};
 	ux_out_cstr(&cplus, "_Z1fI1aIiiE");
@@ -31,11 +31,11 @@ static void names_that_double_at_every_step_stay_as_they_are(void **state)
 	stays_itself(&cplus);
 	expect("_Z1fI1aIiiES0_IS1_S1_EEvv", "f<a<int, int>, a<a<int, int>, a<int, int> > >",
 	       "void f<a<int, int>, a<a<int, int>, a<int, int> > >()");
-	/* Rust v0: a tuple of two references to the tuple before. */
+	/* Rust v0: a tuple of two references to the previous tuple. */
 	ux_cleanup(ux_out_deinit) struct ux_out rust = {0};
 	ux_out_cstr(&rust, "_RINvC1a1bTuuE");
 	for (unsigned i = 0, at = 8; i < 40; i++) {
-		unsigned digit = at - 1; /* base 62 with 0 meaning "_", counted from behind _R */
+		unsigned digit = at - 1; /* base 62 with 0 meaning "_", counted from after _R */
 		static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
 					     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 		char ref[8];
@@ -53,7 +53,7 @@ static void names_that_double_at_every_step_stay_as_they_are(void **state)
 	       "a::b::<((), ()), (((), ()), ((), ()))>");
 }
 
-/* Arguments of the type or of the operator: read both ways, they are 2^60. */
+/* The type's arguments or the operator's: reading both ways takes 2^60 steps. */
 static void conversions_in_each_other_stay_as_they_are(void **state)
 {
 	(void)state;
@@ -175,7 +175,8 @@ enum {
 };
 #endif
 
-/* A name has its steps, and ends in 10 ms: the best of some tries, since others use the machine. */
+/* A name has its steps, and ends in 10 ms: the best of some tries, since other programs use the
+ * machine. */
 static void expect_end(const struct ux_out *name)
 {
 	enum {
@@ -242,7 +243,7 @@ static void names_that_hung_servers_end_soon(void **state)
 		repeated(&name, "_RINvC1a1b", "TB7_", "B9_E", "E", n);
 		expect_end(&name);
 	}
-	/* Types of functions from and to the one before, in an expansion of an empty pack. */
+	/* Types of functions from and to the previous one, in an expansion of an empty pack. */
 	ux_out_reset(&name);
 	ux_out_cstr(&name, "_Z1fIJEEvDpFT_T_E");
 	for (int i = 0; i < 60; i++) {

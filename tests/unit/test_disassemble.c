@@ -37,7 +37,7 @@ static enum ux_code disassemble(const struct code *code, struct ux_code_range ra
 	return ux_disassemble(&calls, &elf, &range, out, err);
 }
 
-/* "0 nop; 1 ret" of what was written. */
+/* Returns the instructions in the output, as "0 nop; 1 ret". */
 static const char *listed(const struct ux_out *out)
 {
 	static char text[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_queue: order, bounds, and what a killed process leaves. */
+/* disk_queue: order, bounds, and the state that a killed process leaves. */
 #include "sweep.h"
 
 #include "disk_queue.h"
@@ -153,7 +153,7 @@ static void a_full_queue_that_drops_makes_room_for_the_newest(void **state)
 	assert_int_equal(ux_disk_queue_state(q).dropped, 1);
 	assert_int_equal(ux_disk_queue_state(q).messages, 2);
 	assert_int_equal(count_files(), 2);
-	/* Nothing is dropped for what can never have room. */
+	/* Nothing is dropped for a message that can never have room. */
 	assert_int_equal(ux_disk_queue_add(q, 0, ux_bytes(large, sizeof(large)), &err), UX_ELIMIT);
 	assert_int_equal(ux_disk_queue_state(q).messages, 2);
 	expect(q, 0, "two");
@@ -285,7 +285,7 @@ static void a_message_that_cannot_be_written_holds_up_nothing(void **state)
 	(void)state;
 	struct ux_disk_queue *q = open_queue(ROOM, 1);
 	char path[256];
-	/* A folder stands where the first message is to be. */
+	/* A folder is at the path of the first message. */
 	snprintf(path, sizeof(path), "%s/0000000000000000-0000000000000000.pb.gz", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_not_equal(ux_disk_queue_add(q, 0, UX_STR("lost"), NULL), UX_OK);

@@ -99,7 +99,7 @@ static void a_prefix_of_a_request_reads_no_further(void **state)
 	}
 }
 
-/* A file with that text; its path is the caller's to remove and free. */
+/* Makes a file with that text; the caller removes it and frees its path. */
 static char *file_of(const char *text)
 {
 	char *path = strdup("/tmp/ux_response_XXXXXX");

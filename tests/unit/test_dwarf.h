@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of lib/dwarf share: assembling small modules, and reading them whole. */
+/* Helpers shared by the tests of lib/dwarf: assembling small modules, and reading them whole. */
 #ifndef UX_TEST_DWARF_H
 #define UX_TEST_DWARF_H
 
@@ -14,7 +14,7 @@ enum {
 	TEXT_HI = 0x9000,
 };
 
-/* Everything that reads one module. */
+/* All the state of reading one module. */
 struct reading {
 	struct ux_dwarf_sections sections;
 	struct ux_range text_list[2];
@@ -67,14 +67,14 @@ static inline enum ux_code read_lines(struct reading *r)
 	return ux_dwarf_lines_parse(&r->ctx, &r->text, &r->lines, &r->err);
 }
 
-/* Begins reading what m made and opens its first unit. */
+/* Begins reading the module made by m and opens its first unit. */
 static inline void reading_of(struct reading *r, const struct make_dwarf *m)
 {
 	assert_int_equal(reading_init(r, make_dwarf_sections(m)), UX_OK);
 	assert_int_equal(open_unit(r, 0), UX_OK);
 }
 
-/* The name with that number, "?" when there is none. */
+/* Returns the name with that number; "?": none. */
 static inline const char *name_of(const struct reading *r, uint32_t name)
 {
 	const char *text = name == UX_CODE_NO_NAME ? NULL : r->names.list.data[name];
@@ -101,7 +101,7 @@ static inline void join_sections(const struct ux_dwarf_sections *s, struct ux_ou
 		ux_out_put(out, s->data[i].data, s->data[i].size);
 }
 
-/* The inverse; sizes that are not there are cut. */
+/* The inverse; cuts sizes that exceed the input. */
 static inline struct ux_dwarf_sections split_sections(struct ux_bytes joined)
 {
 	struct ux_dwarf_sections s = {0};
@@ -117,7 +117,7 @@ static inline struct ux_dwarf_sections split_sections(struct ux_bytes joined)
 	return s;
 }
 
-/* What the headers promise of any code. */
+/* Checks the headers' promises for any code. */
 static inline void check_code(const struct reading *r)
 {
 	const struct ux_dwarf_code *c = &r->code;

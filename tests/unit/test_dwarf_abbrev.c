@@ -14,7 +14,7 @@ static enum ux_code parse(const struct ux_dwarf_sections *s, struct ux_dwarf_lay
 	return ux_dwarf_abbrevs_parse(s, &table, ret, err);
 }
 
-/* Parses what m made, which must be right. */
+/* Parses the declarations made by m, which must be valid. */
 static struct ux_dwarf_abbrevs parsed(const struct make_dwarf *m, struct ux_dwarf_layout layout)
 {
 	struct ux_dwarf_sections s = make_dwarf_sections(m);
@@ -176,7 +176,7 @@ static void step_passes_two_blocks(void **state)
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
 	const struct ux_dwarf_step *step = &table.steps[1];
-	/* the code, a number, 3 bytes, a number, 5 bytes, and what comes behind */
+	/* the code, a number, 3 bytes, a number, 5 bytes, and the rest */
 	uint8_t die[UX_DWARF_STRIDE_MARGIN] = {1, 0x80, 0x81, 3, 9, 9, 9, 7, 5, 8, 8, 8, 8, 8};
 	assert_int_equal(step->flags, UX_STEP_BLOCK | UX_STEP_SECOND);
 	assert_int_equal(step->size, 1 + 2 + 1 + 1 + 1);
@@ -186,7 +186,7 @@ static void step_passes_two_blocks(void **state)
 	assert_true((table.steps[2].flags & UX_STEP_LOOSE) != 0);
 }
 
-/* The number of the layout of an inlined call with these attributes, 0: it has none. */
+/* Returns the number of the layout of an inlined call with these attributes; 0: none. */
 static uint8_t call_layout_of(struct make_attr a, struct make_attr b, struct make_attr c,
 			      struct ux_dwarf_call_layout *ret)
 {
@@ -226,7 +226,7 @@ static void inlined_call_of_plain_forms_has_a_layout(void **state)
 	assert_int_equal(call_layout_of(origin, ranges, line, &at), 1);
 	assert_int_equal(at.line, 1 + 4 + 4);
 	assert_int_equal(at.line_mask, UINT16_MAX);
-	/* low_pc without high_pc is no range, and beside ranges it is not one either. */
+	/* low_pc without high_pc is not a range, neither alone nor beside ranges. */
 	assert_int_equal(call_layout_of(origin, low, line, &at), 1);
 	assert_int_equal(at.low, 0);
 	assert_int_equal(call_layout_of(ranges, low, origin, &at), 1);
@@ -490,7 +490,7 @@ static void units_of_two_layouts_read_one_table_each_in_its_way(void **state)
 	assert_string_equal(r.ctx.name, "b");
 }
 
-/* What each job saw, for comparison. */
+/* The results of each job, for comparison. */
 struct race {
 	struct reading *r;
 	const void *lists[64];
@@ -582,7 +582,7 @@ static void no_damage_is_read_past_the_table(void **state)
 	each_byte_extreme(good, sweep_parse, NULL);
 }
 
-/* Parses into the buffers, and compares the table with what it is without them. */
+/* Parses into the buffers, and compares the table with the result without them. */
 static void assert_parsed_alike(const struct make_dwarf *m, struct ux_dwarf_layout layout,
 				bool columns, struct ux_dwarf_abbrev_buffers *buffers)
 {
@@ -612,13 +612,14 @@ static void assert_parsed_alike(const struct make_dwarf *m, struct ux_dwarf_layo
 		assert_int_equal(a.has_pc, b.has_pc);
 		uint8_t call = i + 1 < plain.n_steps ? plain.steps[i + 1].call : 0;
 		if (call > 0)
-			/* Behind its last field it is padded with bytes that have no value. */
+			/* After its last field there is padding without a value. */
 			assert_memory_equal(&table.calls[call - 1], &plain.calls[call - 1],
 					    offsetof(struct ux_dwarf_call_layout, line) + 1);
 	}
 }
 
-/* Declarations whose codes begin at `first`; as many bytes behind them as are looked at at once. */
+/* Makes declarations whose codes begin at `first`, followed by as many bytes as one wide read
+ * takes. */
 static void make_declarations(struct make_dwarf *m, unsigned first)
 {
 	for (unsigned code = 1; code < first; code++)
@@ -664,13 +665,13 @@ static void declarations_are_dropped_before_their_programs_fill_the_memory(void 
 	make_declarations(&small, 1);
 	assert_parsed_alike(&small, layout64, false, &buffers);
 	size_t words = buffers.words.size, known = buffers.known->map.size;
-	assert_int_equal(known, 4); /* all but that with a constant of 0 in front of its end */
+	assert_int_equal(known, 4); /* all but the one with a constant of 0 before its end */
 	while (buffers.words.size <= UX_DWARF_KNOWN_WORDS_MAX)
 		assert_true(ux_dwarf_word_vec_append(&buffers.words, 0));
 	assert_parsed_alike(&small, layout64, false, &buffers);
 	assert_int_equal(buffers.words.size, words);
 	assert_int_equal(buffers.known->map.size, known);
-	/* of different declarations only so many are kept */
+	/* only a limited number of different declarations is kept */
 	for (unsigned i = 0; i <= UX_DWARF_KNOWN_MAX / 32; i++) {
 		ASSEMBLER(m);
 		for (unsigned code = 1; code <= 100; code++)

@@ -221,7 +221,7 @@ static void expressions_compute_as_dwarf_says(void **state)
 	COMPUTES(5, 0x30, 0x28, 1, 0, 0x35);       /* does not */
 }
 
-/* What linkers write for .plt: behind the push the CFA is 8 higher. */
+/* Linkers' entries for .plt: after the push the CFA is 8 higher. */
 static void the_rules_of_stubs_depend_on_the_pc(void **state)
 {
 	(void)state;
@@ -233,7 +233,7 @@ static void expressions_of_32_bits_lose_what_is_above(void **state)
 {
 	(void)state;
 	COMPUTES_32(0xfffffffd, 0x33, 0x1f);                      /* -3 */
-	COMPUTES_32(3, 0x33, 0x1f, 0x1f);                         /* of which the negative is */
+	COMPUTES_32(3, 0x33, 0x1f, 0x1f);                         /* its negative value */
 	COMPUTES_32(3, 0x33, 0x1f, 0x19);                         /* and the absolute value */
 	COMPUTES_32(0x12345678, 0x03, 0x78, 0x56, 0x34, 0x12);    /* an address of 4 bytes */
 	COMPUTES_32(0x7001, 0x92, RSP, 0, 0x06);                  /* a word of 4 bytes */

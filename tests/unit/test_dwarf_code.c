@@ -88,8 +88,8 @@ static void begin_unit(struct make_dwarf *m, uint16_t language, const char *prod
 }
 
 /*
- * DIEs near the end of a unit are read with checks of their own. Each test runs twice: as the unit
- * is, and with a long DIE behind the others, so that these are in front of that end.
+ * DIEs near the end of a unit are read with checks of their own. Each test runs twice: with the
+ * plain unit, and with a long DIE after the others, so that they are far from that end.
  */
 static bool long_units;
 
@@ -295,7 +295,7 @@ static void outlined_copy_has_its_origins_name_and_calls_of_its_own(void **state
 	MODULE(m, r);
 	begin_unit(&m, DW_LANG_C11, "");
 	uint64_t g = MAKE_DIE(&m, ABSTRACT, T("g"), T("_Z1gv"));
-	MAKE_DIE(&m, CALL_BARE, N(g)); /* what was inlined early: means nothing here */
+	MAKE_DIE(&m, CALL_BARE, N(g)); /* inlined early: means nothing here */
 	make_null(&m);
 	make_null(&m);
 	MAKE_DIE(&m, OUTLINE, N(g), N(0x1000), N(0x20));
@@ -312,7 +312,7 @@ static void function_in_parts_has_all_its_ranges(void **state)
 	MODULE(m, r);
 	m.unit.addr_size = 8;
 	make_pair(&m, 0x2000, 0x2040);
-	make_pair(&m, 0x1000, 0x1008); /* the cold part lies below */
+	make_pair(&m, 0x1000, 0x1008); /* the cold part is at lower addresses */
 	make_pair(&m, 1, 1);
 	make_pair(&m, 0, 0);
 	uint64_t calls = make_pair(&m, 0x2004, 0x2008);
@@ -490,8 +490,7 @@ static bool name_at_1000(void *ctx, const struct ux_range *range)
 	return range->lo == 0x1000;
 }
 
-/* Of a function that is skipped only the name is read; what stands inside of it is its
- * own. */
+/* Only the name of a skipped function is read; nested entries are skipped too. */
 static void calls_of_a_skipped_function_are_not_read(void **state)
 {
 	(void)state;
@@ -622,7 +621,8 @@ static void dead_function_is_jumped_over_by_its_sibling(void **state)
 	begin_unit(&m, DW_LANG_C11, "clang version 14");
 	MAKE_DIE(&m, SIBLING_FUNC, T("dead"), N(0), N(4), N(0));
 	size_t at = m.value_at[3];
-	ux_out_u8(&m.out[UX_DWARF_INFO], 0x7f); /* no code of the table: whoever walks in, fails */
+	ux_out_u8(&m.out[UX_DWARF_INFO], 0x7f); /* a code that no table has: a reader that enters
+						   the entry fails */
 	make_patch(&m, UX_DWARF_INFO, at, make_off(&m, UX_DWARF_INFO), 4);
 	MAKE_DIE(&m, FUNC_LEAF, T("seen"), N(0x2000), N(4));
 	end_unit(&m);

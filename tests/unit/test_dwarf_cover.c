@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which addresses a unit says it has. */
+/* The addresses that a unit claims. */
 #include "test_dwarf.h"
 
 #include "dwarf_ranges.h"
 
-/* "1000-1010 2000-2004", or "?" when the unit does not say. */
+/* Returns "1000-1010 2000-2004"; "?": the unit does not tell. */
 static const char *cover_of(struct reading *r)
 {
 	static char text[512];

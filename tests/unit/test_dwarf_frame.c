@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/dwarf: where functions begin and end, by what unwinds them. */
+/* lib/dwarf: bounds of functions, from their unwind tables. */
 #include "sweep.h"
 
 #include "dwarf_frame.h"
@@ -21,7 +21,7 @@ static struct ux_dwarf_frames input_of(const struct make_frames *f, bool big)
 	};
 }
 
-/* "1000-1010 1020-1028": the ranges, and " !" when the rest was damaged. */
+/* Returns the ranges as "1000-1010 1020-1028", and " !" if the rest was damaged. */
 static const char *reported_of(const struct ux_dwarf_frames *in)
 {
 	static char text[512];
@@ -164,7 +164,7 @@ static void addresses_that_the_file_does_not_have_are_left_out(void **state)
 	} cases[] = {
 		{"zR", 0x9b, 0x10},                      /* indirect */
 		{"zR", 0x4b, 0x10},                      /* from a function's start */
-		{"zXR", 0x1b, 0x10},                     /* who knows how long X is */
+		{"zXR", 0x1b, 0x10},                     /* the length of X is unknown */
 		{"zR", 0x1b, 0},     {"zR", 0xff, 0x10}, /* omitted */
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
@@ -201,7 +201,7 @@ static void addresses_of_32_bits_wrap_at_32_bits(void **state)
 	}
 }
 
-/* 0x20 bytes from 0xfffffff0 on would end behind the last address. */
+/* 0x20 bytes from 0xfffffff0 on would end after the last address. */
 static void function_that_passes_the_end_of_32_bits_is_left_out(void **state)
 {
 	(void)state;
@@ -231,7 +231,7 @@ static void damage_keeps_what_came_before(void **state)
 	assert_string_equal(listed(&f, false), "1000-1010 !");
 	f.out.size -= 4;
 	ux_out_u32(&f.out, 16);
-	ux_out_u32(&f.out, 5000); /* in front of the section */
+	ux_out_u32(&f.out, 5000); /* before the section */
 	ux_out_u64(&f.out, 0);
 	ux_out_u32(&f.out, 0);
 	assert_string_equal(listed(&f, false), "1000-1010 !");

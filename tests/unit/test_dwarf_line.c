@@ -116,7 +116,7 @@ static void unknown_opcodes_are_stepped_over_by_their_lengths(void **state)
 	MODULE(m, r);
 	begin_table(&m, (struct make_unit){0}, (struct make_lines){.opcode_base = 16});
 	make_set_address(&m, 0x1000);
-	make_op(&m, 14); /* two operands, says the header */
+	make_op(&m, 14); /* two operands, by the header */
 	ux_out_uleb(&m.out[UX_DWARF_LINE], 300);
 	ux_out_uleb(&m.out[UX_DWARF_LINE], DW_LNS_copy);
 	make_extended(&m, 0x80, UX_STR("\1\1\1\1"));
@@ -359,7 +359,7 @@ static void sequences_come_out_by_address(void **state)
 	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:2 | 1004 2000:3 | 2004 3000:1 | 3004");
 }
 
-/* "1000:10 1010:11 | 1020": all rows of the sequence whose program begins at off. */
+/* Returns all rows of the sequence whose program begins at off, as "1000:10 1010:11 | 1020". */
 static const char *sequence_at(const struct ux_dwarf_lines *l, uint64_t off, uint64_t pc)
 {
 	static char text[256];
@@ -472,7 +472,7 @@ static void many_unsorted_rows_are_sorted(void **state)
 		assert_int_equal(r.lines.rows.data[i * 389 % 1000].line, i + 2);
 }
 
-/* The rows of a program that is made of random opcodes, as its maker knows them. */
+/* The rows of a program of random opcodes, as its maker computes them. */
 struct random_program {
 	struct make_dwarf *m;
 	uint32_t seed;
@@ -600,7 +600,7 @@ static void damaged_program_keeps_the_sequences_before(void **state)
 {
 	(void)state;
 	static const struct ux_bytes tails[] = {
-		{(const uint8_t *)"\0\x20\x02", 3}, /* longer than what is left */
+		{(const uint8_t *)"\0\x20\x02", 3}, /* longer than the rest */
 		{(const uint8_t *)"\0\x0a\x02"
 				  "123456789",
 		 12},                                 /* an address of nine bytes */
@@ -671,7 +671,7 @@ static void units_that_take_turns_on_tables_pay_for_each(void **state)
 	}
 	ux_dwarf_lines_clear(&r.lines);
 	assert_int_equal(r.lines.sequences.size, 0);
-	assert_int_equal(read_lines(&r), UX_OK); /* what was let go of is decoded again */
+	assert_int_equal(read_lines(&r), UX_OK); /* rows that were released are decoded again */
 	assert_int_equal(r.lines.sequences.size, 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of line tables share: one unit with one table, its rows as text. */
+/* Helpers shared by the tests of line tables: one unit with one table, its rows as text. */
 #ifndef UX_TEST_DWARF_LINE_H
 #define UX_TEST_DWARF_LINE_H
 
@@ -9,7 +9,7 @@ static const char *const no_dirs[] = {NULL};
 static const char *const one_file[] = {"a.c", NULL};
 static const uint8_t dir_zero[] = {0};
 
-/* A unit whose line table begins at off. */
+/* Makes a unit whose line table begins at off. */
 static inline void make_user_at(struct make_dwarf *m, struct make_unit unit, uint64_t off)
 {
 	unit.abbrev_off = make_off(m, UX_DWARF_ABBREV);
@@ -21,7 +21,7 @@ static inline void make_user_at(struct make_dwarf *m, struct make_unit unit, uin
 	make_unit_end(m);
 }
 
-/* The same for the table that is made next, whose header of one file it begins. */
+/* The same for the next table; also begins its header, of one file. */
 static inline void begin_table(struct make_dwarf *m, struct make_unit unit, struct make_lines lines)
 {
 	make_user_at(m, unit, make_off(m, UX_DWARF_LINE));

@@ -2,7 +2,7 @@
 /* Headers of line tables: files and directories. */
 #include "test_dwarf_line.h"
 
-/* "comp|dir|name" of a file, "-" for what is not there, "none" for no file. */
+/* Returns "comp|dir|name" of a file, "-" for an absent part, "none" for no file. */
 static const char *file_of(const struct reading *r, uint64_t file)
 {
 	static char text[128];
@@ -135,7 +135,7 @@ static void file_without_a_path_is_none(void **state)
 {
 	(void)state;
 	MODULE(m, r);
-	/* a file of directory only, and one whose path is a number */
+	/* a file that has only a directory, and one whose path is a number */
 	make_raw_tables(&m, UX_STR("\0\0\1\2\x0b\1\7"));
 	assert_string_equal(rows_of(&m, &r, UX_OK), "");
 	assert_string_equal(file_of(&r, 0), "none");

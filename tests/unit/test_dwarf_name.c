@@ -54,7 +54,7 @@ static void end_unit(struct make_dwarf *m)
 	make_unit_end(m);
 }
 
-/* The name of the entry at off of the open unit, "?" when there is none. */
+/* Returns the name of the entry at off of the open unit; "?": none. */
 static const char *name_at(struct reading *r, uint64_t off)
 {
 	struct ux_dwarf_die die;
@@ -356,7 +356,7 @@ static void one_origin_is_one_number(void **state)
 	assert_int_equal(r.names.list.size, 1);
 }
 
-/* Chains of all lengths wait for the end of the unit; the numbers are those of the first asking. */
+/* Chains of all lengths wait for the end of the unit; the numbers are the first request's. */
 static void names_that_wait_are_found_together(void **state)
 {
 	(void)state;

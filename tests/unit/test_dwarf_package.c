@@ -13,7 +13,7 @@ enum {
 	COLUMNS = 5,
 };
 
-/* Bytes of every section; a part's place and size tell whose it is. */
+/* Bytes of every section; the place and size of a part tell which section it is from. */
 static uint8_t content[0x400];
 
 static struct ux_dwarf_sections whole_sections(bool swap)
@@ -24,7 +24,7 @@ static struct ux_dwarf_sections whole_sections(bool swap)
 	return s;
 }
 
-/* What an index is made of; zero gets a usual value. */
+/* The parts of an index; zero gets a usual value. */
 struct recipe {
 	uint16_t version; /* 0: 5 */
 	uint32_t slots;   /* 0: SLOTS */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names with what they stand in. */
+/* Qualified names. */
 #include "test_dwarf.h"
 
 enum { /* abbreviation codes */
@@ -493,7 +493,7 @@ static void type_that_declares_itself_ends(void **state)
 	uint64_t g = declare(&m, "g");
 	make_null(&m);
 	make_null(&m);
-	make_patch(&m, UX_DWARF_INFO, at, g - m.unit_off, 4); /* declared by what is in it */
+	make_patch(&m, UX_DWARF_INFO, at, g - m.unit_off, 4); /* declared by a nested entry */
 	define(&m, f, 0x1000);
 	define(&m, g, 0x1010);
 	end_unit(&m);

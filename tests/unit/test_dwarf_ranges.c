@@ -4,7 +4,7 @@
 
 enum {
 	MANY = 1 << 20
-}; /* entries, where the bound is not what is tested */
+}; /* entries, where a test is not about the bound */
 
 /* The ranges of the entry at off of the open unit. */
 static enum ux_code ranges_at(struct reading *r, uint64_t off, uint64_t *entries,
@@ -484,7 +484,7 @@ static void reading_stops_at_the_units_allowance(void **state)
 	assert_int_equal(out.size, 14);
 }
 
-/* What a sweep damages: a function of each version. */
+/* The input of a sweep: a function of each version. */
 static void sweep_ranges(struct ux_bytes input, void *ctx)
 {
 	(void)ctx;

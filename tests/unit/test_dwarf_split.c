@@ -30,7 +30,7 @@ static void pair_deinit(struct pair *p)
 	ux_cleanup(pair_deinit) struct pair p; \
 	pair_init(&p, /* big= */ false)
 
-/* Somebody else's table first, so that bases are not where they would be without one. */
+/* Puts a foreign table first, so that bases differ from those without one. */
 static uint64_t make_addresses(struct make_dwarf *m, bool v5)
 {
 	make_table_begin(m, UX_DWARF_ADDR, 4, 0);
@@ -283,7 +283,7 @@ static void damaged_neighbour_before_dwarf_5_is_passed_over(void **state)
 	PAIR(p);
 	make_pair_v4(&p);
 	ux_cleanup(reading_deinit) struct reading linked = {0}, split = {0};
-	/* In front of the unit, one whose abbreviation code does not exist. */
+	/* Before the unit, one whose abbreviation code does not exist. */
 	ux_cleanup(ux_out_deinit) struct ux_out info = {0};
 	ux_out_put(&info, "\x09\0\0\0\4\0\0\0\0\0\x08\x63\0", 13);
 	struct ux_dwarf_sections dwo = make_dwarf_sections(&p.dwo);

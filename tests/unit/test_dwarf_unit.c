@@ -2,7 +2,7 @@
 /* Units: headers, the unit's own entry, forms. */
 #include "test_dwarf.h"
 
-/* One unit of the given header, whose entry has the name "u". */
+/* Makes one unit with the header, whose entry has the name "u". */
 static void make_plain_unit(struct make_dwarf *m, struct make_unit unit)
 {
 	unit.abbrev_off = make_off(m, UX_DWARF_ABBREV);
@@ -249,8 +249,8 @@ static void statement_list_is_an_offset_of_old_and_new_forms_only(void **state)
 	}
 }
 
-/* A unit with one function whose attribute 0x3a (which is not read) has the form, before its name.
- */
+/* Makes a unit with one function. Its attribute 0x3a, which is not read, has the form and precedes
+ * its name. */
 static void make_form_unit(struct make_dwarf *m, uint32_t form, struct make_value value)
 {
 	MAKE_ABBREV(m, 1, DW_TAG_compile_unit, true, {DW_AT_language, DW_FORM_data1});
@@ -350,7 +350,7 @@ static void indirect_form_must_name_a_plain_one(void **state)
 	}
 }
 
-/* A unit whose only function has the name in the form. */
+/* Makes a unit whose only function has its name in the form. */
 static const char *text_by(struct make_dwarf *m, struct reading *r, uint32_t form,
 			   struct make_value value)
 {
@@ -562,7 +562,7 @@ static void entry_that_others_refer_to_is_at_most_16_kib(void **state)
 		make_form_unit(&m, DW_FORM_block2, (struct make_value){.bytes = {zeros, n}});
 		free(zeros);
 		ux_out_u64(&m.out[UX_DWARF_INFO], 0);
-		make_unit_end(&m); /* again: the unit goes on behind the entry */
+		make_unit_end(&m); /* again: the unit continues after the entry */
 		reading_of(&r, &m);
 		struct ux_dwarf_die die;
 		enum ux_code code = ux_dwarf_die_at(&r.ctx, r.ctx.first_child, &die, NULL);

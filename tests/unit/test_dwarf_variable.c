@@ -19,7 +19,7 @@ enum { /* abbreviation codes */
 };
 
 enum {
-	FILE_OF = 3, /* what entries say */
+	FILE_OF = 3, /* the file that entries name */
 	LINE_OF = 77,
 };
 
@@ -58,7 +58,7 @@ static void begin(struct make_dwarf *m)
 	MAKE_DIE(m, UNIT, N(0));
 }
 
-/* Asks the first unit; *ret_unit is its own unit's number, or -1. */
+/* Queries the first unit; *ret_unit is the number of the variable's unit, or -1. */
 static enum ux_code ask(const struct make_dwarf *m, size_t number, uint64_t pc,
 			struct ux_dwarf_declared *ret, int *ret_unit)
 {
@@ -134,7 +134,7 @@ static void what_a_definition_leaves_out_its_declaration_says(void **state)
 	make_unit_end(&m);
 	expect(&m, 1, 0x1000, 5, 50, 0);
 	expect(&m, 1, 0x2000, 0, 0, -1); /* the reference leads nowhere */
-	expect(&m, 1, 0x3000, 0, 0, -1); /* and this one to itself */
+	expect(&m, 1, 0x3000, 0, 0, -1); /* and this one refers to itself */
 }
 
 static void only_what_is_at_a_fixed_place_counts(void **state)
@@ -147,7 +147,7 @@ static void only_what_is_at_a_fixed_place_counts(void **state)
 	MAKE_DIE(&m, BARE, B("\x03\x00"));                         /* cut */
 	MAKE_DIE(&m, BARE, B(""));
 	MAKE_DIE(&m, BARE, B("\x91\x7c")); /* on the stack */
-	MAKE_DIE(&m, BARE, B("\xa1\x09")); /* of a table that is not there */
+	MAKE_DIE(&m, BARE, B("\xa1\x09")); /* in a table that does not exist */
 	MAKE_DIE(&m, LISTED, N(0));
 	make_null(&m);
 	make_unit_end(&m);

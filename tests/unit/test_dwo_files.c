@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Skeletons that name a few files in turn; the files are opened once. */
+/* Skeletons that alternately name a few files; each file is opened once. */
 #include "test_extract.h"
 
 #include "dwo_files.h"
@@ -76,7 +76,7 @@ static void make_dwo(int number, bool v5)
 	make_elf_deinit(&elf);
 }
 
-/* Skeletons that go round the files, every other time by another spelling. */
+/* Skeletons that take the files in rotation, every other time with another spelling. */
 static void make_skeletons(struct made *m, bool v5)
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -178,7 +178,7 @@ static void a_file_is_opened_once_whatever_it_is_called(void **state)
 	struct ux_dwo_file *bad = take(cache, "bad.dwo");
 	assert_int_not_equal(bad->outcome.code, UX_OK);
 	ux_split_cache_release(cache, bad);
-	assert_ptr_equal(take(cache, "bad.dwo"), bad); /* nor is a damaged one read again */
+	assert_ptr_equal(take(cache, "bad.dwo"), bad); /* and a damaged one is not read again */
 	ux_split_cache_release(cache, bad);
 	ux_split_cache_release(cache, a);
 	ux_split_cache_destroy(cache);
@@ -236,7 +236,7 @@ static void put_member(struct ux_out *out, struct ux_bytes file)
 	ux_out_put(out, "\n", file.size & 1);
 }
 
-/* An archive of the numbered files, with one in front that is none. */
+/* An archive of the numbered files, preceded by a file of another kind. */
 static struct ux_out pack(int first, int end)
 {
 	struct ux_out out = {0};
@@ -302,7 +302,7 @@ static enum ux_code open_given(void *ctx)
 		assert_int_equal(given.files.size, 2);
 		assert_non_null(ux_split_given_find(&given, id_of(1)));
 		assert_null(ux_split_given_find(&given, id_of(2)));
-		assert_int_equal(reason.code, UX_EUNSUPPORTED); /* of what is no file of these */
+		assert_int_equal(reason.code, UX_EUNSUPPORTED); /* about a file of another kind */
 	}
 	ux_split_given_close(&given);
 	return code;
@@ -342,7 +342,7 @@ static void paths_are_those_of_files_that_have_the_units(void **state)
 		for (int i = 0; i < FILES; i++)
 			make_dwo(i, v5);
 		make_skeletons(&m, v5);
-		make_addr(&m.dwarf, UX_DWARF_ADDR, TEXT_AT); /* no split build is without them */
+		make_addr(&m.dwarf, UX_DWARF_ADDR, TEXT_AT); /* every split build has them */
 		struct ux_bytes file = made_file(&m);
 		assert_int_equal(unlink(path_of("1.dwo")), 0);
 		assert_int_equal(find_paths(&file), UX_OK);

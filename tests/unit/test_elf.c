@@ -544,7 +544,7 @@ static void damaged_symbol_tables_are_refused(void **state)
 	assert_string_equal(err.text, "symbols are 16 bytes each, expected 24");
 }
 
-/* Whether a symbol of this name and type, in code or not, counts as code on machine. */
+/* Checks whether a symbol of this name and type, in code or not, counts as code on machine. */
 static bool is_code(uint16_t machine, const char *name, uint8_t type, bool executable)
 {
 	struct ux_elf elf = {.machine = machine};
@@ -595,7 +595,7 @@ static void the_thumb_bit_is_no_address(void **state)
 	assert_int_equal(ux_elf_symbol_pc(&(struct ux_elf){.machine = EM_ARM}, &f), 0x8001);
 }
 
-/* Everything that is in the file, read by everything that reads. */
+/* Reads everything in the file with every reader. */
 static enum ux_code read_all(struct ux_bytes file, struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf;

@@ -85,7 +85,7 @@ static void what_is_no_stream_or_cut_off_is_corrupt(void **state)
 	assert_string_equal(err.text, "xz stream is damaged");
 }
 
-/* An ELF file whose .gnu_debugdata has one of `machine`. */
+/* Makes an ELF file whose .gnu_debugdata has an ELF file of `machine`. */
 static struct ux_bytes make(struct make_elf *m, uint16_t machine, bool damaged)
 {
 	struct make_elf inner;

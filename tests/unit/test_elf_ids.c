@@ -11,7 +11,7 @@
 #define HASH_TEXT "gnu:0123456789abcdef0123456789abcdef01234567"
 #define GO_TEXT   "abcdefghij0123456789/ABCDEFGHIJ0123456789"
 
-/* The IDs of the file, one behind the other. */
+/* Returns the IDs of the file, one after the other. */
 static const char *ids_of(struct ux_bytes file)
 {
 	static char all[4 * UX_ID_TEXT];

@@ -11,11 +11,11 @@
 
 static const uint8_t id[20] = {1, 2, 3};
 
-/* What a test wants of the input. */
+/* The test's choice of an input. */
 struct shape {
 	unsigned bits;
 	bool big;
-	bool late;    /* a loaded segment behind the debug information, as patchelf writes it */
+	bool late;    /* a loaded segment after the debug information, as patchelf writes it */
 	bool without; /* no build ID */
 	bool no_debug;
 };
@@ -28,7 +28,7 @@ static void add_debug(struct make_elf *m)
 						  .content = ux_bytes(info, sizeof(info))});
 }
 
-/* Writes a linked file; the symbol "local" is of .debug_info where there is one. */
+/* Writes a linked file; the symbol "local" belongs to .debug_info if there is one. */
 static struct ux_bytes make_linked(struct make_elf *m, const struct shape *shape)
 {
 	make_elf_init(m, shape->bits, shape->big);
@@ -82,7 +82,7 @@ static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *e
 	return ux_out_status(out, err);
 }
 
-/* The two files as they would be on disk. */
+/* The two files with their contents on disk. */
 struct parts {
 	struct ux_out stripped;
 	struct ux_out debug;
@@ -268,7 +268,7 @@ static void debug_sections_are_compressed_and_inflated(void **state)
 	}
 }
 
-/* A relocatable file whose section symbols are numbered behind that of the debug information. */
+/* A relocatable file whose section symbols come after the symbol of the debug information. */
 static struct ux_bytes make_relocatable(struct make_elf *m, unsigned bits, bool big)
 {
 	struct ux_out rel = {0};
@@ -403,7 +403,7 @@ static size_t sections_named(struct ux_bytes file, const char *name)
 static void cut_names(struct ux_bytes file, uint64_t size)
 {
 	enum {
-		HEADERS = 0x28, /* in the file's header: where those of sections are */
+		HEADERS = 0x28, /* in the file's header: offset of the section headers */
 		NAMES = 0x3e,   /* and the number of the section with their names */
 		HEADER = 64,    /* bytes of one */
 		SIZE = 0x20,    /* in it: the size of the section */

@@ -81,7 +81,7 @@ static void stub_without_a_name_says_where_the_choice_is_made(void **state)
 	make_elf_deinit(&m);
 }
 
-/* In 32 bits the relocation has no room for it. */
+/* 32-bit relocations have no room for the target. */
 static void target_of_a_choice_may_stand_in_the_slot(void **state)
 {
 	(void)state;

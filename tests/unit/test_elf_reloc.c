@@ -121,7 +121,7 @@ static enum ux_code load(struct ux_bytes file, struct ux_content *ret, struct ux
 	return ux_elf_section_load_relocated(&elf, s, LOAD_MAX, NULL, ret, loss, err);
 }
 
-/* The number of n bytes at off of what .debug_x became; loss must be empty. */
+/* Returns the number of n bytes at off of the relocated .debug_x; loss must be empty. */
 static uint64_t value_at(struct object *o, uint64_t off, unsigned n)
 {
 	ux_cleanup(ux_content_free) struct ux_content content = {0};
@@ -292,7 +292,7 @@ static void an_uleb128_keeps_its_length(void **state)
 		struct object o;
 		begin(&o, (uint16_t)types[i][0], 64, false, SHT_RELA);
 		o.content = UX_STR("\xff\x80\x80\x00\xff");
-		if (types[i][0] == EM_LOONGARCH) /* adds to what is there */
+		if (types[i][0] == EM_LOONGARCH) /* adds to the present value */
 			o.content = UX_STR("\xff\x80\x80\x80\x00");
 		entry(&o, 1, F, types[i][1], 0x81);
 		entry(&o, 1, F, types[i][2], 0);
@@ -395,7 +395,7 @@ static void crel_offsets_may_be_wide(void **state)
 	begin(&o, EM_X86_64, 64, false, SHT_CREL);
 	o.content = ux_bytes(zeros, sizeof(zeros));
 	ux_out_uleb(&o.table, 1 << 3 | 4);
-	/* 0x123 = 16 * 18 + 3: four bits in the first byte, the rest behind it */
+	/* 0x123 = 16 * 18 + 3: four bits in the first byte, the rest after it */
 	ux_out_u8(&o.table, 0x80 | 3 << 3 | 3);
 	ux_out_uleb(&o.table, 0x123 >> 4);
 	ux_out_sleb(&o.table, ABSOLUTE);
@@ -457,7 +457,7 @@ static void a_linked_file_keeps_what_it_has(void **state)
 	end(&o);
 }
 
-/* Loads what must lose exactly one relocation, and returns why. */
+/* Loads a file that must lose exactly one relocation, and returns why. */
 static struct ux_error lost(struct object *o)
 {
 	ux_cleanup(ux_content_free) struct ux_content content = {0};
@@ -561,7 +561,7 @@ static void a_table_that_is_none_is_corrupt(void **state)
 	ux_out_u64(&o.table, 8); /* the first third of another */
 	assert_int_equal(refused(&o, &err), UX_ECORRUPT);
 	begin(&o, EM_X86_64, 64, false, SHT_CREL);
-	ux_out_uleb(&o.table, UINT64_MAX); /* so many entries, and none there */
+	ux_out_uleb(&o.table, UINT64_MAX); /* claims this many entries, and has none */
 	assert_int_equal(refused(&o, &err), UX_ECORRUPT);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A section inflated in parts is what it is inflated at once. */
+/* Inflating a section in parts gives the same bytes as inflating it in one call. */
 #include "sweep.h"
 
 #include "elf_file.h"
@@ -27,7 +27,7 @@ static struct ux_bytes prose(void)
 	return ux_bytes(text, LENGTH);
 }
 
-/* All of the section in parts of `part` bytes, or why not. */
+/* Reads all of the section in parts of `part` bytes, or returns why not. */
 static enum ux_code read_in_parts(const struct ux_elf *elf, const struct ux_elf_section *section,
 				  size_t part, uint8_t *to, struct ux_error *err)
 {
@@ -71,7 +71,7 @@ static void parts_of_any_size_make_the_whole(void **state)
 	}
 }
 
-/* What the stream says of an input must be what the whole says. */
+/* The result of the stream for an input must equal the result of the whole. */
 static void same_as_whole(struct ux_bytes file, void *ctx)
 {
 	static uint8_t got[LOAD_MAX];
@@ -222,7 +222,7 @@ static void other_sections_are_no_streams(void **state)
 	make_elf_deinit(&m);
 }
 
-/* How many bytes of a mapping are in this process' page tables. */
+/* Returns how many bytes of a mapping are in this process's page tables. */
 static size_t resident(const void *mapping)
 {
 	char line[512], head[40];
@@ -244,7 +244,8 @@ static size_t resident(const void *mapping)
 static void pages_of_a_mapped_file_are_given_back_while_it_is_inflated(void **state)
 {
 	enum {
-		BYTES = 5 << 20, /* that do not compress: several parts whose pages go together */
+		BYTES = 5 << 20, /* incompressible bytes: several parts whose pages are freed
+				    together */
 		PART = 100000,
 		LEFT_MAX = 5 << 19,
 	};

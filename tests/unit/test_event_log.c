@@ -11,7 +11,7 @@
 
 static const char token[] = "ux_k6r7xsq74me7gnef4tadxflpcfvpqn4lstinh4lr2to6wwx45e7a";
 
-/* What a call writes to stderr. */
+/* The output of a call to stderr. */
 struct caught {
 	int saved;
 	int fd;

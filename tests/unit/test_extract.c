@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/symbolize as a whole: what an address of a made module says. */
+/* lib/symbolize as a whole: the frames at an address of a made module. */
 #include "test_extract.h"
 
 static void rows(struct made *m, uint64_t from, const uint32_t *lines, size_t n, uint64_t step)
@@ -44,7 +44,7 @@ static void functions_lines_and_inlined_calls_are_found(void **state)
 	made_deinit(&m);
 }
 
-/* Names of what was dropped, of files without rows and of symbols that others outdo are not kept.
+/* Names of dropped functions, of files without rows and of symbols that others outdo are not kept.
  */
 static void text_that_nothing_refers_to_is_not_stored(void **state)
 {
@@ -107,7 +107,7 @@ static void split_function_has_a_record_for_each_range(void **state)
 static void function_with_a_sequence_of_its_own_has_the_lines_of_that(void **state)
 {
 	(void)state;
-	static const uint64_t none = UINT32_MAX; /* what producers write for "no sequence" */
+	static const uint64_t none = UINT32_MAX; /* producers' value for "no sequence" */
 	for (int own = 0; own < 2; own++) {
 		struct made m;
 		made_init(&m);
@@ -237,7 +237,7 @@ static void first_unit_of_a_range_stays(void **state)
 	end_unit(&m);
 	made_extract(&m);
 	assert_string_equal(at(&m, 0x1100), "kept a.cc:1");
-	/* What nothing refers to is not stored. */
+	/* Unreferenced text is not stored. */
 	struct ux_bytes strings = m.reader.strings;
 	assert_null(memmem(strings.data, strings.size, "dropped", 7));
 	assert_null(memmem(strings.data, strings.size, "callee", 6));
@@ -303,7 +303,7 @@ enum {
 	SHARED = 0x60 /* bytes of code that they share */
 };
 
-/* Siblings in no order, of which none to many overlap; the oracle is one number for each byte. */
+/* Siblings in no order; none to many of them overlap; the oracle is one number for each byte. */
 static void siblings_in_any_order_share_as_the_last_one_says(void **state)
 {
 	(void)state;
@@ -449,7 +449,7 @@ static void dropped_copy_does_not_override_the_function_at_its_address(void **st
 		MAKE_DIE(&m.dwarf, FUNCTION, T("_ZN1A3getEv"), N(0x1180), N(0x10));
 		make_null(&m.dwarf);
 		end_unit(&m);
-		if (variant != 2) /* without it nothing shows where the function is */
+		if (variant != 2) /* without it nothing tells where the function is */
 			add_symbol(&m, "_ZN1A3getEv", 0x1100, 0x20, STB_WEAK);
 		if (variant == 1) /* two symbols of that name: a function of several units */
 			add_symbol(&m, "_ZN1A3getEv", 0x1180, 0x20, STB_WEAK);
@@ -565,7 +565,7 @@ static void offsets_after_a_symbol_inside_count_from_the_start(void **state)
 	made_deinit(&m);
 }
 
-/* Each of them covers the rest of the function, and would have all of its rows again. */
+/* Each entry covers the rest of the function, and would get all of its rows again. */
 static void entries_get_names_as_long_as_their_rows_last(void **state)
 {
 	(void)state;
@@ -631,7 +631,7 @@ static void versions_are_no_part_of_a_name(void **state)
 	made_init(&m);
 	add_symbol(&m, "memcpy@@GLIBC_2.14", 0x1100, 0x10, STB_GLOBAL);
 	add_symbol(&m, "@odd", 0x1200, 0x10, STB_GLOBAL);
-	add_symbol(&m, "..@620.done", 0x1300, 0x10, STB_LOCAL); /* as NASM names what is local */
+	add_symbol(&m, "..@620.done", 0x1300, 0x10, STB_LOCAL); /* NASM's form of local names */
 	add_symbol(&m, "..@7.next@V1", 0x1400, 0x10, STB_LOCAL);
 	add_symbol(&m, "...", 0x1500, 0x10, STB_LOCAL);
 	add_symbol(&m, "f@libf.so.1", 0x1600, 0x10, STB_GLOBAL);
@@ -891,7 +891,8 @@ static void names_that_are_ends_of_one_text_do_not_add_up_for_ever(void **state)
 	made_deinit(&m);
 }
 
-/* What a damaged module may do: give a GSYM that opens and verifies, or a clean error. */
+/* Outcomes that are allowed for a damaged module: a GSYM that opens and verifies, or a clean error.
+ */
 static void extract_damaged(struct ux_bytes input, void *ctx)
 {
 	struct made *m = ctx;

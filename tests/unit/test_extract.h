@@ -17,7 +17,7 @@ enum {
 	TEXT_SECTION = 1
 };
 
-/* DWARF and symbols as the test adds them; then extracted once. */
+/* DWARF and symbols as the test adds them; extracted once. */
 struct made {
 	struct make_elf elf;
 	struct make_dwarf dwarf;
@@ -107,7 +107,7 @@ static inline void add_abbrevs(struct made *m)
 	make_table_end(d);
 }
 
-/* Begins a unit of C++ whose lines are the table at lines. */
+/* Begins a unit of C++ whose line table is at `lines`. */
 static inline void begin_unit(struct made *m, uint64_t lines)
 {
 	make_unit_begin(&m->dwarf, (struct make_unit){0});
@@ -138,7 +138,7 @@ static inline enum ux_code collect_gsym(void *ctx, struct ux_bytes bytes, struct
 	return ux_out_status(out, err);
 }
 
-/* The ELF file with all that was added; once. */
+/* Returns the ELF file of everything that was added; call it once. */
 static inline struct ux_bytes made_file(struct made *m)
 {
 	struct ux_dwarf_sections s = make_dwarf_sections(&m->dwarf);

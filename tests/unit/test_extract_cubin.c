@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cubins from end to end: what a place in their code says. */
+/* Cubins from end to end: the frames at a place in their code. */
 #include "test_extract.h"
 
 #include "make_cubin.h"
@@ -8,7 +8,7 @@ static const char *const dirs[] = {"/src", NULL};
 static const char *const files[] = {"k.cu", "k.h", NULL};
 static const uint8_t dir_of[] = {1, 1};
 
-/* A cubin on its way, and what became of it. */
+/* A cubin, and its extracted symbols. */
 struct gpu {
 	struct make_cubin cubin;
 	struct made made;
@@ -43,13 +43,13 @@ static void extract_gpu(struct gpu *g)
 	verify(&g->made);
 }
 
-/* What byte off of the section says. */
+/* Returns the frames at byte off of the section. */
 static const char *at_off(struct gpu *g, uint32_t section, uint64_t off)
 {
 	return at(&g->made, g->cubin.elf.sections.data[section].off + off);
 }
 
-/* Two kernels, the second with a function inside; calls inlined in each other. */
+/* Two kernels, the second with a function inside; nested inlined calls. */
 static void make_kernels(struct gpu *g, uint32_t *ret_a, uint32_t *ret_b)
 {
 	struct make_cubin *m = &g->cubin;
@@ -154,7 +154,7 @@ static void lines_of_dropped_functions_are_dropped(void **state)
 	uint32_t a = make_cubin_section(m, ".text.a", 0x80);
 	uint32_t f = make_cubin_function(m, "a", a, 0, 0x80);
 	make_cubin_lines_begin(m, dirs, files, dir_of);
-	make_cubin_sequence(m, 0); /* without a relocation: it reaches over all of the file */
+	make_cubin_sequence(m, 0); /* without a relocation: it covers the whole file */
 	make_cubin_row(m, 0, 1, 999);
 	make_cubin_sequence_end(m, 0x100000);
 	make_cubin_sequence(m, f);
@@ -212,7 +212,7 @@ static void lines_of_ptx_are_reported_where_there_are_no_others(void **state)
 	end(&g);
 }
 
-/* What is said of b with one source alone. */
+/* Checks the frames of b with only one source. */
 static void expect_of_source(struct gpu *g, struct ux_bytes file, uint32_t b, enum ux_source source,
 			     const char *expected)
 {
@@ -255,7 +255,7 @@ static void damaged_lines_of_ptx_cost_themselves_alone(void **state)
 	assert_int_equal(g.made.stats.bad_units, 1);
 	end(&g);
 	make_ptx(&g, &a, &b);
-	g.cubin.ptx_relocs.data[0] = 0xff; /* a place behind the table */
+	g.cubin.ptx_relocs.data[0] = 0xff; /* a place after the table */
 	g.cubin.ptx_relocs.data[1] = 0xff;
 	extract_gpu(&g);
 	assert_string_equal(at_off(&g, b, 0), "b k.cu:5");

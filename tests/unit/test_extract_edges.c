@@ -2,12 +2,12 @@
 /* Odd modules as compilers, assemblers and linkers make them: docs/edge-cases.md has the list. */
 #include "test_extract.h"
 
-enum { /* abbreviation codes beside those of test_extract.h */
+enum { /* abbreviation codes in addition to test_extract.h's */
 	ENTRY = SEQUENCED + 1,
 	WIDE_CALL, /* an inlined call whose call_file is wide */
 };
 
-/* Rows on `lines` at from, from + step, ...; the sequence ends one step behind the last. */
+/* Adds rows with `lines` at from, from + step, ...; the sequence ends one step after the last. */
 static void rows(struct made *m, uint64_t from, uint64_t step, const uint32_t *lines, size_t n)
 {
 	int64_t line = 1;
@@ -19,7 +19,7 @@ static void rows(struct made *m, uint64_t from, uint64_t step, const uint32_t *l
 	make_end_sequence(&m->dwarf, step);
 }
 
-/* A unit whose functions begin at 0x1100 and have a row each 16 bytes. */
+/* A unit whose functions begin at 0x1100 and have a row for every 16 bytes. */
 static void begin_module(struct made *m)
 {
 	made_init(m);
@@ -56,7 +56,7 @@ static void function_that_its_symbol_gives_another_size_is_dwarfs(void **state)
 	made_deinit(&m);
 }
 
-/* Edges 11 and 12: a file by number is the table's, whatever the number is. */
+/* Edges 11 and 12: the number of a file is an index of the table, whatever its value. */
 static void call_file_counts_as_the_versions_tables_do(void **state)
 {
 	(void)state;
@@ -102,7 +102,7 @@ static void call_file_counts_as_the_versions_tables_do(void **state)
 	}
 }
 
-/* Edge 15: as of `x = f(1) + f(2)` on one line, and a call in a call. */
+/* Edge 15: for `x = f(1) + f(2)` on one line, and a call in a call. */
 static void calls_from_one_place_stay_two(void **state)
 {
 	(void)state;
@@ -133,8 +133,8 @@ static void add_call(struct made *m, uint64_t name, uint64_t lo, uint64_t size)
 }
 
 /*
- * Of calls that claim one address the last one has it, unless a function has so many calls that
- * to compare each with all others would take too long: then it stays with the first.
+ * If several calls claim one address, the last one gets it, unless a function has too many calls to
+ * compare each with all others: then the first keeps it.
  */
 static void calls_are_compared_as_long_as_their_budget_lasts(void **state)
 {
@@ -191,8 +191,8 @@ static void second_entry_of_a_function_is_the_functions_code(void **state)
 
 /*
  * Functions are merged in parts by address, of a thousand or more: here of 1 KiB of the text, since
- * each function is there twice. One that reaches into later parts has what no other function has,
- * there as well.
+ * each function is there twice. A function that reaches into later parts also gets the bytes there
+ * that no other function has.
  */
 static void functions_reach_from_part_to_part(void **state)
 {
@@ -202,7 +202,7 @@ static void functions_reach_from_part_to_part(void **state)
 		PART = 1 << 10,
 	};
 	static const struct {
-		unsigned from, to; /* of functions that are long: offsets in the text */
+		unsigned from, to; /* of long functions: offsets in the text */
 	} cases[][2] = {
 		{{0, 0}, {0, 0}},
 		{{PART - 10, PART + 10}, {0, 0}},
@@ -267,7 +267,7 @@ static void wrong_aranges_change_nothing(void **state)
 	assert_int_equal(a, b);
 }
 
-/* Edges 44 and 46: what a unit says of its own range is not read either. */
+/* Edges 44 and 46: a unit's own range is not read either. */
 static void units_that_claim_one_range_keep_their_functions(void **state)
 {
 	(void)state;

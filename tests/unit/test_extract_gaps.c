@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extraction: stubs, compressed symbols, and what only frames know; whose word counts. */
+/* Extraction: stubs, compressed symbols, and functions that only frames know; precedence of the
+ * sources. */
 #include "test_extract.h"
 
 #include "code_symbols.h"
@@ -49,7 +50,7 @@ static void frames_fill_what_has_no_name(void **state)
 	add_frames(&m, (const uint64_t[][2]){{0x1000, 0x40}, {0x1100, 0x30}, {0x9000, 0x10}}, 3);
 	made_extract(&m);
 	assert_string_equal(at(&m, 0x1010), "known :0");
-	assert_string_equal(at(&m, 0x1030), "-"); /* behind known's end, but not another function */
+	assert_string_equal(at(&m, 0x1030), "-"); /* after known's end, but not another function */
 	assert_string_equal(at(&m, 0x1100), "<no name> :0");
 	assert_string_equal(at(&m, 0x112f), "<no name> :0");
 	assert_string_equal(at(&m, 0x1130), "-");
@@ -76,7 +77,7 @@ static void frames_end_where_a_name_begins(void **state)
 	made_deinit(&m);
 }
 
-/* As GHC writes them, and libc for what a signal returns to. */
+/* As GHC writes them, and libc for the function that a signal returns to. */
 static void frames_that_begin_a_byte_before_a_name_are_its_own(void **state)
 {
 	(void)state;
@@ -115,7 +116,7 @@ static void frames_that_begin_a_byte_before_a_function_of_dwarf_are_its_own(void
 	assert_string_equal(at(&m, 0x1121), "-");
 	assert_string_equal(at(&m, 0x1201), "<no name> :0"); /* two bytes are a function */
 	assert_string_equal(at(&m, 0x1202), "next :0");
-	assert_string_equal(at(&m, 0x1300), "<no name> :0"); /* so is one that ends there */
+	assert_string_equal(at(&m, 0x1300), "<no name> :0"); /* also a function that ends there */
 	assert_string_equal(at(&m, 0x1301), "behind :0");
 	assert_int_equal(m.stats.counts.unnamed, 2);
 	made_deinit(&m);
@@ -244,7 +245,7 @@ static void stubs_are_functions_named_after_what_they_call(void **state)
 {
 	(void)state;
 	struct made m = {0};
-	make_elf_init(&m.elf, 64, false); /* made_deinit() wants both */
+	make_elf_init(&m.elf, 64, false); /* made_deinit() needs both */
 	make_dwarf_init(&m.dwarf, false);
 	struct make_elf elf;
 	assert_int_equal(extract_file(&m, make_stubs_file(&elf, &make_stubs_shapes[0]), 0), UX_OK);

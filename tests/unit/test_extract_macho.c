@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/symbolize's way in for Mach-O: what an address of a made file says. */
+/* lib/symbolize's entry for Mach-O: the frames at an address of a made file. */
 #include "test_extract.h"
 
 #include "macho_defs.h"
@@ -15,7 +15,7 @@ enum {
 #define UUID  UX_STR("0123456789abcdef")
 #define OTHER UX_STR("fedcba9876543210")
 
-/* A file, and what it says once extracted. */
+/* A file, and its extracted symbols. */
 struct mach {
 	struct make_macho macho;
 	struct made made; /* for its DWARF and answers */
@@ -52,7 +52,7 @@ static void symbol(struct mach *m, const char *name, uint64_t pc, uint8_t type)
 	make_macho_symbol(&m->macho, (struct make_macho_symbol){name, pc, type, 1, 0});
 }
 
-/* A function of 0x20 bytes with an inlined call at CODE_AT, its padding behind it. */
+/* A function of 0x20 bytes with an inlined call at CODE_AT, followed by padding. */
 static void add_dwarf(struct mach *m)
 {
 	struct make_dwarf *d = &m->made.dwarf;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compressed .debug_info that is read while it is inflated gives what a plain one gives. */
+/* A compressed .debug_info that is read while it is inflated gives the same result as a plain one.
+ */
 #include "test_extract.h"
 
 #include "debug_sections.h"
@@ -20,11 +21,11 @@
 
 enum {
 	FAT = SEQUENCED + 1, /* an entry of PADDING bytes */
-	FAR,                 /* an inlined call of a function that any unit may have */
+	FAR,                 /* an inlined call of a function that may be in any unit */
 
 	CONST_VALUE = 0x1c, /* DW_AT_const_value: one that is not read */
 	PADDING = 64 << 10,
-	UNITS = 380, /* 24 MiB: above what is streamed, and a dozen waves */
+	UNITS = 380, /* 24 MiB: above the threshold for streaming, and a dozen waves */
 };
 
 static const uint8_t padding[PADDING];
@@ -119,7 +120,7 @@ static void pages_of_units_that_were_read_are_used_again(void **state)
 	made_deinit(&m);
 }
 
-/* What reads entries at random, as for declarations and supplementary files, gets all of them. */
+/* Readers of entries at random, as for declarations and supplementary files, get all of them. */
 static void sections_that_are_loaded_are_complete(void **state)
 {
 	(void)state;
@@ -172,7 +173,7 @@ static void damage_fails_as_a_whole(void **state)
 	struct ux_elf elf;
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	const struct ux_elf_section *s = ux_elf_section_find(&elf, ".debug_info");
-	/* The last one is where a second thread inflates before it is known that units are
+	/* The last place is inflated by a second thread before the units are known to be
 	 * independent; the other damage stays. */
 	const uint64_t places[] = {s->size - 100, s->size / 2, 200};
 	for (size_t i = 0; i < ux_countof(places); i++) {
@@ -188,7 +189,7 @@ static void damage_fails_as_a_whole(void **state)
 	made_deinit(&m);
 }
 
-/* A unit that claims to go on for ever costs itself and what would come behind it. */
+/* A unit with an endless length costs itself and all units after it. */
 static void damaged_header_costs_what_it_costs_a_plain_file(void **state)
 {
 	(void)state;
@@ -200,7 +201,7 @@ static void damaged_header_costs_what_it_costs_a_plain_file(void **state)
 	size_t half = make_off(&plain.dwarf, UX_DWARF_INFO) / UNITS * (UNITS / 2);
 	struct made *both[] = {&plain, &packed};
 	for (size_t i = 0; i < 2; i++) {
-		/* the length of the first unit behind the half */
+		/* the length of the first unit after the middle */
 		const struct ux_out *info = &both[i]->dwarf.out[UX_DWARF_INFO];
 		size_t off = 0;
 		while (off < half)

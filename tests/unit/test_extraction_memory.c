@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extraction_memory: what extractions that run at once have together. */
+/* extraction_memory: the memory shared by concurrent extractions. */
 #include "sweep.h"
 
 #include "crawl_work.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: uploaded ELF files become GSYMs, or get a reason why not. */
+/* service: uploaded ELF files become GSYMs, or get a reason for the failure. */
 #include "sweep.h"
 
 #include "extract_job.h"
@@ -33,7 +33,7 @@ static int close_server(void **state)
 
 static const char id[] = "file:00112233445566778899aabbccddeeff";
 
-/* A pending candidate of these bytes, as an upload leaves it, of the module with this ID. */
+/* Adds a pending candidate of these bytes, as after an upload, to the module with this ID. */
 static int64_t add_to(struct make_server *s, const char *module, struct ux_bytes bytes,
 		      enum ux_kind kind)
 {
@@ -176,7 +176,7 @@ static void bytes_that_are_wrong_fail_for_good(void **state)
 	assert_true(c.reason[0] != '\0');
 }
 
-/* Not the bytes' fault: again and again, at last failed. */
+/* Not the bytes' fault: tried again several times, failed in the end. */
 static void a_child_that_cannot_start_is_tried_again(void **state)
 {
 	struct make_server *s = *state;
@@ -243,7 +243,7 @@ static void its_thread_works_when_it_is_woken(void **state)
 	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_FAILED);
 }
 
-/* A child that says nothing for as long as it may. */
+/* A child that writes nothing for as long as it may. */
 static void write_sleeper(char *path)
 {
 	static const char script[] = "#!/bin/sh\nexec sleep 600\n";
@@ -338,7 +338,7 @@ static void a_worker_reads_the_next_file_while_a_result_is_committed(void **stat
 	assert_int_equal(commits.max, 2);
 }
 
-/* Parts of a split build that are ready, and the one that is being extracted. */
+/* Split parts that are ready, and the one that is being extracted. */
 static void a_module_has_split_parts_that_can_be_packed(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fat binaries: containers, entries, and what they unpack to. */
+/* Fat binaries: containers, entries, and their unpacked contents. */
 #include "sweep.h"
 
 #include "fatbin_list.h"
@@ -220,7 +220,7 @@ static void what_is_packed_twice_or_obscured_is_unsupported(void **state)
 	assert_non_null(strstr(err.text, "is obfuscated by its compiler"));
 }
 
-/* Reads and unpacks whatever is there. */
+/* Reads and unpacks everything. */
 static void read_all(struct ux_bytes input, void *ctx)
 {
 	(void)ctx;
@@ -265,7 +265,7 @@ static void lack_of_memory_is_an_error(void **state)
 	(void)state;
 	struct ux_out file = {0};
 	make_three(&file);
-	/* zstd has its own allocator; what it says then is that the bytes are no good. */
+	/* zstd has its own allocator; if it fails, it reports that the bytes are damaged. */
 	assert_true(each_failed_alloc(list_and_unpack, &file, /* may_recover= */ false) > 2);
 	ux_out_deinit(&file);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which piece of a program's GPU code a person means. */
+/* The choice of a piece of a program's GPU code. */
 #include "sweep.h"
 
 #include "cubin_crc.h"
@@ -106,7 +106,7 @@ static void missing_part_is_reported_with_those_there_are(void **state)
 	end(&f);
 }
 
-/* No architecture is left out silently: what has no room is counted. */
+/* No architecture is left out silently: architectures without room are counted. */
 static void architectures_without_room_are_counted(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetching from upstreams: who is woken, what arrives, what is remembered, who is next. */
+/* Fetching from upstreams: who is woken, which files arrive, which results are remembered, who is
+ * next. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -15,7 +16,7 @@
 
 enum {
 	FOLDERS = 3,
-	WAIT_MS = 20000, /* longest time for what happens at once */
+	WAIT_MS = 20000, /* ms, the longest time for an immediate event */
 };
 
 #define ELF "\177ELF" /* other files are not taken */
@@ -29,7 +30,7 @@ struct world {
 	struct ux_upstream ups[FOLDERS];
 	char dirs[FOLDERS][64];
 	struct ux_fetcher *f;
-	/* what arrived */
+	/* files that arrived */
 	atomic_uint arrived;
 	char upstream[UX_UPSTREAM_NAME];
 	char content[32];
@@ -122,7 +123,7 @@ static int close_world(void **state)
 	return 0;
 }
 
-/* Someone who waits for a fetch. */
+/* A thread that waits for a fetch. */
 struct sleeper {
 	struct ux_fetch_waiter waiter;
 	atomic_uint woken;
@@ -206,7 +207,7 @@ static void what_no_upstream_has_is_remembered(void **state)
 	assert_int_equal(begin(w, &s), UX_FETCHING_NONE);
 	assert_int_equal(atomic_load(&w->arrived), 0);
 	assert_idle(w);
-	/* A new server reads what the old one stored. */
+	/* A new server reads the old one's stored state. */
 	ux_fetcher_close(w->f);
 	fetcher_make(w);
 	if (begin(w, &s) != UX_FETCHING_NONE)
@@ -227,7 +228,7 @@ static void those_who_wait_for_one_thing_share_a_fetch(void **state)
 	uint64_t now = 0, refused = 1;
 	ux_fetcher_load(w->f, &now, &refused);
 	assert_int_equal(now, 1);
-	/* The first, one between and the last leave. */
+	/* The first waiter, a middle one and the last one leave. */
 	ux_fetcher_leave(w->f, &s[0].waiter);
 	ux_fetcher_leave(w->f, &s[2].waiter);
 	ux_fetcher_leave(w->f, &s[4].waiter);
@@ -330,7 +331,7 @@ static void a_slow_upstream_has_a_head_start(void **state)
 	assert_int_equal(end_server(w, &slow), 1);
 }
 
-/* A server that is itself fetching says so; that is no answer yet. */
+/* A server that is itself fetching reports that; it is not an answer yet. */
 static void an_upstream_that_says_later_is_requested_again(void **state)
 {
 	struct world *w = *state;
@@ -414,17 +415,17 @@ static void an_upstream_that_does_not_answer_is_left_alone(void **state)
 	assert_int_equal(now.failed, UX_BREAKER_FAILURES);
 	assert_int_equal(now.refused, 1);
 	assert_in_range(now.open_ms, 1, UX_BREAKER_OPEN_MS);
-	/* The others are asked all the same. */
+	/* The others are still queried. */
 	assert_int_equal(ux_fetcher_status(w->f, 1).absent, UX_BREAKER_FAILURES + 1);
 	assert_idle(w);
 }
 
-/* What this machine could not do is tried again soon, and not after the time of an answer. */
+/* A fetch that failed on this machine is tried again soon, and not after the time of an answer. */
 static void a_fetch_that_could_not_be_planned_is_planned_again(void **state)
 {
 	struct world *w = *state;
 	struct sleeper s = {.woken = 0};
-	const size_t size = 2 << 20; /* its coded form is over the memory of a plan */
+	const size_t size = 2 << 20; /* its coded form exceeds the memory of a plan */
 	char *path = malloc(size);
 	assert_non_null(path);
 	memset(path, 'a', size);

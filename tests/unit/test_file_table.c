@@ -74,7 +74,7 @@ static void a_file_waits_once_however_often_it_is_seen(void **state)
 	assert_int_equal(f->table.waiting.data[0].key.size, 5);
 }
 
-/* Also at once: a build writes over a program that has just run, and runs it. */
+/* Also immediately: a build overwrites a program that has just run, and runs it. */
 static void a_file_that_has_changed_is_another_one(void **state)
 {
 	struct fixture *f = *state;

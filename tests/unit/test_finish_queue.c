@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of uploads that are to be finished: its order, and who learns the outcome. */
+/* The queue of uploads to be finished: its order, and who learns the outcome. */
 #include "sweep.h"
 
 #include "finish_queue.h"
 
 #include <pthread.h>
 
-/* What the threads of the finisher did. */
+/* The actions of the finisher's threads. */
 struct log {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -82,7 +82,7 @@ static void namespaces_take_turns_and_small_uploads_come_first(void **state)
 	}
 	assert_int_equal(join(f, "one", "b", 9000, &w[5]), UX_FINISH_WAITING); /* waits already */
 	assert_int_equal(join(f, "one", "b", 9000, &again), UX_FINISH_WAITING);
-	ux_finisher_leave(f, &w[6]); /* its upload is finished all the same */
+	ux_finisher_leave(f, &w[6]); /* its upload is still finished */
 	log_let_go(&l);
 	log_wait_woken(&l, 7);
 	for (size_t i = 0; i < 6; i++)
@@ -96,7 +96,7 @@ static void namespaces_take_turns_and_small_uploads_come_first(void **state)
 	assert_string_equal(l.order, "1bc234");
 }
 
-/* With two threads, one is left for what is not large. */
+/* With two threads, one is kept for files that are not large. */
 static void large_uploads_leave_a_thread(void **state)
 {
 	(void)state;

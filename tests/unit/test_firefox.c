@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firefox: damaged profiles, and profiles while memory is short. What profiles say is compared with
- * addr2line in tests/e2e/test_firefox.py, and with samply in test_samply.py. */
+/* firefox: damaged profiles, and profiles while memory is short. The contents of profiles are
+ * compared with addr2line in tests/e2e/test_firefox.py, and with samply in test_samply.py. */
 #include "sweep.h"
 
 #include "firefox.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written of a profile that has names: flame graphs, and JSON for other viewers. */
+/* The outputs for a profile that has names: flame graphs, and JSON for other viewers. */
 #include "sweep.h"
 
 #include "flame.h"
@@ -53,7 +53,7 @@ static enum ux_code write_form(const struct ux_profile *p, const struct ux_profi
 	return form == HTML ? ux_flame_html(&t, &how, &s, err) : ux_flame_svg(&t, &how, &s, err);
 }
 
-/* Writes a form as text with a NUL at its end. */
+/* Writes an output format as text with a NUL at its end. */
 static void write_text(const struct ux_profile *p, const struct ux_profile *other, enum form form,
 		       struct ux_out *to)
 {

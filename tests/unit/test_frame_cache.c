@@ -231,7 +231,7 @@ static void full_memo_says_so_and_keeps_what_it_has(void **state)
 	free(names);
 }
 
-/* Stacks of n addresses, each of which has two frames. */
+/* Makes stacks of n addresses, two frames each. */
 static void make_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 			const struct ux_cached_stack **ret)
 {
@@ -259,11 +259,11 @@ static void stacks_are_found_by_the_addresses_that_were_kept(void **state)
 	static const struct ux_cached_stack *made[PCS], *got[PCS], *none[PCS];
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	for (size_t i = 0; i < PCS; i++)
-		pcs[i] = i * i; /* 0 is an address as well */
+		pcs[i] = i * i; /* 0 is an address too */
 	make_stacks(m, pcs, PCS, made);
 	assert_int_equal(ux_frame_cache_find_address_stacks(m, pcs, PCS, got), PCS);
 	const size_t before = ux_frame_cache_bytes(m);
-	ux_frame_cache_add_address_stacks(m, pcs, KEPT, none); /* which has none */
+	ux_frame_cache_add_address_stacks(m, pcs, KEPT, none); /* none of them has frames */
 	assert_int_equal(ux_frame_cache_bytes(m), before);
 	ux_frame_cache_add_address_stacks(m, pcs, KEPT, made);
 	const size_t with = ux_frame_cache_bytes(m);
@@ -315,7 +315,7 @@ struct racer {
 	unsigned wrong;
 };
 
-/* Frame i of the race: chains of different depth that share their outer frames. */
+/* Frame i of the race: chains of different depths that share their outer frames. */
 static const char *const race_names[] = {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv", "_Z1ev"};
 
 static size_t race_frames(uint64_t pc, struct ux_frame *frames)
@@ -380,7 +380,7 @@ static void threads_that_add_and_find_see_whole_chains(void **state)
 /* --- places ----------------------------------------------------------------------------------- */
 
 enum {
-	PLACES = 4096, /* so many that records are added to the index at once */
+	PLACES = 4096, /* enough records for adding them to the index in one pass */
 	FILE_SEEDS = 40,
 };
 
@@ -508,8 +508,7 @@ static void expect_reply_frames(const struct ux_wire_read *r, size_t i,
 	assert_int_equal(at, 0);
 }
 
-/* Adds n addresses whose calls are nested up to `deep` deep, most of them within calls of others.
- */
+/* Adds n addresses whose calls are nested up to `deep` deep, most of them within other calls. */
 static void add_nested(struct ux_frame_cache *m, uint32_t *numbers, size_t n, size_t deep)
 {
 	static char names[UX_FRAMES_MAX][24];
@@ -558,7 +557,7 @@ static void a_reply_that_is_used_again_has_nothing_of_the_one_before(void **stat
 	add_nested(m, numbers, N, 3);
 	for (size_t round = 0; round < 5; round++) {
 		struct ux_wire_read r = {0};
-		/* the same number of a frame twice: of the second cache it is another frame */
+		/* the same number twice: in the second cache it is another frame */
 		for (size_t part = 0; part < 2; part++) {
 			ux_frame_reply_reset(&w);
 			assert_true(ux_frame_reply_add(&w, m, numbers, N));
@@ -574,7 +573,7 @@ static void a_reply_that_is_used_again_has_nothing_of_the_one_before(void **stat
 		ux_frame_reply_reset(&w);
 		ux_wire_reply_clear(&w.reply);
 		assert_true((w.frames.base > base) == (round != 3));
-		/* so that numbers are over what an element holds in the next round */
+		/* so that numbers exceed an element's range in the next round */
 		if (round == 2)
 			w.frames.base = w.files.base = w.texts.base = INT32_MAX - 1;
 		base = w.frames.base;

@@ -13,7 +13,8 @@
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 
-static time_t step_s, later_s; /* by how much each look at a clock puts it forward, and has put */
+static time_t step_s, later_s; /* how far each reading of the clock moves it forward, and how far it
+				  has moved */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 {
@@ -87,7 +88,7 @@ static void expect_frames(const struct ux_gsym *g, const struct ux_frame_cache *
 }
 
 /*
- * Compares addresses in and behind the first functions, `each` of each; returns how many are in the
+ * Compares `each` addresses in and after each of the first functions; returns how many are in the
  * cache.
  */
 static size_t compare_with_lookups(const struct ux_gsym *g, struct ux_frame_cache *m, size_t each)
@@ -111,7 +112,7 @@ static size_t compare_with_lookups(const struct ux_gsym *g, struct ux_frame_cach
 	return known;
 }
 
-/* The cache of a file, filled; NULL: there is nothing to fill it with. */
+/* Returns the filled cache of a file; NULL: there is nothing to fill it with. */
 static struct ux_frame_cache *filled_cache(const struct ux_gsym *g)
 {
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
@@ -141,7 +142,7 @@ static void filled_cache_has_the_frames_of_lookups(void **state)
 	assert_true(known > (size_t)SEEDS * EACH / 2);
 }
 
-/* --- what is left to lookups ------------------------------------------------------------------ */
+/* --- functions that are left to lookups ------------------------------------------------------- */
 
 /* A function of a file that is made. */
 struct made_function {
@@ -162,7 +163,7 @@ static void made_file_deinit(struct made_file *m)
 
 static const char strings[] = "\0dir\0f.c\0a\0b\0c\0d\0e\0" UX_NO_NAME;
 
-/* The offset of a string that has no other one as its end. */
+/* Returns the offset of a string that no other string shares as its end. */
 static uint32_t string_of(const char *s)
 {
 	for (uint32_t at = 1; at < sizeof(strings); at += (uint32_t)strlen(strings + at) + 1)
@@ -330,7 +331,7 @@ static void filling_ends_at_the_limit_of_the_cache(void **state)
 	assert_int_equal(atomic_load(&all), 0);
 }
 
-/* Two lines in turn have two frames, but each change needs memory. */
+/* Two lines alternate and have two frames, but each change needs memory. */
 static void pieces_of_few_frames_count(void **state)
 {
 	enum {
@@ -383,7 +384,7 @@ static void filling_ends_when_it_is_stopped(void **state)
 	ux_frame_cache_unref(m);
 }
 
-/* Names may be made to take as long as their demangler allows, each. */
+/* Each name may be made to take as long as its demangler allows. */
 static void filling_ends_when_it_takes_too_long(void **state)
 {
 	static const struct made_function functions[] = {{0x1000, "a", 1}, {0x1100, "b", 2}};
@@ -409,7 +410,7 @@ static enum ux_code fill_with_little_memory(void *ctx)
 	return code;
 }
 
-/* Demangling and the table of a tree may do without the memory that they did not get. */
+/* Demangling and the table of a tree may do without memory that they did not get. */
 static void each_failed_allocation_ends_the_filling(void **state)
 {
 	static const struct made_function functions[] = {

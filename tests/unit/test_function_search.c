@@ -162,7 +162,8 @@ static void the_best_functions_come_first(void **state)
 	assert_true(ux_bytes_eq(f.best[1].name, UX_STR("std::istream::read(char*, long)")));
 }
 
-/* What does not fit into the budget is refused, and the scan goes on from there with more of it. */
+/* A result that does not fit into the budget is refused, and the scan continues from there with a
+ * larger one. */
 static void a_search_ends_with_its_budget(void **state)
 {
 	(void)state;

@@ -7,7 +7,7 @@
 #include "gsym_reader.h"
 #include "make_go_elf.h"
 
-/* An ELF file of a Go program, and what was made of it. */
+/* An ELF file of a Go program, and the result of reading it. */
 struct made {
 	struct make_go go;
 	struct make_elf elf;
@@ -278,7 +278,7 @@ static void dwarf_is_left_what_has_no_lines_here(void **state)
 	(void)state;
 	struct ux_piece pieces[] = {
 		{.start = 0x1000, .size = 0x30, .draft = {.n_rows = 1}},
-		{.start = 0x1040, .size = 0x20, .draft = {.n_rows = 1}}, /* behind padding */
+		{.start = 0x1040, .size = 0x20, .draft = {.n_rows = 1}}, /* after padding */
 		{.start = 0x1060, .size = 0x40},                         /* C */
 		{.start = 0x10a0, .size = 0x60, .draft = {.n_rows = 2}},
 		{.start = 0x2000, .size = 0x1000, .draft = {.n_rows = 1}}, /* all of a section */

@@ -113,7 +113,8 @@ static void assert_main(const struct ux_gosym *g, struct ux_gosym_code *c)
 	assert_range(c, 1, 8, 16);
 }
 
-/* The method of the sample: what is inlined into an inlined wrapper is called from the method. */
+/* The method of the sample: calls inlined into an inlined wrapper have the method as their caller.
+ */
 static void assert_method(const struct ux_gosym *g, struct ux_gosym_code *c)
 {
 	struct ux_gosym_function f;
@@ -234,7 +235,7 @@ static const struct variant go19[] = {
 	{UX_GOSYM_GO12, 11, 8, true, true, 1},
 };
 
-/* Each call says by itself where it stands; nothing is known as a wrapper. */
+/* Each call has its own position; no function is known as a wrapper. */
 static void trees_of_before_1_12_are_read(void **state)
 {
 	(void)state;
@@ -310,7 +311,7 @@ static void a_call_in_a_later_one_costs_the_inlined_calls(void **state)
 	assert_int_equal(code.rows.size, 5);
 }
 
-/* Until 1.8 tables with these numbers were others. */
+/* Until 1.8 other tables had these numbers. */
 static void what_is_no_tree_is_not_read(void **state)
 {
 	(void)state;
@@ -321,7 +322,7 @@ static void what_is_no_tree_is_not_read(void **state)
 		struct ux_gosym_function f;
 		make(&m, &go19[i]);
 		uint8_t *tree = m.data.data + (m.trees - MAKE_GO_DATA);
-		tree[0] = tree[3] = 1; /* so many bits, say */
+		tree[0] = tree[3] = 1; /* claims this many bits */
 		assert_int_equal(ux_gosym_open(&m.image, &m.hints, &g, NULL), UX_OK);
 		assert_int_equal(g.trees, UX_GOSYM_TREES_NONE);
 		read_function(&g, 0, &f, &code);
@@ -346,13 +347,13 @@ static void what_is_no_go_is_not_found(void **state)
 	assert_int_equal(ux_gosym_open(&image, &no_hints, &g, NULL), UX_ENOTFOUND);
 }
 
-/* Each false header costs a look at a whole table, so that only so many are tried. */
+/* Each false header costs a look at a whole table, so only a limited number is tried. */
 static void so_many_false_headers_are_passed_and_no_more(void **state)
 {
 	(void)state;
 	enum {
 		TRIED = 256,
-		FAKES_AT = 0x800000, /* of another place than the program has */
+		FAKES_AT = 0x800000, /* at another place than the program's */
 	};
 	for (size_t n = TRIED - 1; n <= TRIED; n++) {
 		ux_cleanup(make_go_deinit) struct make_go m = {0};
@@ -436,7 +437,7 @@ static void versions_are_read_as_far_as_they_are_text(void **state)
 	assert_string_equal(version, "");
 }
 
-/* Everything of the program; what it says does not matter. */
+/* Reads everything of the program; the result does not matter. */
 static void read_all(const struct ux_gosym_image *image, const struct ux_gosym_hints *hints)
 {
 	ux_cleanup(ux_gosym_code_deinit) struct ux_gosym_code code = {0};

@@ -92,8 +92,8 @@ static void wrappers_in_wrappers_are_hidden_too(void **state)
 	assert_int_equal(c.rows.data[2].pc - START, 16);
 }
 
-/* As Go 1.19 tells of net/http.readTransfer: nothing is left of two of the calls, so that the
- * places of what stands in them are 0. */
+/* As Go 1.19 describes net/http.readTransfer: two of the calls have no code left, so the places of
+ * the calls nested in them are 0. */
 static void parents_that_nothing_is_left_of_are_found_by_number(void **state)
 {
 	(void)state;
@@ -116,7 +116,7 @@ static void parents_that_nothing_is_left_of_are_found_by_number(void **state)
 	assert_int_equal(c.ranges.data[c.inlines.data[0].range_first].hi - START, 12);
 }
 
-/* What docker's init functions have; before 1.20 the numbers know better. */
+/* As in docker's init functions; before 1.20 the numbers are more reliable. */
 static void places_in_circles_do_not_count_where_parents_are_stored(void **state)
 {
 	(void)state;

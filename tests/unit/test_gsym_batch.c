@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups of many addresses at once, held against lookups one by one. */
+/* Lookups of many addresses in one call, compared with single lookups. */
 #include "sweep.h"
 
 #include "gsym_reader.h"
@@ -30,9 +30,9 @@ static struct ux_gsym example(void)
 	return opened(ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
 }
 
-/* --- the answers of a batch are those of single lookups ------------------------------------ */
+/* --- a batch and single lookups agree --------------------------------------------------------- */
 
-/* One batch, and what its callback has seen. */
+/* One batch, and the calls of its callback. */
 struct requested {
 	const struct ux_gsym *g;
 	const uint64_t *pcs;
@@ -55,7 +55,7 @@ static void assert_same_frames(const struct ux_frame *a, const struct ux_frame *
 	}
 }
 
-/* What a lookup of pcs[i] by itself says; no frames when it fails. */
+/* Looks up pcs[i] alone; no frames on failure. */
 static enum ux_code lookup_alone(const struct requested *a, size_t i, struct ux_frame *frames,
 				 size_t *ret_n)
 {
@@ -85,7 +85,7 @@ static bool take_answer(void *ctx, size_t i, const struct ux_frame *frames, size
 	return ++a->answers != a->stop_after;
 }
 
-/* Returns what the first single lookup that is no plain answer returns. */
+/* Returns the first result of a single lookup other than a plain answer. */
 static enum ux_code assert_spans(const struct requested *a, const struct ux_gsym_batch *b)
 {
 	enum ux_code worst = UX_OK;
@@ -274,7 +274,7 @@ static void a_callback_ends_the_batch(void **state)
 
 static const uint8_t names[] = "\0f\0g";
 
-/* A file of these functions, whose names are in `names`. */
+/* Writes a file of these functions, whose names are in `names`. */
 static void write_functions(struct ux_out *out, const struct ux_gsym_function *f, size_t n)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0};

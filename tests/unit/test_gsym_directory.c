@@ -18,10 +18,10 @@ enum {
 	STRINGS = FILES + ENTRY,
 	FUNCTIONS = STRINGS + ENTRY,
 	END = FUNCTIONS + ENTRY,
-	ROOM = 200 /* behind the example, for a larger directory */
+	ROOM = 200 /* after the example, for a larger directory */
 };
 
-/* The example, to be changed. */
+/* The example, which tests change. */
 struct changed {
 	uint8_t bytes[MAKE_GSYM_EXAMPLE2_SIZE + ROOM];
 	size_t size;
@@ -152,7 +152,7 @@ static void sections_come_in_any_order(void **state)
 	assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_OK);
 }
 
-/* One of LLVM's tests of its own: a type that no one knows is passed over. */
+/* From one of LLVM's own tests: a type that no one knows is skipped. */
 static void unknown_sections_are_passed_over_and_noted(void **state)
 {
 	(void)state;
@@ -179,7 +179,7 @@ static void bytes_of_no_section_are_noted(void **state)
 	assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_OK);
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 12);
 	c = changed();
-	c.bytes[0x113] = 1; /* the pad in front of the records */
+	c.bytes[0x113] = 1; /* the pad before the records */
 	assert_int_equal(open_it(&c), UX_OK);
 	assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_OK);
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 1);
@@ -254,7 +254,7 @@ static void endless_directories_are_refused(void **state)
 	assert_string_equal(err.text, "directory has more than 1024 sections");
 }
 
-/* A name of 64 bits is one number: not its lower half. */
+/* A 64-bit name is one number, not its lower half. */
 static void names_past_4_gib_are_past_their_table(void **state)
 {
 	(void)state;
@@ -267,7 +267,7 @@ static void names_past_4_gib_are_past_their_table(void **state)
 		size_t n = 0;
 		c.bytes[names[i]] = 1;
 		assert_int_equal(open_it(&c), UX_OK);
-		/* the root's name is no frame */
+		/* the root's name is not a frame */
 		assert_int_equal(ux_gsym_lookup(&c.gsym, 0x401001, f, 4, &n, NULL),
 				 i == 1 ? UX_OK : UX_ECORRUPT);
 		assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_ECORRUPT);

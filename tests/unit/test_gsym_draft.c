@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drafts: what they were made of comes back, and their numbers are put in last. */
+/* Drafts: their parts can be read back, and their numbers are filled in last. */
 #include "sweep.h"
 
 #include "gsym_draft.h"
@@ -10,7 +10,7 @@ enum {
 	NODES = 300
 };
 
-/* A function with all that records have: far and near rows, files that come back, deep calls. */
+/* A function with every part of a record: near and far rows, files that recur, deep calls. */
 struct big {
 	struct ux_gsym_row rows[ROWS];
 	struct ux_code_inline nodes[NODES];

@@ -55,7 +55,7 @@ static int plain_sleb_size(int64_t v)
 	return n;
 }
 
-/* Returns what a row saves with a window, over AdvanceLine (if any) and AdvancePC. */
+/* Returns the bytes that a row saves with a window, over AdvanceLine (if any) and AdvancePC. */
 static int plain_row_gain(const struct ux_gsym_row *row, struct plain_window w)
 {
 	int64_t line = (int64_t)row[0].line - row[-1].line;

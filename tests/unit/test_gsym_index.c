@@ -57,10 +57,10 @@ static void assert_same_answer(const struct ux_gsym *plain, const struct ux_gsym
 }
 
 enum {
-	MANY = 4096 /* addresses, more than after which records are added at once */
+	MANY = 4096 /* addresses: more than the number after which records are added in one pass */
 };
 
-/* A growing index that has been used for many addresses, none of which is in a function. */
+/* Opens a growing index that was used for many addresses, none of them in a function. */
 static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t max)
 {
 	static struct ux_gsym_place places[MANY];
@@ -74,7 +74,7 @@ static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t max)
 	g->base = base;
 }
 
-/* Builds the frames of a place from its calls; false when one of their strings is damaged. */
+/* Builds the frames of a place from its calls; false if one of their strings is damaged. */
 static bool frames_of_place(const struct ux_gsym *g, const struct ux_gsym_place *place,
 			    struct ux_frame *frames, size_t *ret_n)
 {
@@ -131,8 +131,8 @@ static int compare_pcs(const void *a, const void *b)
 }
 
 /*
- * Places in and around the first functions, in no order and in that of a large request. Returns how
- * many are known.
+ * Compares places in and around the first functions, in random order and in the order of a large
+ * request. Returns how many are known.
  */
 static size_t assert_same_places(const struct ux_gsym *plain, struct ux_bytes file, uint64_t seed)
 {
@@ -321,7 +321,7 @@ static void write_many(struct ux_out *out, uint32_t n)
 	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, out, NULL), UX_OK);
 }
 
-/* Each group of sorted addresses begins where the one before ended, or in front of it. */
+/* Each group of sorted addresses begins where the previous one ended, or before it. */
 static void sorted_addresses_any_way_apart_find_their_functions(void **state)
 {
 	enum {
@@ -413,8 +413,8 @@ static void damaged_files_answer_as_plain_ones(void **state)
 }
 
 /*
- * Each node of a chain holds what the one above holds, and each sibling asks for what the one
- * before took: quadratic work unless somebody counts.
+ * Each node of a chain holds the ranges of its parent, and each sibling claims its predecessor's:
+ * quadratic work unless it is counted.
  */
 static void work_is_bounded(void **state)
 {
@@ -568,7 +568,7 @@ static void threads_grow_one_index(void **state)
 
 /*
  * A lookup in the index does not depend on the size of its function: 60,000 inlined calls cost at
- * most four times what 600 do.
+ * most four times as much as 600.
  */
 static double time_of_lookups(uint32_t calls)
 {
@@ -600,7 +600,8 @@ static void giant_functions_cost_what_small_ones_do(void **state)
 {
 	(void)state;
 	double small = time_of_lookups(600), giant = time_of_lookups(60000);
-	/* The large one needs more of the caches, which other programs may use as well. */
+	/* The large one needs more of the processor's caches, which other programs may use as well.
+	 */
 	for (int i = 0; i < 4 && giant >= 4 * small; i++) {
 		small = ux_max(small, time_of_lookups(600));
 		giant = ux_min(giant, time_of_lookups(60000));

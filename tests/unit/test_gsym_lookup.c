@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups at the edges of what records say, where LLVM's reader often says nothing; in each
- * version. */
+/* Lookups at the edges of records, where LLVM's reader often finds nothing; in each version. */
 #include "sweep.h"
 
 #include "gsym_format.h"
@@ -193,7 +192,7 @@ static void nothing_is_found_in_a_gap_or_outside(void **state)
 	}
 }
 
-/* Which is why our writer splits the outer one: tail_of_an_outer_function_stays_findable. */
+/* Therefore our writer splits the outer one: tail_of_an_outer_function_stays_findable. */
 static void tail_behind_a_nested_record_is_not_found(void **state)
 {
 	(void)state;
@@ -278,7 +277,7 @@ static void function_without_a_name_is_damage(void **state)
 	}
 }
 
-/* Only version 1 can say so: in version 2 an empty section is an error. LLVM reads behind the
+/* Only version 1 can express this: in version 2 an empty section is an error. LLVM reads past the
  * table. */
 static void file_without_functions_finds_nothing(void **state)
 {
@@ -365,7 +364,7 @@ static void read_rows_twice(struct ux_bytes bytes, void *ctx)
 	}
 }
 
-/* A number of one to three bytes, now and then of ten. */
+/* Writes a number of one to three bytes, sometimes of ten. */
 static void put_number_of_row(struct ux_out *out, uint64_t drawn, bool is_signed)
 {
 	uint64_t v = drawn % 16 == 0 ? drawn * 0x9e3779b97f4a7c15u : drawn >> 4;

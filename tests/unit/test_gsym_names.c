@@ -36,7 +36,7 @@ static struct ux_bytes write_file(struct ux_out *out, unsigned version)
 	return ux_out_bytes(out);
 }
 
-/* Where it begins; 0: nowhere. */
+/* Returns where it begins; 0: not found. */
 static uint64_t start_of(struct ux_bytes file, const char *name)
 {
 	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names list = {0};

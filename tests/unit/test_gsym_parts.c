@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups in files of which parts were brought have the results of the whole files. */
+/* Lookups in partially fetched files have the results of the whole files. */
 #include "sweep.h"
 
 #include "gsym_parts.h"
 #include "make_gsym.h"
 
 enum {
-	PART = 16, /* bytes that are brought at once: as few as find what was not noted */
+	PART = 16, /* bytes of one fetch: few enough to find parts that were not noted */
 };
 
-/* A file elsewhere, and what is here of it. */
+/* A remote file, and its fetched parts. */
 struct partial {
 	struct ux_bytes file;
 	uint8_t *here;
 	uint8_t *noted; /* of each part */
 	size_t n_parts;
 	size_t brought; /* bytes */
-	unsigned fails; /* the how-manieth call of bring() fails; 0: none */
+	unsigned fails; /* the call of bring() that fails, counted from 1; 0: none */
 };
 
 static void partial_need(void *ctx, uint64_t off, uint64_t n)
@@ -81,7 +81,7 @@ static void assert_same_frames(const struct ux_gsym *whole, const struct ux_gsym
 	}
 }
 
-/* Opens a file in parts, brings each of n addresses by itself, and then looks it up. */
+/* Opens a file in parts, fetches each of n addresses separately, and then looks it up. */
 static void check_one_by_one(struct ux_bytes file, const uint64_t *pcs, size_t n)
 {
 	struct ux_gsym whole;
@@ -159,7 +159,8 @@ static void drawn_files_are_looked_up_in_parts(void **state)
 	}
 }
 
-/* Each byte of a file is damaged in turn: the results are those of the damaged whole. */
+/* Each byte of a file is damaged in turn: the results equal the results of the whole damaged file.
+ */
 static void damaged_files_have_the_results_of_the_whole(void **state)
 {
 	(void)state;
@@ -215,7 +216,7 @@ static void a_large_table_is_searched_where_it_is(void **state)
 	partial_free(&p);
 }
 
-/* Whichever request fails, the next call goes on, and nothing is wrong then. */
+/* Whichever request fails, the next call continues, and its result is right. */
 static void what_could_not_be_brought_is_brought_later(void **state)
 {
 	(void)state;

@@ -150,7 +150,7 @@ static void bad_headers_are_named(void **state)
 			    "ends too early: 33554436 bytes expected, 166 found");
 }
 
-/* --- against what was written -------------------------------------------------------------- */
+/* --- compared with the writer's input --------------------------------------------------------- */
 
 static struct ux_bytes random_bytes(uint64_t seed, uint8_t *buf, size_t size)
 {
@@ -200,14 +200,14 @@ static bool node_holds(const struct ux_gsym_function *f, const struct ux_code_in
 	return false;
 }
 
-/* The plain meaning of a lookup: nodes that hold off, outermost first. */
+/* A lookup by definition: nodes that contain off, outermost first. */
 static size_t plain_calls(const struct ux_gsym_function *f, uint32_t off,
 			  const struct ux_code_inline **calls)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < f->n_inlines; i++) {
 		if (f->inlines[i].depth <= n)
-			break; /* the list that the last hit's children are in has ended */
+			break; /* the list that contains the last hit's children has ended */
 		if (f->inlines[i].depth == n + 1 && node_holds(f, &f->inlines[i], off))
 			calls[n++] = &f->inlines[i];
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of segments behind the records of a GSYM. */
+/* The table of segments after the records of a GSYM. */
 #include "sweep.h"
 
 #include "gsym_inspect.h"
@@ -29,7 +29,7 @@ static void what_is_written_is_read_in_both_byte_orders(void **state)
 				 file.size - sizeof(make_gsym_example));
 		assert_int_equal(got.n, two.n);
 		assert_memory_equal(got.list, two.list, two.n * sizeof(two.list[0]));
-		/* The end of the file is enough, and no less of it. */
+		/* The end of the file is sufficient, and nothing less. */
 		struct ux_bytes end = ux_bytes(file.data + sizeof(make_gsym_example),
 					       file.size - sizeof(make_gsym_example));
 		assert_int_equal(ux_gsym_segments_read(end, &got), end.size);
@@ -78,7 +78,7 @@ static void a_table_that_is_cut_is_refused(void **state)
 		if (shown && !whole)
 			assert_non_null(strstr(err.text, "is truncated"));
 	}
-	/* Bytes behind a whole table are foreign ones, however many there are. */
+	/* Bytes after a whole table are foreign, however many there are. */
 	for (size_t more = 1; more < 3000; more += 7) {
 		struct ux_gsym_notes notes;
 		ux_out_put(&out, "\0\0\0\0\0\0", 7);
@@ -119,7 +119,7 @@ static void positions_are_those_of_whole_pages(void **state)
 	expect_pc(&two, 0x1234, 0x401234);
 	expect_pc(&two, 0x3233, 0x403233);
 	expect_pc(&two, 0x5008, 0x700008);
-	/* In front of the segment and behind it, in the same pages. */
+	/* Before the segment and after it, in the same pages. */
 	expect_pc(&two, 0x1000, 0x401000);
 	expect_pc(&two, 0x3fff, 0x403fff);
 	expect_pc(&two, 0x5fff, 0x700fff);

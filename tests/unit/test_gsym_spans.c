@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of trees: what is painted in one pass is held against what is searched for. */
+/* Spans of trees: painting in one pass is compared with searching. */
 #include "sweep.h"
 
 #include "gsym_tree.h"
@@ -17,7 +17,7 @@ static uint64_t step(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* How a tree is drawn; each is one chance in so many, 0: never. */
+/* How a tree is drawn; each is a chance of one in this number; 0: never. */
 struct draw {
 	uint64_t seed;
 	struct ux_out *out;
@@ -52,7 +52,7 @@ static void put_range(struct draw *d, uint64_t base, uint64_t lo, uint64_t end)
 
 static void draw_children(struct draw *d, unsigned depth, uint64_t base, uint64_t lo, uint64_t end);
 
-/* A node in the bytes from lo to end, of which it has one range or some; never none. */
+/* A node in the bytes from lo to end: it has one range or some of them; never none. */
 static void draw_node(struct draw *d, unsigned depth, uint64_t base, uint64_t lo, uint64_t end)
 {
 	unsigned n = depth > 0 && end - lo > 16 ? 1 + (unsigned)step(&d->seed) % 3 : 1;
@@ -102,7 +102,7 @@ static void draw_tree(struct draw *d, uint64_t size)
 	draw_node(d, 0, 0, 0, size);
 }
 
-/* Whether the tree was painted; then the search finds the same. */
+/* Returns whether the tree was painted; then the search must find the same. */
 static bool same_spans(struct ux_bytes bytes, unsigned name_size)
 {
 	UX_ARENA(arena, BUDGET);
@@ -158,7 +158,7 @@ static void trees_whose_ranges_nest_are_painted(void **state)
 static void ranges_that_overlap_are_the_first_sibling_s(void **state)
 {
 	(void)state;
-	/* those that leave the function are not painted */
+	/* nodes that leave the function are not painted */
 	assert_in_range(painted_of((struct draw){.astray = 3}, 40), 30, 299);
 	assert_in_range(painted_of((struct draw){.astray = 20, .empty = 5}, 3000), 30, 299);
 	assert_in_range(painted_of((struct draw){.astray = 5, .wide = 5}, 20000), 30, 299);

@@ -17,7 +17,7 @@ static const char names[] = "\0many\0f\0lone";
 static struct ux_gsym_file_entry files[] = {{0, 0}};
 static const struct ux_gsym_segments segments = {.list = {{0x1000, 0x100000, 0x1000}}, .n = 1};
 
-/* What a linker makes of "many" with a cold part in front of it, of aliases, and of two "f". */
+/* A linker's symbols for "many" with a cold part before it, for aliases, and for two "f". */
 static void write_bare(struct ux_out *out, unsigned version)
 {
 	struct ux_gsym_function f[] = {
@@ -107,7 +107,7 @@ static void without_the_table_parts_cannot_be_told_apart(void **state)
 	write_bare(&out, 1);
 	size_t size = out.size;
 	ux_gsym_symbols_end(&none);
-	assert_int_equal(out.size, size); /* no symbols are no table */
+	assert_int_equal(out.size, size); /* without symbols there is no table */
 	assert_string_equal(starts_of(ux_out_bytes(&out), "many"), "1000 1020");
 	assert_string_equal(starts_of(ux_out_bytes(&out), "many.cold"), "");
 }

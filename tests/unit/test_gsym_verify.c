@@ -107,7 +107,7 @@ static void foreign_bytes_are_noted(void **state)
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 3);
 }
 
-/* A file whose only record is `record`; size 8, name "f" are to be its first words. */
+/* Verifies a file whose only record is `record`, after size 8 and name "f". */
 static enum ux_code verify_record(struct ux_bytes record, struct ux_gsym_notes *notes,
 				  struct ux_error *err)
 {
@@ -207,7 +207,7 @@ static void records_may_be_in_any_order_but_not_overlap(void **state)
 	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 0);
 	assert_int_equal(verify_two((uint64_t[]){16, 16}, strings, 3, &notes, &err), UX_ECORRUPT);
 	assert_non_null(strstr(err.text, "two parts of the file overlap"));
-	/* The end of the first is the start of another one: size 0, name 0 are its end. */
+	/* The end of the first is the start of another one: size 0 and name 0 end it. */
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(verify_two((uint64_t[]){16, 4}, strings, 3, &notes, &err), UX_ECORRUPT);
 }
@@ -239,8 +239,8 @@ static void strings_and_records_behind_the_first_window_are_checked(void **state
 }
 
 /*
- * A function whose inline tree has a range for every second byte, and below it a call at the byte
- * `child`.
+ * Verifies a function whose inline tree has a range for every second byte, and below it a call at
+ * byte `child`.
  */
 static enum ux_code verify_ranges_at(uint32_t n_ranges, uint32_t child, struct ux_error *err)
 {
@@ -334,7 +334,7 @@ static struct ux_bytes random_bytes(uint64_t seed, uint8_t *buf, size_t size)
 	return ux_bytes(buf, size);
 }
 
-/* The plain meaning of struct ux_counts for functions that do not overlap. */
+/* Computes struct ux_counts by definition for functions that do not overlap. */
 static struct ux_counts plain_counts(const struct make_gsym *m)
 {
 	struct ux_counts c = {.functions = m->n_functions};
@@ -441,7 +441,7 @@ static void dump_shows_all_and_escapes(void **state)
 		"  row 0x401011 /tmp/example/src/m.c:14\n");
 }
 
-/* A verified file keeps its promise. */
+/* Checks the promise of a verified file. */
 static void assert_promise(const struct ux_gsym *g, const struct ux_gsym_notes *notes)
 {
 	bool hidden = notes->count[UX_GSYM_NOTE_OVERLAP] + notes->count[UX_GSYM_NOTE_UNTRIED] > 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing by gzip, read by libdeflate, which did not write what is packed piece by piece. */
+/* Packing by gzip; libdeflate reads the result, and did not write the parts packed piece by piece.
+ */
 #include "sweep.h"
 
 #include "gzip.h"
@@ -11,7 +12,7 @@ enum {
 	PIECES = 7
 };
 
-/* What has come through a stream. */
+/* The output of a stream. */
 struct taken {
 	struct ux_out out;
 	size_t calls;
@@ -36,14 +37,14 @@ static void assert_unpacks_to(struct ux_bytes packed, struct ux_bytes expected)
 	assert_int_equal(libdeflate_gzip_decompress_ex(d, packed.data, packed.size, to,
 						       expected.size + 1, &used, &n),
 			 LIBDEFLATE_SUCCESS);
-	assert_int_equal(used, packed.size); /* one member, and nothing behind it */
+	assert_int_equal(used, packed.size); /* one member, and nothing after it */
 	assert_int_equal(n, expected.size);
 	assert_true(n == 0 || memcmp(to, expected.data, n) == 0);
 	free(to);
 	libdeflate_free_decompressor(d);
 }
 
-/* Packs the bytes in so many pieces; returns the code. */
+/* Packs the bytes in this many pieces; returns the code. */
 static enum ux_code pack(struct ux_bytes bytes, size_t pieces, struct taken *t,
 			 struct ux_error *err)
 {
@@ -65,7 +66,7 @@ static enum ux_code pack(struct ux_bytes bytes, size_t pieces, struct taken *t,
 	return code;
 }
 
-/* Bytes of which a part repeats and a part does not. */
+/* Makes bytes that partly repeat. */
 static uint8_t *mixed_bytes(size_t n)
 {
 	uint8_t *bytes = malloc(n + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web: what strangers wrote, in pages of ours. */
+/* web: texts by strangers in our pages. */
 #include "sweep.h"
 
 #include "page.h"
@@ -34,7 +34,7 @@ static void names_of_strangers_stay_text(void **state)
 		{"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
 		{"\xe2<b>", "\xef\xbf\xbd&lt;b&gt;"},
 		{"\xc2\x85", "\xef\xbf\xbd"},
-		{"evil\xe2\x80\xaegpj.so", "evil\xef\xbf\xbdgpj.so"}, /* turns what follows */
+		{"evil\xe2\x80\xaegpj.so", "evil\xef\xbf\xbdgpj.so"}, /* turns the following text */
 		{"a\xe2\x80\x8b\xef\xbb\xbf", "a\xef\xbf\xbd\xef\xbf\xbd"},
 		{"\xef\xbf\xbf", "\xef\xbf\xbd"},
 	};

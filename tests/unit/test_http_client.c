@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP client against a server whose bytes are written by the test. */
+/* The HTTP client against a server that sends the test's bytes. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -214,7 +214,7 @@ static void a_sink_gets_the_body_of_a_success_alone(void **state)
 	k.code = UX_ELIMIT;
 	assert_int_equal(call(c, &a, &err), UX_ELIMIT);
 	assert_string_equal(err.text, "the disk is full");
-	/* What comes instead of the file is only looked at. */
+	/* A body in place of the file is only looked at. */
 	k.code = UX_OK;
 	assert_int_equal(call(c, &a, &err), UX_OK);
 	assert_int_equal(a.status, 404);
@@ -303,7 +303,7 @@ static void a_call_ends_when_nothing_comes_or_it_is_cancelled(void **state)
 	SCRIPT(s, {.answer = OK("6\r\n\r\n"), .more = "slowly", .close = true},
 	       {.answer = OK("6\r\n\r\n"), .stall = true});
 	client_make(&s, (struct ux_http_client_options){0});
-	/* Over two seconds in all, but never silent for so long. */
+	/* Over two seconds in total, but never silent for that long. */
 	assert_int_equal(call((struct ux_http_call){.silence_ms = 2000}, &a, &err), UX_OK);
 	assert_body(&a, "slowly");
 	int64_t begin = ux_clock_ms();
@@ -355,7 +355,7 @@ static void addresses_decide_where_a_client_may_go(void **state)
 					    {.answer = there, .close = true}};
 	static struct script s;
 	script_open(&s, steps, ux_countof(steps));
-	/* A private address is not for a client of public ones. */
+	/* A client for public addresses does not use a private one. */
 	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_PUBLIC});
 	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
 	assert_non_null(strstr(err.text, "not public"));
@@ -365,7 +365,8 @@ static void addresses_decide_where_a_client_may_go(void **state)
 	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
 	assert_non_null(strstr(err.text, "not public; allow it"));
 	ux_http_client_destroy(client);
-	/* The URL's own server is, but not one that it names; and no proxy is used. */
+	/* The URL's own server may be private, but not one that it redirects to; and no proxy is
+	 * used. */
 	char proxy[64];
 	snprintf(proxy, sizeof(proxy), "%s", target.url);
 	setenv("http_proxy", proxy, 1);
@@ -383,7 +384,7 @@ static void addresses_decide_where_a_client_may_go(void **state)
 	script_close(&target);
 }
 
-/* A port whose digits begin with those of another one is not the same server. */
+/* A port that begins with another port's digits is not the same server. */
 static void a_server_is_its_whole_port(void **state)
 {
 	(void)state;

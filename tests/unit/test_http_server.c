@@ -84,7 +84,8 @@ static int connect_to(struct ux_http_server *server)
 	return fd;
 }
 
-/* Sends the text, and returns what came until a text is in it, or the connection ended. */
+/* Sends the text, and returns the received bytes once a text is in them, or the connection ended.
+ */
 static const char *talk(int fd, const char *text, const char *until)
 {
 	static char got[8192];
@@ -134,7 +135,7 @@ static void handlers_that_work_answer_have_deadlines_and_may_wait(void **state)
 	ux_http_server_close(s);
 }
 
-/* Many at once: each is answered, in its order on its own connection. */
+/* Many at the same time: each is answered, in its order on its own connection. */
 static void many_that_work_are_all_answered(void **state)
 {
 	(void)state;
@@ -160,8 +161,8 @@ static void many_that_work_are_all_answered(void **state)
 	ux_http_server_close(s);
 }
 
-/* What is not quick runs again from its beginning, and nothing of the first run is in the answer.
- */
+/* A handler that is not quick runs again from its beginning, and nothing of the first run is in the
+ * answer. */
 static void quick_handlers_answer_at_once_and_others_work(void **state)
 {
 	(void)state;
@@ -225,7 +226,7 @@ static void what_is_large_is_not_tried_or_not_finished(void **state)
 	}
 }
 
-/* One exchange, whose deadline is over before its handler begins. */
+/* One exchange, whose deadline passes before its handler begins. */
 static void a_request_that_is_late_is_not_begun(void **state)
 {
 	(void)state;

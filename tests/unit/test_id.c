@@ -12,7 +12,7 @@ static struct ux_id parsed(const char *text)
 	return id;
 }
 
-/* What text means, in the one form that we write. */
+/* Returns the text's ID in the only form that we write. */
 static const char *formatted(const char *text)
 {
 	static char out[UX_ID_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image_files: what of the layers of an image is visible. */
+/* image_files: the visible files of an image's layers. */
 #include "sweep.h"
 
 #include "image_files.h"
@@ -20,7 +20,7 @@ static void add(struct layer *l, const char *path, uint64_t size)
 	l->n++;
 }
 
-/* The visible paths of the layers, the highest first, with a space behind each. */
+/* Checks the visible paths of the layers, the highest first, each followed by a space. */
 static void expect(struct layer *layers, size_t n, const char *want)
 {
 	ux_cleanup(ux_image_files_deinit) struct ux_image_files f = {0};

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* A reader over text that a pipe, or beyond what fits one, a file gives. */
+/* A reader of text from a pipe, or if the text is too long for a pipe, from a file. */
 static struct ux_address_reader *reader_over(struct ux_bytes text, bool hex)
 {
 	static struct ux_address_reader reader;

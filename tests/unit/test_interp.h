@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of PHP's and Ruby's stacks share: an image of memory, its walk as text. */
+/* Helpers shared by the tests of PHP's and Ruby's stacks: an image of memory, its walk as text. */
 #ifndef UX_TEST_INTERP_H
 #define UX_TEST_INTERP_H
 
@@ -19,7 +19,7 @@ struct scene {
 	story_walk_fn *walk;
 };
 
-/* What a walk tells: a line a frame, a line a thread. */
+/* The result of a walk: a line for each frame, a line for each thread. */
 struct story {
 	char text[4096];
 	size_t size;

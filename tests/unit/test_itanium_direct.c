@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of C++ that are written while they are read have the text that their tree has. */
+/* C++ names that are written directly have the same text as by their tree. */
 #include "sweep.h"
 
 #include "demangle_schemes.h"
@@ -7,8 +7,8 @@
 #include "itanium_direct.h"
 
 /*
- * Demangles a C++ name as a tree, and at once if that is possible; then the texts must be equal.
- * Returns whether it was.
+ * Demangles a C++ name as a tree, and directly if that is possible; then the texts must be equal.
+ * Returns whether it was possible.
  */
 static bool both_ways_agree(struct ux_bytes name)
 {

@@ -228,7 +228,7 @@ static enum ux_code feed(const struct ux_out *out, struct ux_error *err)
 	size_t used = 0, need = 0;
 	ux_jitdump_init(&d);
 	enum ux_code code = ux_jitdump_feed(&d, ux_out_bytes(out), &used, &need, err);
-	if (code != UX_OK) { /* nothing is read behind a failure */
+	if (code != UX_OK) { /* nothing is read after a failure */
 		assert_int_equal(ux_jitdump_feed(&d, ux_out_bytes(out), &used, &need, NULL), UX_OK);
 		assert_int_equal(used, 0);
 	}

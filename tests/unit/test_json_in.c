@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_in: what is JSON and what is not, texts, numbers. Documents as a whole are compared with
- * other readers in tests/e2e. */
+/* json_in: valid and invalid JSON, texts, numbers. Documents as a whole are compared with other
+ * readers in tests/e2e. */
 #include "sweep.h"
 
 #include "json_in.h"
 #include "json_out.h"
 
-/* The offset of the failure when a document is skipped; -1: it is one. */
+/* Returns the offset of the failure when a document is skipped; -1: it is valid. */
 static long skip_all(struct ux_bytes json)
 {
 	struct ux_cur c = ux_cur_make(json, "JSON", false);
@@ -187,7 +187,8 @@ static void no_damage_is_read_past_its_end(void **state)
 	assert_true(bad > good.size);
 }
 
-/* Texts of several lengths, of which one byte is any byte: eight plain ones are written at once. */
+/* Texts of several lengths in which one byte takes every value: eight plain bytes are written in
+ * one step. */
 static void any_byte_at_any_place_is_written_so_that_it_is_read_again(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a running server does from time to time, its first key, and the socket that it is passed. */
+/* The periodic work of a running server, its first key, and the socket that it is passed. */
 #include "sweep.h"
 
 #include "keeper.h"
@@ -27,7 +27,7 @@ int __wrap_fsync(int fd)
 	return sync_fails ? -1 : __real_fsync(fd);
 }
 
-/* What was called on the index of the test. */
+/* The calls on the index of the test. */
 static struct {
 	unsigned answers, audits, collections;
 	ux_time answers_before, audits_before;
@@ -86,7 +86,7 @@ static int close_server(void **state)
 
 static char logged[4096];
 
-/* Runs a tick; what it writes to standard error is in logged. */
+/* Runs a tick; its output to standard error is in logged. */
 static void tick(struct ux_keeper *k)
 {
 	fflush(stderr);
@@ -121,7 +121,8 @@ static void what_is_old_expires_once_an_hour(void **state)
 	assert_in_range(seen.answers_before, now - 3600, now - 3600 + 60);
 	assert_int_equal(seen.audits, 1);
 	assert_in_range(seen.audits_before, now - 1000, now - 1000 + 60);
-	/* A grace that is shorter than that of answers holds for them too; audits may be kept. */
+	/* A grace that is shorter than the answers' grace applies to them too; audits may be kept.
+	 */
 	k.next_sweep = 0;
 	k.sweep_grace_s = 5;
 	k.audit_s = 0;
@@ -129,7 +130,7 @@ static void what_is_old_expires_once_an_hour(void **state)
 	assert_int_equal(seen.answers, 2);
 	assert_in_range(seen.answers_before, now - 5, now - 5 + 60);
 	assert_int_equal(seen.audits, 1);
-	/* What fails is logged, and the rest waits for the next time. */
+	/* A failure is logged, and the rest waits for the next time. */
 	k.next_sweep = 0;
 	k.audit_s = 1000;
 	seen.answers_code = UX_EIO;
@@ -188,7 +189,7 @@ static size_t read_key(const char *path, char text[128])
 	return (size_t)n;
 }
 
-/* Standard output is no terminal here, so the token goes to a file. */
+/* Standard output is not a terminal here, so the token goes to a file. */
 static enum ux_code make_first_key(struct ux_store *store, const char *dir, struct ux_error *err)
 {
 	fflush(stdout);
@@ -217,7 +218,7 @@ static void the_first_key_is_on_the_disk_before_it_is_valid(void **state)
 	snprintf(path, sizeof(path), "%s/" UX_FIRST_KEY_FILE, dir);
 	assert_int_equal(ux_store_open(&store, dir, NULL), UX_OK);
 	struct ux_index *ix = store.index;
-	/* The disk refuses it: there is no key, and the file that stays behind is replaced. */
+	/* The disk refuses it: there is no key, and the remaining file is replaced. */
 	sync_fails = true;
 	assert_int_equal(make_first_key(&store, dir, &err), UX_EIO);
 	assert_int_equal(err.os_errno, EIO);
@@ -235,12 +236,12 @@ static void the_first_key_is_on_the_disk_before_it_is_valid(void **state)
 			 UX_OK);
 	assert_int_equal(key.scopes, UX_SCOPE_SERVER);
 	assert_int_equal(key.expires, 0);
-	/* There is one first key. */
+	/* There is only one first key. */
 	assert_int_equal(make_first_key(&store, dir, NULL), UX_OK);
 	assert_int_equal(read_key(path, again), UX_TOKEN_SIZE);
 	assert_string_equal(text, again);
 	ux_store_close(&store);
-	/* A name that cannot be replaced is an error, and no key. */
+	/* A name that cannot be replaced is an error, and gives no key. */
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(mkdir(dir, 0700), 0);
@@ -257,7 +258,8 @@ static void the_first_key_is_on_the_disk_before_it_is_valid(void **state)
 
 /* --- a passed socket -------------------------------------------------------------------------- */
 
-/* What sd_listen_fds(3) says: sockets are ours if both variables are, and then they are unset. */
+/* The rules of sd_listen_fds(3): sockets are ours if both variables are, and then the variables are
+ * unset. */
 static void a_socket_is_passed_by_two_variables(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that the test makes below a root: what they tell, and the files they are loaded from. */
+/* Kernels that the test makes below a root: their lists of symbols, and the files they are loaded
+ * from. */
 #include "sweep.h"
 
 #include "make_elf.h"
@@ -52,7 +53,7 @@ static void put_note(const struct root *r, const char *name, struct ux_bytes id)
 	put(r, name, ux_out_bytes(&note));
 }
 
-/* A kernel of one function behind its first bytes. */
+/* A kernel with one function after its first bytes. */
 static void put_kernel(const struct root *r, const char *name, struct ux_bytes id, bool symbols)
 {
 	struct make_elf m;
@@ -112,7 +113,7 @@ static void put_module(const struct root *r, const char *name)
 	make_elf_deinit(&m);
 }
 
-/* What the running kernel tells: functions at 0x10 of the kernel and of each section. */
+/* The running kernel's lists: functions at 0x10 of the kernel and of each section. */
 static void put_lists(const struct root *r)
 {
 	char text[1024];
@@ -176,7 +177,8 @@ static enum ux_code look(const struct root *r, const struct ux_process_cache_opt
 	return code;
 }
 
-/* The answer for one address: function and pc; part of why there is less, NULL: nothing is lost. */
+/* Checks the answer for one address: function and pc; part of the reason why it is incomplete,
+ * NULL: it is complete. */
 static void assert_answer(const struct root *r, const struct ux_process_cache_opts *more,
 			  uint64_t addr, const char *function, uint64_t pc, const char *lost)
 {
@@ -211,7 +213,7 @@ static void the_kernel_is_moved_as_a_whole(void **state)
 	put_kernel(r, "boot/vmlinux-6.99-test", KERNEL_ID, /* symbols= */ true);
 	assert_answer(r, NULL, KERNEL_AT + 0x1011, "name_in_the_file", LINKED_AT + 0x1011, lost);
 	assert_answer(r, NULL, KERNEL_AT + 0x1000, "_stext", LINKED_AT + 0x1000, lost);
-	/* Without these symbols the first byte is _text, which is not so here. */
+	/* Without these symbols the first byte is taken for _text, which is wrong here. */
 	put_kernel(r, "boot/vmlinux-6.99-test", KERNEL_ID, /* symbols= */ false);
 	assert_answer(r, NULL, KERNEL_AT + 0x11, "name_in_the_file", LINKED_AT + 0x1011, lost);
 	put_kernel(r, "boot/vmlinux-6.99-test", MODULE_ID, /* symbols= */ true);
@@ -233,7 +235,7 @@ static void sections_of_a_module_are_where_sys_tells(void **state)
 	put_section(r, ".text", 0);
 	put_section(r, ".text.unlikely", 0);
 	assert_answer(r, NULL, MODULE_AT + 9, "in_text", 9, lost); /* as /proc/modules has it */
-	/* The loader's rule has it elsewhere than the list. */
+	/* The loader's rule puts it elsewhere than the list does. */
 	assert_answer(r, NULL, MODULE_AT + 0x1009, "in_unlikely", MODULE_AT + 0x1009, lost);
 }
 
@@ -267,7 +269,7 @@ static void sources_of_debug_files_are_queried_by_build_id(void **state)
 	snprintf(path, sizeof(path), "%s/fetched", r->path);
 	s.path = path;
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", 9, NULL);
-	assert_int_equal(s.requested, 2); /* also for the lines that the fetched file has not */
+	assert_int_equal(s.requested, 2); /* also for lines that the fetched file lacks */
 	s.path = "/tmp/unhex-there-is-none";
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "does not exist");
 	s.path = NULL;
@@ -284,7 +286,7 @@ enum {
 	ROUNDS = 40,
 };
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct crowd {
 	struct ux_process_cache *cache;
 	atomic_uint wrong;

@@ -14,7 +14,7 @@ static const int64_t second = UX_RECENT_NS;
 struct world {
 	struct ux_index ix;
 	struct ux_known_keys known;
-	enum ux_code code; /* of looking into the index */
+	enum ux_code code; /* result of reading the index */
 	ux_time expires, token_expires;
 	unsigned reads;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units that name one another's line tables: which of them get rows depends on nothing but them. */
+/* Units that name one another's line tables: which of them get rows depends only on themselves. */
 #include "test_extract.h"
 
 #include "code_budget.h"
@@ -12,15 +12,14 @@ enum {
 	CODE = 8,              /* bytes of a function */
 };
 
-/* How large things are: some jobs of threads, or what is above what is streamed and several waves.
- */
+/* Sizes: several jobs of threads, or above the threshold of streaming with several waves. */
 static const struct size {
 	uint32_t unit, table;
 } plain = {4 << 10, 300 << 10}, streamed = {64 << 10, 3 << 19};
 
 static const uint8_t padding[3 << 19];
 
-/* Two tables with a row for each function, and much that is passed; units take turns on them. */
+/* Two tables with a row for each function, and many skipped rows; units use them alternately. */
 static void make_tables(struct made *m, const struct size *size, uint64_t off[2])
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -35,7 +34,7 @@ static void make_tables(struct made *m, const struct size *size, uint64_t off[2]
 	}
 }
 
-/* Unit I has the function f_I; those from `alone` on name the table of the unit before. */
+/* Unit I has the function f_I; units from `alone` on name the table of the previous unit. */
 static void make_units(struct made *m, const struct size *size, int alone)
 {
 	struct make_dwarf *d = &m->dwarf;
@@ -54,7 +53,7 @@ static void make_units(struct made *m, const struct size *size, int alone)
 	}
 }
 
-/* How many functions have their line. */
+/* Returns how many functions have their line. */
 static unsigned with_lines(struct made *m)
 {
 	unsigned n = 0;
@@ -72,7 +71,7 @@ static unsigned with_lines(struct made *m)
 	return n;
 }
 
-/* Extracts with 1 to 8 threads, to the same bytes; what is left are the last ones. */
+/* Extracts with 1 to 8 threads, to the same bytes; the last ones remain. */
 static void extract_often(struct made *m, struct ux_bytes file)
 {
 	struct ux_out first = {0};
@@ -193,7 +192,7 @@ static void a_small_unit_keeps_all_rows_of_its_table(void **state)
 	made_deinit(&m);
 }
 
-/* As dwz makes them: their table is that of the unit whose entries they share. */
+/* As dwz makes them: their table is the table of the unit whose entries they share. */
 static void units_without_code_spend_nothing_on_lines(void **state)
 {
 	(void)state;
@@ -234,7 +233,7 @@ static void what_units_spend_is_settled_in_order(void **state)
 	assert_true(ux_order_budget_charge(&b, 60)); /* the second reading goes to its end */
 	assert_false(ux_order_budget_refuses(&b, 7));
 	assert_true(ux_order_budget_refuses(&b, 8));
-	assert_true(ux_order_budget_refuses(&b, UINT64_MAX)); /* and so are all behind */
+	assert_true(ux_order_budget_refuses(&b, UINT64_MAX)); /* and all following ones */
 }
 
 int main(void)

@@ -180,7 +180,8 @@ static void starts_are_distances_up_to_a_zero(void **state)
 	make_macho_deinit(&m);
 }
 
-/* Of four stubs the first is main's, the second a local one's, the fourth has no such symbol. */
+/* Of four stubs the first is main's, the second a local function's, the fourth has no such symbol.
+ */
 static void stubs_have_the_names_of_their_indirect_symbols(void **state)
 {
 	(void)state;
@@ -264,7 +265,7 @@ static void a_go_build_id_is_read_from_the_front_of_the_code(void **state)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-/* What opening says of the file with a 32-bit word overwritten. */
+/* Opens the file with a 32-bit word overwritten, and checks the result. */
 static void expect_damage(size_t off, uint32_t word, enum ux_code code, const char *words)
 {
 	struct make_macho m;
@@ -322,7 +323,7 @@ static void what_leaves_the_file_is_an_error_when_it_is_requested(void **state)
 	make_macho_deinit(&m);
 }
 
-/* Reads all that there is. */
+/* Reads everything. */
 static void read_damaged(struct ux_bytes file, void *ctx)
 {
 	(void)ctx;
@@ -433,7 +434,7 @@ static void slices_of_universal_files_are_found(void **state)
 		struct ux_bytes file = guard(ux_out_bytes(&w.file));
 		assert_true(ux_macho_any(file) && !ux_macho_is(file));
 		assert_int_equal(ux_macho_slices(file, &slices, NULL), UX_OK);
-		assert_int_equal(slices.size, 2); /* the archive is none */
+		assert_int_equal(slices.size, 2); /* the archive does not count */
 		assert_string_equal(ux_macho_slices_list(&slices, text), "ppc64, arm64e");
 		assert_true(ux_bytes_eq(slices.list[1].bytes, ux_out_bytes(&w.two.file)));
 		guard_free(file);

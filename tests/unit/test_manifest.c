@@ -55,7 +55,7 @@ static void fill(struct ux_manifest *m)
 	add(m, elf(3, UX_ENTRY_CODE | UX_ENTRY_DEBUG | UX_ENTRY_SECTIONS, UX_QUALITY_INLINES));
 	add(m, elf(4, UX_ENTRY_DEBUG, UX_QUALITY_SYMTAB));
 	add(m, entry(ids_a, 2, UX_ENTRY_SOURCES, 5, UX_QUALITY_NONE));
-	add(m, entry(ids_a, 2, UX_ENTRY_GSYM, 1, UX_QUALITY_SYMTAB)); /* once more */
+	add(m, entry(ids_a, 2, UX_ENTRY_GSYM, 1, UX_QUALITY_SYMTAB)); /* again */
 	assert_int_equal(ux_manifest_name(m, NULL), UX_OK);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members: what of an archive can have symbols. */
+/* members: the files of an archive that can have symbols. */
 #include "sweep.h"
 
 #include "archive_calls.h"

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-/* A root in which files are made. */
+/* A root for the test's files. */
 static char root[32];
 
 static int make_root(void **state)
@@ -39,7 +39,7 @@ static void put(const char *name, const char *content)
 	fclose(f);
 }
 
-/* Compares what is found with a path below the root; NULL: nothing. */
+/* Compares the result with a path below the root; NULL: not found. */
 static void expect(const char *release, const char *name, const char *expected)
 {
 	char *found = NULL;

@@ -73,7 +73,7 @@ static enum ux_code refuse(struct ux_request *req, struct ux_response *res)
 	return ux_error_set(&req->err, UX_ECONFLICT, "said \"no\"");
 }
 
-/* As ux_error_os() makes it when a file of the server's is not there, or not for it to read. */
+/* The error of ux_error_os() if one of the server's files is missing, or not readable. */
 static enum ux_code fail_in_system(struct ux_request *req, struct ux_response *res)
 {
 	(void)res;
@@ -136,7 +136,7 @@ enum {
 	WAITERS = 6 /* three times the threads of the server */
 };
 
-/* Requests that wait for the door. */
+/* Requests that wait for a shared door to open. */
 static struct door {
 	atomic_bool open;
 	atomic_uint calls, n;
@@ -276,7 +276,7 @@ static void announced_body_over_the_limit_is_refused_before_it_comes(void **stat
 	}
 }
 
-/* A request of this client whose body has so many bytes. */
+/* Sends a request of this client with a body of `size` bytes. */
 static void body_of(struct ux_exchange *x, const struct ux_http_app *app, uint64_t client,
 		    size_t size)
 {
@@ -346,7 +346,7 @@ static void answers_that_are_not_read_count(void **state)
 	app.memory = &memory;
 	app.limits.body_bytes = 1 << 20;
 	body_of(&x, &app, 1, 100 << 10);
-	ux_exchange_finish(&x); /* says what it has received */
+	ux_exchange_finish(&x); /* reports its received bytes */
 	assert_int_equal(x.res.status, 200);
 	assert_true(memory.used >= x.res.body.size && x.res.body.size > 100 << 10);
 	ux_exchange_deinit(&x, true);
@@ -489,7 +489,8 @@ static void json_text_is_valid_whatever_the_bytes(void **state)
 	json_of("\xc0\x80", 2, "\"" FFFD FFFD "\"");                   /* too long a form */
 	json_of("\xed\xa0\x80", 3, "\"" FFFD FFFD FFFD "\"");          /* a surrogate */
 	json_of("\xf4\x90\x80\x80", 4, "\"" FFFD FFFD FFFD FFFD "\""); /* over U+10FFFF */
-	json_of("\xe2\x82", 2, "\"" FFFD "\"");                        /* cut: one for the piece */
+	json_of("\xe2\x82", 2, "\"" FFFD "\"");                        /* cut: one replacement
+									  character for the piece */
 	json_of("\xf0\x9f\x98"
 		"A",
 		4, "\"" FFFD "A\"");
@@ -509,7 +510,7 @@ static void percent_encoding_round_trips(void **state)
 	assert_int_equal(ux_percent_decode(STR(text), false, &arena, "text", &back, NULL), UX_OK);
 	assert_true(ux_bytes_eq(back, ux_bytes(all, sizeof(all))));
 	assert_null(strpbrk(text, "/?#+ &"));
-	/* An escape that is cut, whatever stands behind the text. */
+	/* A cut escape, with any bytes after the text. */
 	for (size_t n = 1; n <= 2; n++)
 		assert_int_equal(
 			ux_percent_decode(ux_bytes("%41", n), false, &arena, "text", &back, NULL),
@@ -687,7 +688,7 @@ static void *ask_at_door(void *ctx)
 	return (void *)(uintptr_t)a.status;
 }
 
-/* Asks, and returns when all wait. */
+/* Sends requests, and returns when all of them wait. */
 static void all_wait(const struct pair *p, pthread_t threads[WAITERS])
 {
 	static char address[96];

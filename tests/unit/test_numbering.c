@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names and files are numbered, and in which order. */
+/* Numbers of names and files: which get one, and in which order. */
 #include "sweep.h"
 
 #include "numbering.h"
 
-/* Two units; the first has a piece for its own names, the second shares files with it. */
+/* Two units; the first has a separate piece for its own names, the second shares files with it. */
 struct fixture {
 	struct ux_arena arena;
 	struct ux_gsym_drafter drafter;
@@ -152,7 +152,7 @@ static void long_texts_are_read_late(void **state)
 	assert_int_equal(ux_numbering_spread(&f.n, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0);
 	assert_int_equal(a.names[1], a.names[2]);
-	/* However often a text comes, it is read once and takes its place once. */
+	/* However often a text occurs, it is read once and takes its place once. */
 	for (int i = 0; i < 10; i++) {
 		struct ux_string again = ux_string_of(first);
 		assert_int_equal(ux_string_table_add(&f.n.strings, &again), a.names[1]);

@@ -147,7 +147,7 @@ static bool parses(const struct ux_command *cmd, const char *verb, const struct 
 	return parsed;
 }
 
-/* What an option is for stands in its help, too: "check: ...", "create: ...; list: ...". */
+/* The verbs of an option are in its help, too: "check: ...", "create: ...; list: ...". */
 static bool helps_with(const struct ux_option *o, const char *verb)
 {
 	size_t n = strlen(verb);
@@ -157,7 +157,7 @@ static bool helps_with(const struct ux_option *o, const char *verb)
 	return false;
 }
 
-/* An option that another verb ignores would do what nobody asked for. */
+/* An option that another verb ignores would do something unrequested. */
 static void an_option_of_another_verb_is_refused(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp: damaged requests, and requests while memory is short. What requests say is compared with
- * Google's protobuf package in tests/e2e/test_symbolize.py. */
+/* otlp: damaged requests, and requests while memory is short. The contents of requests are compared
+ * with Google's protobuf package in tests/e2e/test_symbolize.py. */
 #include "sweep.h"
 
 #include "otlp.h"

@@ -49,7 +49,7 @@ static void write_request(struct ux_out *out)
 
 /* --- the plain way ---------------------------------------------------------------------------- */
 
-/* The functions of the message so far, looked for one by one. */
+/* The functions of the message so far, searched one by one. */
 struct plain_functions {
 	size_t n;
 	struct {
@@ -115,12 +115,12 @@ static size_t plain_lines(struct ux_otlp_names *n, const struct ux_frame_cache *
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* What differs between the cases. */
+/* The differences between the cases. */
 struct shape {
 	unsigned depth;    /* most frames of an address */
-	unsigned nameless; /* one of so many functions has no name; 0: all have one */
+	unsigned nameless; /* one of this many functions has no name; 0: all have one */
 	unsigned files;    /* of one function */
-	bool long_names;   /* some take more than is copied at once */
+	bool long_names;   /* some names are longer than one wide copy */
 };
 
 /* The last one is a path that is the linkage name of a function, too. */
@@ -128,7 +128,7 @@ static const char *const bases[] = {"", "a.c", "b.h", "c.h", "_Z4f128v"};
 
 static char names[NAMES][512];
 
-/* A function as source code and as a linkage name have it, by turns: short ones have equal names.
+/* A function's name in source code and as a linkage name, alternately: short ones have equal names.
  */
 static void make_name(size_t i, bool long_names, char *ret, size_t size)
 {
@@ -205,7 +205,8 @@ static void expect_equal(const struct shape *s)
 	n = (struct ux_otlp_names){.bytes = ux_out_bytes(&request)};
 	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
 	ux_otlp_cached_init(c, &n);
-	for (size_t i = LOCATIONS; i-- > 0;) /* another order of numbers than the message has */
+	for (size_t i = LOCATIONS;
+	     i-- > 0;) /* an order of numbers that differs from the message's */
 		assert_int_equal(find_or_make_stacks(m, frames + i, 1, stacks + i), 1);
 	for (size_t at = 0; at < LOCATIONS; at += LOCATIONS / 4)
 		assert_int_equal(ux_otlp_cached_put(c, m, stacks + at, LOCATIONS / 4, at, NULL),
@@ -366,7 +367,7 @@ static enum ux_code name_once(void *ctx)
 	enum ux_code code = ux_otlp_names_read(&n, NULL);
 	if (code == UX_OK)
 		code = ux_otlp_cached_put(&c, with->cache, with->stacks, HALF, 0, NULL);
-	ux_otlp_cached_reset(&c); /* as before another cache: strings are copied */
+	ux_otlp_cached_reset(&c); /* as with a new cache: strings are copied */
 	if (code == UX_OK)
 		code = ux_otlp_cached_put(&c, with->cache, with->stacks + HALF, LOCATIONS - HALF,
 					  HALF, NULL);

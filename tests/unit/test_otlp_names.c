@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_names: damaged messages, and messages while memory is short. What is written is compared
- * with Google's protobuf package in tests/e2e/test_otlp_server.py. */
+/* otlp_names: damaged messages, and messages while memory is short. The output is compared with
+ * Google's protobuf package in tests/e2e/test_otlp_server.py. */
 #include "sweep.h"
 
 #include "otlp.h"
@@ -144,16 +144,16 @@ static void lines_are_read_again_as_they_were_written(void **state)
 	ux_out_deinit(&out);
 }
 
-/* What a run of locations has but its addresses. */
+/* The fields of a run of locations, except for addresses. */
 struct run {
 	uint64_t mapping;
 	uint64_t address; /* of the first one; the others follow */
 	unsigned attributes;
 	bool named;
-	bool address_first; /* in front of the mapping */
+	bool address_first; /* the address precedes the mapping */
 };
 
-/* Appends n locations; sizes receives those of their fields. */
+/* Appends n locations; sizes receives the sizes of their fields. */
 static void put_run(struct ux_out *dictionary, const struct run *r, unsigned n, size_t *sizes)
 {
 	struct ux_out one = {0};
@@ -177,8 +177,8 @@ static void put_run(struct ux_out *dictionary, const struct run *r, unsigned n, 
 }
 
 /*
- * Locations that differ from the one before in their address alone are read by what that one was:
- * runs of three of all kinds, one behind the other, with addresses of all sizes.
+ * Locations that differ from the previous one only in their address are read by its shape: runs of
+ * three of all kinds, one after the other, with addresses of all sizes.
  */
 static void locations_that_differ_in_their_address_are_told_apart(void **state)
 {
@@ -235,7 +235,7 @@ static void locations_that_differ_in_their_address_are_told_apart(void **state)
 	ux_out_deinit(&out);
 }
 
-/* The last location begins as those before, but has a byte behind its address. */
+/* The last location begins like the previous ones, but has a byte after its address. */
 static void a_location_is_not_read_as_the_one_before_if_it_is_damaged(void **state)
 {
 	(void)state;

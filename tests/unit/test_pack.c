@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/extract/pack: which version of GSYM holds a module, and that both say the same. */
+/* lib/extract/pack: chooses the version of GSYM for a module; both versions have the same content.
+ */
 #include "test_extract.h"
 
 #include "elf_defs.h"
@@ -12,7 +13,7 @@
 enum {
 	BUDGET = 1 << 20,
 	FUNCTIONS = 600, /* more than two jobs of a thread */
-	FEW = 40         /* that are sorted without memory, which may not lack there unnoticed */
+	FEW = 40         /* they are sorted without memory, so a lack of it must not matter */
 };
 
 /* n functions of 4 bytes, every second with an inlined call; returns the file. */
@@ -68,10 +69,10 @@ static enum ux_code extract_as(struct made *m, struct ux_bytes file,
 
 /* A file that may be written at any place. */
 struct places {
-	struct ux_out *front; /* what the sink got */
+	struct ux_out *front; /* the sink's bytes */
 	pthread_mutex_t lock;
 	uint8_t bytes[1 << 20];
-	uint64_t first, end; /* of what was placed */
+	uint64_t first, end; /* of the placed part */
 	size_t calls;
 	size_t calls_max; /* then it fails */
 };
@@ -142,7 +143,7 @@ static void place_that_takes_nothing_ends_it(void **state)
 	free(p);
 }
 
-/* All that the file says but its version; "gsym 1" begins the first line. */
+/* Dumps everything in the file except its version; "gsym 1" begins the first line. */
 static void dump(const struct made *m, struct ux_out *out)
 {
 	assert_int_equal(ux_gsym_dump(&m->reader, BUDGET, collect_gsym, out, NULL), UX_OK);
@@ -238,7 +239,7 @@ static void one_byte_too_many_for_version_1_gives_2_at_any_thread_count(void **s
 	made_deinit(&m);
 }
 
-/* As with over 4 GiB of names, of which 100 bytes stand here. */
+/* As with over 4 GiB of names; here 100 bytes stand for them. */
 static void strings_that_32_bits_do_not_reach_are_numbered_in_steps(void **state)
 {
 	(void)state;
@@ -299,7 +300,7 @@ static void build_id_of_over_20_bytes_takes_version_2(void **state)
 	}
 }
 
-/* What extract_2() needs. */
+/* The context of extract_2(). */
 struct file_of {
 	struct made *m;
 	struct ux_bytes file;

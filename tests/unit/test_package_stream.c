@@ -33,7 +33,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A file with these bytes, and what a repository would say of it. */
+/* A file with these bytes, and its repository's metadata. */
 struct package_file {
 	char path[64];
 	uint8_t sha256[SHA256_DIGEST_SIZE];

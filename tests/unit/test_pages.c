@@ -66,7 +66,7 @@ static void assert_elements_end(const char *target, struct ux_bytes page)
 			 (const char *)open[n - 1].data);
 }
 
-/* The page's status, and whether it is a whole one. */
+/* Checks the page's status, and that the page is complete. */
 static void shows(struct make_server *s, const char *method, const char *target, const char *token,
 		  const char *body, unsigned status, const char *text)
 {
@@ -111,7 +111,8 @@ static enum ux_code ask_all(void *ctx)
 	struct make_server *s = ctx;
 	unsigned failed = 0;
 	for (size_t i = 0; i < ux_countof(pages); i++) {
-		/* A form that makes a key would have each run show one more than the last one. */
+		/* The form that makes a key would make each run show one key more than the previous
+		 * one. */
 		bool makes = strcmp(pages[i].target, "/keys") == 0 && *pages[i].body;
 		struct make_answer a = ask(s, pages[i].method, pages[i].target, s->admin,
 					   makes ? "namespace=default" : pages[i].body);
@@ -134,7 +135,7 @@ static void each_page_is_shown_and_keyed_where_reading_is(void **state)
 	struct make_server *s = *state;
 	for (size_t i = 0; i < ux_countof(pages); i++) {
 		bool gone = strcmp(pages[i].target, "/nowhere") == 0;
-		if (strcmp(pages[i].target, "/keys") == 0) { /* for administrators alone */
+		if (strcmp(pages[i].target, "/keys") == 0) { /* only for administrators */
 			shows(s, pages[i].method, "/keys", NULL, pages[i].body, 401,
 			      "name=\"token\"");
 			shows(s, pages[i].method, "/keys", s->admin, pages[i].body, 200, "<h1");
@@ -222,7 +223,7 @@ static void page_of_a_module_says_where_it_came_from(void **state)
 	assert_true(has(&a, ">last used<") && !has(&a, "unused since"));
 	assert_true(has(&a, "<span>from "));
 	ux_out_deinit(&a.body);
-	/* Addresses are for administrators. */
+	/* Addresses are only for administrators. */
 	a = ask(s, "GET", "/modules/go:x", other, "");
 	assert_true(has(&a, "<b>upload</b>") && !has(&a, "<span>from "));
 	ux_out_deinit(&a.body);
@@ -234,7 +235,7 @@ static void page_of_a_module_says_where_it_came_from(void **state)
 	ux_out_deinit(&a.body);
 }
 
-/* They say what the hosts of a namespace run. */
+/* They reveal the programs that the hosts of a namespace run. */
 static void missing_modules_are_shown_to_keys_of_their_namespace_alone(void **state)
 {
 	struct make_server *s = *state;

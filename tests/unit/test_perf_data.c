@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: containers, events, order, damage. What runs where is in test_perf_process.c. */
+/* perf.data: containers, events, order, damage. Processes and mappings are in test_perf_process.c.
+ */
 #include "sweep.h"
 
 #include "make_perf.h"
@@ -315,7 +316,7 @@ static void many_events_share_one_value(void **state)
 	ux_out_deinit(&out);
 }
 
-/* Fields that the reader has to pass to come to those that it needs. */
+/* Fields that the reader has to skip to reach the ones that it needs. */
 static void fields_of_all_sizes_are_passed(void **state)
 {
 	(void)state;
@@ -350,7 +351,7 @@ static void fields_of_all_sizes_are_passed(void **state)
 	ux_out_u64(&out, KERNEL + 7);
 	ux_out_u32(&out, 12);
 	ux_out_put(&out, "raw bytes 12", 12);
-	ux_out_u64(&out, 2); /* branches, behind their index; then their counters */
+	ux_out_u64(&out, 2); /* branches, after their index; then their counters */
 	for (size_t i = 0; i < 1 + 2 * 3 + 2; i++)
 		ux_out_u64(&out, 0xb0 + i);
 	ux_out_u64(&out, 2); /* registers of a 64-bit program */
@@ -438,7 +439,7 @@ static void samples_are_in_the_order_of_their_times(void **state)
 	ux_out_deinit(&out);
 }
 
-/* A recording without the marks of rounds waits for no more than the limit. */
+/* A recording without the marks of rounds queues no more than the limit. */
 static void what_waits_is_limited(void **state)
 {
 	(void)state;
@@ -576,7 +577,7 @@ static void a_recording_that_was_not_finished_is_read(void **state)
 	ux_out_deinit(&out);
 }
 
-/* Samples that a prefix has are at most those of the prefix before it and one more. */
+/* A prefix has at most one sample more than the previous prefix. */
 static void sweep_prefix(struct ux_bytes input, void *ctx)
 {
 	uint64_t *last = ctx;
@@ -615,7 +616,8 @@ static void every_prefix_keeps_what_is_complete(void **state)
 	}
 }
 
-/* How many samples an input may turn into: records inside of another one whose size is wrong. */
+/* Returns the most samples that an input may contain: records inside another one whose size is
+ * wrong. */
 static uint64_t most_samples(struct ux_bytes input)
 {
 	return 2 * input.size / UX_PERF_RECORD_HEAD;

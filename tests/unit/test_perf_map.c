@@ -190,14 +190,14 @@ static void sizes_that_only_make_sense_as_decimal_are_decimal(void **state)
 	assert_frame(&m, 0x10000 + 199, "f0", "", "", 0);
 	assert_false(ux_perf_map_lookup(&m, 0x10000 + 200, &f, NULL));
 
-	size_t used = 0; /* a letter later settles it */
+	size_t used = 0; /* a later letter decides */
 	assert_int_equal(ux_perf_map_feed(&m, UX_STR("90000 1f a\n"), &used, NULL), UX_OK);
 	assert_false(m.decimal);
 	assert_frame(&m, 0x90010, "a", "", "", 0);
 	assert_frame(&m, 0x10000 + 200, "f0", "", "", 0);
 	ux_perf_map_deinit(&m);
 
-	m = neighbours("90"); /* digits alone, but they fit */
+	m = neighbours("90"); /* only digits, but they fit */
 	assert_false(m.decimal);
 	assert_frame(&m, 0x1008f, "f0", "", "", 0);
 	ux_perf_map_deinit(&m);

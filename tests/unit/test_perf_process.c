@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: what runs where. Mappings of processes and of the kernel, over time. */
+/* perf.data: mappings of processes and of the kernel, over time. */
 #include "sweep.h"
 
 #include "make_perf.h"
@@ -44,7 +44,7 @@ static void map(struct recording *r, uint32_t pid, uint64_t address, uint64_t le
 			       .start = address, .length = length, .offset = 0x10, .path = path});
 }
 
-/* A sample whose leaf is at an address of user mode. */
+/* Adds a sample whose leaf is at an address of user mode. */
 static void sample(struct recording *r, uint32_t pid, uint32_t tid, uint64_t address)
 {
 	const uint64_t chain[] = {UX_PERF_CONTEXT_USER, address};
@@ -57,7 +57,7 @@ static void sample_kernel(struct recording *r, uint64_t address)
 	make_perf_sample(&r->out, next(r, PID, PID), chain, ux_countof(chain));
 }
 
-/* Reads what was written, and compares the leaves: "comm address@module; ...". */
+/* Reads the recording, and compares the leaves: "comm address@module; ...". */
 static void expect(struct recording *r, const char *expected)
 {
 	char text[1024] = "";
@@ -124,7 +124,7 @@ static void an_exec_clears_and_names(void **state)
 	make_perf_comm(&r.out, next(&r, PID, PID), "renamed", false);
 	sample(&r, PID, PID, 0x7002);
 	expect(&r, ":100 10@/old; new 14@/old; new 10@/new; new 11@/new; renamed 12@/new");
-	assert_int_equal(r.s.unmapped, 1); /* a return address is not of the old program */
+	assert_int_equal(r.s.unmapped, 1); /* a return address does not belong to the old program */
 	finish(&r);
 }
 
@@ -141,7 +141,7 @@ static void threads_share_mappings_and_have_names_of_their_own(void **state)
 	make_perf_exit(&r.out, next(&r, PID, PID));
 	sample(&r, PID, 101, 0x1004); /* the others live on */
 	make_perf_exit(&r.out, next(&r, PID, 101));
-	sample(&r, PID, 101, 0x1008); /* nothing is mapped any more */
+	sample(&r, PID, 101, 0x1008); /* nothing is mapped any longer */
 	expect(&r, "worker 10@/a; worker 14@/a; worker 1008@");
 	finish(&r);
 }

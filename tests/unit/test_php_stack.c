@@ -85,7 +85,7 @@ static void a_generator_that_nothing_resumes_yet_is_not_the_outermost(void **sta
 	expect(&m, "torn\n");
 	make_php_put(&m, info, 0);
 	expect(&m, "fgets :0\nCls::run a.php:11\nwhole\n");
-	make_php_put(&m, m.frames[1] + 24, 0); /* what stands for generators that yield from it */
+	make_php_put(&m, m.frames[1] + 24, 0); /* the head of generators that yield from it */
 	make_php_put(&m, info, 0x308);
 	expect(&m, "torn\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of mirrors against a server whose bytes are written by the test. */
+/* The client of mirrors against a server that sends the test's bytes. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -104,7 +104,7 @@ static void a_broken_answer_is_fetched_again_from_its_start(void **state)
 #define PART(range, body) \
 	"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " range "\r\nContent-Length: " body
 
-/* Fetches "hello" in so many requests, and returns what the last one said. */
+/* Fetches "hello" in this many requests, and returns the last one's text. */
 static const char *hello_in(struct script *s, size_t requests)
 {
 	struct ux_polite *p = client_open(4, 1);
@@ -261,7 +261,7 @@ static void a_crawl_that_was_ended_requests_nothing(void **state)
 	assert_int_equal(script_close(&s), 0);
 }
 
-/* A registry, whose blobs need a token: the third request has it, the fourth keeps it. */
+/* A registry, whose blobs need a token: the third request gets it, the fourth reuses it. */
 static void the_key_of_a_registry_is_fetched_once(void **state)
 {
 	(void)state;

@@ -22,8 +22,8 @@ static void put_message(struct ux_out *out, uint32_t number, const uint64_t (*fi
 
 #define FIELDS(...) ((const uint64_t[][2]){__VA_ARGS__, {0, 0}})
 
-/* A profile with a named location and two of a library, one of which is in two samples; fields in
- * an order that no writer uses, and unknown fields. */
+/* A profile with a named location and two of a library, one of them in two samples; fields in an
+ * order that no writer uses, and unknown fields. */
 static void write_profile(struct ux_out *out)
 {
 	static const char *const strings[] = {"",     "samples", "count", "/lib/libx.so",
@@ -193,8 +193,8 @@ static void names_are_added_and_all_else_is_kept(void **state)
 	ux_stream_deinit(&plain);
 }
 
-/* Location number i of a message of many: addresses of 1 to 10 bytes, some of which lack a field,
- * have them in another order or an unknown one. */
+/* Location number i of a message of many: addresses of 1 to 10 bytes; some locations lack a field,
+ * have another order or an unknown field. */
 static void put_location(struct ux_out *out, uint64_t i)
 {
 	struct ux_out inner = {0};
@@ -212,7 +212,7 @@ static void put_location(struct ux_out *out, uint64_t i)
 	ux_out_deinit(&inner);
 }
 
-/* The number in a field of a message; 0: there is none. */
+/* Returns the number in a field of a message; 0: absent. */
 static uint64_t field_of(struct ux_bytes message, uint32_t number)
 {
 	uint64_t value = 0;
@@ -307,8 +307,9 @@ static void a_new_profile_says_the_same(void **state)
 	ux_stream_deinit(&made);
 }
 
-/* IDs of locations in the order of the message, and those of a sample's stack. The expected number
- * of each in the profile counts from the first location; of equal IDs the first one is meant. */
+/* Checks IDs of locations in the order of the message, and the IDs of a sample's stack. The
+ * expected number of each in the profile counts from the first location; if IDs are equal, the
+ * first one counts. */
 static void ids_are(const uint64_t *ids, size_t n, const uint64_t *stack, size_t depth,
 		    const uint32_t *expected)
 {
@@ -348,7 +349,7 @@ static void locations_are_found_by_ids_that_count_and_by_any_others(void **state
 #undef IDS
 }
 
-/* Reads, rewrites and writes whatever the input is. */
+/* Reads, rewrites and writes any input. */
 static enum ux_code read_any(struct ux_bytes bytes)
 {
 	struct ux_error err = UX_ERROR_INIT;

@@ -104,7 +104,7 @@ static void what_the_kernel_gives_is_reported(void **state)
 	ux_process_close(p);
 }
 
-/* Two pages whose second is code's place, with a perf map of this process that names it. */
+/* Two pages, the second one for code, with a perf map of this process that names it. */
 static void code_made_at_run_time_is_reported_and_followed(void **state)
 {
 	(void)state;
@@ -146,7 +146,8 @@ static void code_made_at_run_time_is_reported_and_followed(void **state)
 	munmap(code, 8192);
 }
 
-/* Text pages of this program as anonymous memory in the same place, as tools for huge pages do. */
+/* Text pages of this program as anonymous memory at the same addresses, as tools for huge pages
+ * make them. */
 static void code_that_was_moved_to_anonymous_memory_is_the_files(void **state)
 {
 	(void)state;
@@ -173,7 +174,7 @@ static void code_that_was_moved_to_anonymous_memory_is_the_files(void **state)
 	assert_function(p, here() + 1, UX_PROCESS_FILE, "function_of_this_test");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	assert_function(p, here() + 1, UX_PROCESS_FILE, "function_of_this_test"); /* as it was */
+	assert_function(p, here() + 1, UX_PROCESS_FILE, "function_of_this_test"); /* unchanged */
 	ux_process_close(p);
 	munmap(copy, page);
 	close(ready[0]);
@@ -250,7 +251,7 @@ enum {
 	ROUNDS = 60,
 };
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct crowd {
 	struct ux_process *process;
 	struct ux_process_cache *cache;
@@ -320,7 +321,7 @@ static void many_threads_look_up_while_code_is_made(void **state)
 	munmap(code, 4096);
 }
 
-/* In the vDSO, which is read in no time: a sweep does it once for each allocation. */
+/* In the vDSO, which is quick to read: a sweep reads it once for each allocation. */
 static enum ux_code open_and_look(void *ctx)
 {
 	(void)ctx;
@@ -443,7 +444,7 @@ static void an_answer_has_the_size_of_its_function_and_the_identity_of_its_file(
 	ux_process_close(p);
 }
 
-/* Code that is younger than the last read of the process is found after retry_ms, or at once by
+/* Code that is newer than the last read of the process is found after retry_ms, or immediately by
  * ux_process_refresh(). */
 static void new_code_is_found_when_the_answer_says_or_after_a_refresh(void **state)
 {
@@ -498,7 +499,7 @@ static void a_refresh_of_a_process_that_has_ended_says_so(void **state)
 	ux_process_close(p);
 }
 
-/* The kernel's list is made here: the one of this machine may be hidden. */
+/* The kernel's list is made here: this machine's may be hidden. */
 static void the_kernel_is_looked_up_without_a_process(void **state)
 {
 	(void)state;
@@ -533,7 +534,7 @@ static void the_kernel_is_looked_up_without_a_process(void **state)
 	assert_int_equal(ux_process_answer_at(all, 2)->reason_code, UX_PROCESS_REASON_UNMAPPED);
 	assert_int_equal(ux_process_answer_at(all, 2)->retry_ms, 0);
 	ux_process_answers_free(all);
-	list = fopen(path, "w"); /* a module came, and a refresh sees it */
+	list = fopen(path, "w"); /* a module was loaded, and a refresh finds it */
 	assert_non_null(list);
 	fprintf(list, "ffffffff81000100 T other_function\nffffffff81000200 D data\n");
 	fclose(list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of run-time code in recordings of perf, by what jitdumps have at the time of a sample. */
+/* Names of run-time code in recordings of perf, from the jitdumps at the time of a sample. */
 #include "sweep.h"
 
 #include "file.h"
@@ -56,7 +56,7 @@ static void machine_end(struct machine *m)
 	assert_int_equal(rmdir(m->folder), 0);
 }
 
-/* A recording, its profile and what names it. */
+/* A recording, its profile and the source of its names. */
 struct recording {
 	struct ux_out out;
 	struct ux_profile p;
@@ -135,7 +135,7 @@ static void recording_end(struct recording *r)
 	ux_out_deinit(&r->out);
 }
 
-/* What was the code of each sample. */
+/* Fills in the code of each sample. */
 static void recording_fill(struct recording *r, const char *dump)
 {
 	recording_map(r, 3, 0x90000, dump);
@@ -259,7 +259,7 @@ static void a_jitdump_that_is_not_here_is_a_reason(void **state)
 	recording_end(&r);
 }
 
-/* The same samples as perf prints them, with times in nanoseconds, behind other lines. */
+/* The same samples as perf prints them, with times in nanoseconds, after other lines. */
 static void text_fill(struct ux_out *out, const char *before)
 {
 	static const struct {
@@ -301,7 +301,7 @@ static void a_text_has_the_code_of_its_times_by_a_jitdump_with_the_name_of_the_p
 	const char *bytes = (const char *)ux_out_bytes(&text).data;
 	text_expect(&r, bytes, "-; first; first; second; second; -");
 	assert_int_equal(r.jit.untimed + r.jit.unsure, 0);
-	/* The text gets the same names at the same places. */
+	/* The text gets the same names in the same places. */
 	assert_int_equal(ux_perf_script_rewrite(ux_bytes_cstr(bytes), &r.jit, &r.p,
 						UX_DEMANGLE_FULL, &again, NULL),
 			 UX_OK);
@@ -367,8 +367,8 @@ static void a_text_with_another_clock_gets_the_last_code(void **state)
 	}
 }
 
-/* Without a header the times are taken for those of the jitdump; microseconds end where the next
- * one begins. */
+/* Without a header the times are assumed to be the jitdump's; a microsecond ends where the next one
+ * begins. */
 static void a_text_without_a_header_is_counted(void **state)
 {
 	(void)state;

@@ -94,7 +94,7 @@ static void a_sum_is_the_same_after_it_was_written_and_read(void **state)
 	assert_int_equal(ux_pprof_write(&sum, &bytes, NULL), UX_OK);
 	assert_int_equal(ux_profile_init(&read, NULL), UX_OK);
 	assert_int_equal(ux_pprof_read(&f, ux_out_bytes(&bytes.out), &read, NULL), UX_OK);
-	/* The sum of what was read and of what was written has each value twice. */
+	/* The sum of the profile and of its written copy has each value twice. */
 	assert_int_equal(ux_profile_init(&twice, NULL), UX_OK);
 	assert_int_equal(ux_profile_merger_init(&n, &twice, NULL), UX_OK);
 	assert_int_equal(ux_profile_merge(&n, &read, UX_MERGE_ALL, NULL), UX_OK);

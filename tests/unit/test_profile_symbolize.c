@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the locations of a profile, by what this machine has. */
+/* Names for the locations of a profile, from this machine's files. */
 #include "sweep.h"
 
 #include "file_symbols.h"
@@ -120,7 +120,7 @@ static void symbolize(struct machine *t)
 	assert_int_equal(ux_profile_symbolize(&t->profile, &t->sources, NULL), UX_OK);
 }
 
-/* The linkage name of a location's outermost function; "": it has none. */
+/* Returns the linkage name of a location's outermost function; "": none. */
 static const char *name_of(const struct machine *t, uint32_t location)
 {
 	const struct ux_profile *p = &t->profile;
@@ -260,7 +260,7 @@ static void tables_of_the_vdso_are_those_of_the_recorded_one(void **state)
 	assert_non_null(ux_profile_unwind_module(u, &t->profile, own));
 	assert_null(ux_profile_unwind_module(u, &t->profile, other));
 	assert_null(ux_profile_unwind_module(u, &t->profile, narrow));
-	/* perf may write the IDs behind the samples: it is used, and compared when all was read. */
+	/* perf may write the IDs after the samples: the file is used, and compared at the end. */
 	assert_non_null(ux_profile_unwind_module(u, &t->profile, unsure));
 	assert_int_equal(ux_profile_unwind_mistaken(u, &t->profile), 0);
 	uint32_t kernel = add_module(t, UX_PROFILE_KERNEL, "[kernel.kallsyms]", gnu_id(KERNEL_ID));
@@ -277,8 +277,8 @@ static void tables_of_the_vdso_are_those_of_the_recorded_one(void **state)
 
 /* --- a server --------------------------------------------------------------------------------- */
 
-/* Answers from one buffer, whose text is another one for each address: a batch that comes may lie
- * where the one before it was. */
+/* Answers from one buffer, with another text for each address: a batch may lie where the previous
+ * one was. */
 static enum ux_code answer_from_one_buffer(void *ctx, const struct ux_id *id, const uint64_t *pcs,
 					   size_t n, ux_frames_fn *fn, void *fn_ctx,
 					   struct ux_error *err)
@@ -345,7 +345,7 @@ static void another_kernel_than_the_recorded_one_names_nothing(void **state)
 	assert_non_null(strstr(why_of(t, module), "another kernel is running: gnu:"));
 }
 
-/* The copy that perf has kept of the symbols of a kernel. */
+/* Perf's copy of a kernel's symbols. */
 static void put_copy(const struct machine *t, struct ux_bytes id, const char *symbols)
 {
 	char hex[2 * UX_ID_GNU_MAX + 1], name[PATH_MAX];
@@ -365,7 +365,7 @@ static void another_kernel_is_named_by_the_copy_of_its_symbols_that_perf_has_kep
 	uint32_t in_kernel = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x11);
 	uint32_t in_data = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x101);
 	uint32_t in_module = add_location(t, module, UX_PROFILE_ADDRESS, MODULE_AT + 9);
-	/* As far from the kernel as the module was from the one of the copy. */
+	/* As far from the kernel as the module was from the copy's kernel. */
 	uint32_t far = add_location(t, kernel, UX_PROFILE_ADDRESS, MODULE_AT - 0x10000000 + 9);
 	symbolize(t);
 	assert_string_equal(name_of(t, in_kernel), "in_copy");
@@ -440,7 +440,7 @@ static void modules_are_named_by_the_running_kernel_wherever_they_were_loaded(vo
 	assert_string_equal(why_of(t, here), "the module no longer has code there");
 }
 
-/* A file of a module with a function in each of two sections, 8 bytes behind its start. */
+/* A file of a module with a function in each of two sections, 8 bytes after its start. */
 static void put_module(const struct machine *t, const char *name, struct ux_bytes id)
 {
 	static const uint8_t machine_code[0x40];
@@ -483,7 +483,7 @@ static void modules_of_another_kernel_are_named_by_their_files(void **state)
 	uint32_t unnamed = add_location(t, other, UX_PROFILE_ADDRESS, start + 9);
 	symbolize(t);
 	assert_string_equal(name_of(t, in_text), "in_text");
-	assert_string_equal(name_of(t, behind), ""); /* where .text.unlikely is, is not known */
+	assert_string_equal(name_of(t, behind), ""); /* the place of .text.unlikely is unknown */
 	assert_string_equal(name_of(t, before), "");
 	assert_string_equal(name_of(t, unnamed), "");
 }
@@ -587,7 +587,7 @@ static void relative_addresses_count_from_where_the_server_has_the_start_of_the_
 	assert_int_equal(servant.n_queried, 2);
 }
 
-/* The first bytes of an executable whose code is at another address than its position. */
+/* The first bytes of an executable whose code has an address other than its position. */
 static enum ux_code serve_head(void *ctx, const struct ux_id *id, struct ux_out *ret,
 			       struct ux_error *err)
 {

@@ -92,7 +92,7 @@ static void nothing_is_a_table_too(void **state)
 	struct ux_profile p;
 	make_profile(&p, "");
 	expect_rows(&p, 0, UX_TOP_FUNCTIONS, false, "0\n");
-	make_profile_sample(&p, "a!main", 0, 1, 1); /* of which no value is kept */
+	make_profile_sample(&p, "a!main", 0, 1, 1); /* none of its values is kept */
 	expect_rows(&p, 0, UX_TOP_LINES, true, "0\nmain 0 0 /src/main.c:14\n");
 	ux_profile_deinit(&p);
 }

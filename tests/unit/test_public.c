@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the installed headers promise of modules, identities and names, through them alone. */
+/* The installed headers' promises about modules, identities and names, tested only through these
+ * headers. */
 #include "test_public.h"
 
 #include "make_macho.h"
@@ -122,7 +123,7 @@ static void an_elf_file_is_a_module_too(void **state)
 	size_t n = 0;
 	struct ux_input in = input_of(make_binary(&elf, 0x01));
 	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_OK);
-	make_elf_deinit(&elf); /* what was extracted needs it no more */
+	make_elf_deinit(&elf); /* the extracted symbols no longer need it */
 	assert_int_equal(ux_module_lookup(m, 0x1021, 0, f, 4, &n, NULL), UX_OK);
 	assert_int_equal(n, 1);
 	assert_string_equal(f[0].function, "_Z6secondv");
@@ -222,8 +223,7 @@ static void options_of_other_versions_are_taken_when_they_say_nothing_new(void *
 	make_elf_deinit(&elf);
 }
 
-/* Byte for byte, as the answers of lookups say it; structs of other versions are filled as far as
- * they go. */
+/* Byte for byte what lookups answer; structs of other versions are filled as far as they go. */
 static void the_function_at_an_address_has_a_name_a_start_and_a_size(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the installed headers share: inputs in memory. */
+/* Helpers shared by the tests of the installed headers: inputs in memory. */
 #ifndef UX_TEST_PUBLIC_H
 #define UX_TEST_PUBLIC_H
 

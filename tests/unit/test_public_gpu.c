@@ -5,7 +5,7 @@
 #include "make_cubin.h"
 #include "make_fatbin.h"
 
-/* Three rows of one kernel; what CUPTI hands to a profiler is such bytes. */
+/* Three rows of one kernel; CUPTI hands such bytes to a profiler. */
 static struct ux_bytes make_kernel(struct make_cubin *m, uint64_t *ret_off)
 {
 	make_cubin_init(m, 90, /* cuda12= */ false);

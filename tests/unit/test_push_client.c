@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* push/push_client.c against a server whose answers are written by the test. */
+/* push/push_client.c against a server that sends the test's answers. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -9,7 +9,7 @@
 
 enum {
 	TIMEOUT_MS = 60000,
-	CHUNK = 64 << 10, /* the least that a server may ask for */
+	CHUNK = 64 << 10, /* the smallest size that a server may request */
 };
 
 /* The end of the connection ends the body. */
@@ -276,7 +276,7 @@ static void sending_goes_on_where_the_server_is(void **state)
 {
 	(void)state;
 	struct push p;
-	/* The connection breaks; the server is busy; in the end it lost a piece. */
+	/* The connection breaks; the server is busy; at the end it has lost a piece. */
 	SCRIPT(s, SAYS("201", STATE("65536")), BREAKS, SAYS("200", STATE("131072")),
 	       SAYS("409", ERROR("busy")), SAYS("200", STATE("131072")),
 	       SAYS("200", STATE("132072")), SAYS("409", ERROR("incomplete")),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole pushes of files, to a server whose answers are written by the test. */
+/* Whole pushes of files, to a server that sends the test's answers. */
 #include "sweep.h"
 
 #include "extract.h"
@@ -165,7 +165,7 @@ static void answer_query(const char *words)
 	answer(200, body);
 }
 
-/* Of an upload of so many bytes, which are sent at once. */
+/* Answers an upload of `size` bytes, sent in one request. */
 static void answer_upload(size_t size, const char *words)
 {
 	char body[128];
@@ -204,7 +204,7 @@ static enum ux_code count_bytes(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return UX_OK;
 }
 
-/* Bytes of what is extracted from a file, with the symbols of another unless that is NULL. */
+/* Returns the size of the GSYM of a file, with the symbols of another unless that is NULL. */
 static size_t gsym_size(const struct world *w, const char *name, const char *debug)
 {
 	struct ux_mapping exe = {0}, symbols = {0};
@@ -312,7 +312,7 @@ static void what_the_server_has_is_not_sent(void **state)
 		assert_int_equal(w->sum.counts[statuses[i]], 1);
 		assert_int_equal(w->results[0].r.size, 0);
 	}
-	/* A description goes there all the same. */
+	/* A description still goes there. */
 	assert_int_equal(push(w,
 			      (struct ux_push_options){.description = "a build", .describes = true},
 			      path_of(w, "a.so")),
@@ -345,7 +345,7 @@ static void a_dry_run_sends_nothing(void **state)
 	end_server();
 }
 
-/* What is named has to be something; in a folder there may be anything. */
+/* A named file must have symbols; a folder may contain anything. */
 static void files_without_symbols_fail_when_they_are_named(void **state)
 {
 	struct world *w = *state;
@@ -393,7 +393,7 @@ static void files_are_sent_themselves_on_order(void **state)
 	assert_int_equal(w->n, 1);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_UPLOADED, "");
 	assert_has(server.requests[1], "\"kind\":\"executable\"");
-	/* The server made less of it than this machine can: the GSYM goes too. */
+	/* The server's result is poorer than this machine's: the GSYM is sent too. */
 	assert_int_equal(push(w, o, path_of(w, "a.so")), UX_OK);
 	assert_int_equal(w->n, 2);
 	assert_int_equal(w->results[0].r.quality, UX_QUALITY_NONE);
@@ -402,7 +402,7 @@ static void files_are_sent_themselves_on_order(void **state)
 	end_server();
 }
 
-/* A program whose symbols are in a file of their own. */
+/* A program whose symbols are in a separate file. */
 static void a_pair_is_pushed_as_one(void **state)
 {
 	struct world *w = *state;
@@ -432,7 +432,7 @@ static void make_folder(const struct world *w, const char *name)
 
 #define FOUND ".build-id/ab/ababababababababababababababababababab.debug"
 
-/* A debug file that was found is left out where it is damaged. */
+/* A debug file that was found is left out if it is damaged. */
 static void symbols_are_found_by_the_build_id(void **state)
 {
 	struct world *w = *state;
@@ -449,13 +449,13 @@ static void symbols_are_found_by_the_build_id(void **state)
 	assert_result(w, 0, "a", UX_PUSH_DONE_UPLOADED, "");
 	assert_string_equal(w->results[0].debug, path_of(w, FOUND));
 	assert_int_equal(w->results[0].r.quality, UX_QUALITY_SYMTAB);
-	/* That is the file with the symbols also where nothing is sent. */
+	/* That is also the file with the symbols if nothing is sent. */
 	assert_int_equal(push(w, (struct ux_push_options){0}, path_of(w, "a")), UX_OK);
 	assert_result(w, 0, "a", UX_PUSH_DONE_ALREADY_THERE, "");
 	end_server();
 }
 
-/* What is damaged fails alone, and also in a folder. */
+/* A damaged file fails alone, also in a folder. */
 static void a_damaged_file_fails_and_the_others_go_on(void **state)
 {
 	struct world *w = *state;

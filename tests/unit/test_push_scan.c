@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder of the test's own, and what a scan of it reported. */
+/* The test's own folder, and the reports of a scan of it. */
 struct scene {
 	char dir[32];
-	struct ux_out reported; /* "NAME: reason" lines of what was left out */
+	struct ux_out reported; /* "NAME: reason" lines of files that were left out */
 };
 
 static const char *at(const struct scene *s, const char *name)
@@ -58,7 +58,7 @@ static void note(void *ctx, const char *path, bool named, const struct ux_error 
 		   err->text);
 }
 
-/* What a scan of path finds: names below the folder, each with a space behind it. */
+/* Checks the result of a scan of path: names below the folder, each followed by a space. */
 static void expect_files(struct scene *s, const char *path, const char *files, const char *reported)
 {
 	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {.left_out = note, .ctx = s};

@@ -92,7 +92,7 @@ static enum ux_code collect(struct scene *w, const char *const (*files)[2], size
 	return ux_push_sources_collect(ux_out_bytes(&gsym), &o, &w->s, &w->err);
 }
 
-/* "NAME=CONTENT;" of each member of the archive. */
+/* Lists each member of the archive as "NAME=CONTENT;". */
 static void list(const struct scene *w, char *ret, size_t size)
 {
 	struct ux_archive_calls calls;

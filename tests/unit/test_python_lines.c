@@ -19,8 +19,8 @@ static void expect(enum ux_python_lines kind, struct ux_bytes table, int32_t fir
 	guard_free(guarded);
 }
 
-/* The tables are what CPython 3.9, 3.10 and 3.11 made of a function of eight lines; the ranges are
- * what their dis.findlinestarts() and co_lines() say. */
+/* The tables are from CPython 3.9, 3.10 and 3.11 for a function of eight lines; the ranges are from
+ * their dis.findlinestarts() and co_lines(). */
 static void an_lnotab_covers_every_instruction(void **state)
 {
 	static const uint8_t table[] = {0, 1, 4, 2, 4, 1, 6, 1, 2, 255, 6, 2, 2, 1, 2, 255};

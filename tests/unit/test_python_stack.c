@@ -6,12 +6,12 @@
 
 static const uint32_t versions[] = {0x0307, 0x0308, 0x0309, 0x030a, 0x030b, 0x030c, 0x030d, 0x030e};
 
-/* What a walk tells: text, a line a frame, a line a thread. */
+/* The result of a walk: text, a line for each frame, a line for each thread. */
 struct story {
 	char text[4096];
 	size_t size;
 	unsigned threads;
-	bool enough; /* end the walk after a thread */
+	bool enough; /* end the walk after one thread */
 };
 
 static bool tell(void *ctx, const struct ux_interp_thread *t)
@@ -86,7 +86,7 @@ static void a_call_that_has_no_frame_yet_is_not_the_outermost(void **state)
 		make_python(&m, version);
 		make_python_put(&m, m.innermost, 0);
 		expect(&m, "4711 whole\n4711 whole\n");
-		make_python_put(&m, m.innermost + 8, m.frames[1]); /* the cframe in front of it */
+		make_python_put(&m, m.innermost + 8, m.frames[1]); /* the cframe before it */
 		expect(&m, "4711 torn\n4711 whole\n");
 	}
 }
@@ -121,7 +121,7 @@ static void a_code_object_resolves_by_its_address(void **state)
 		assert_int_equal(ux_python_resolve(&p, m.codes[1], 4, &arena, &f, NULL), UX_OK);
 		assert_int_equal(f.line, 22);
 		assert_int_equal(ux_python_resolve(&p, m.codes[1], 8, &arena, &f, NULL), UX_OK);
-		assert_int_equal(f.line, 0); /* behind the last instruction */
+		assert_int_equal(f.line, 0); /* after the last instruction */
 		assert_int_equal(ux_python_resolve(&p, m.frames[1], 0, &arena, &f, NULL),
 				 UX_ENOTFOUND);
 		assert_int_equal(ux_python_resolve(&p, 3, 0, &arena, &f, NULL), UX_ENOTFOUND);
@@ -220,8 +220,8 @@ static void frames_that_the_c_stack_owns_are_left_out(void **state)
 	expect(&m, "C.inner a.py:12+2\n<module> a.py:32+2\n4711 whole\n4711 whole\n");
 }
 
-/* A process that goes on while it is read: every few reads, or with every = 0 each time somebody
- * looks, its innermost frame is another one. */
+/* A process that runs while it is read: every few reads, or with every = 0 at each read, its
+ * innermost frame changes. */
 struct racing {
 	struct make_python *m;
 	struct ux_bytes image;
@@ -262,7 +262,7 @@ static void a_stack_that_changes_keeps_what_did_not(void **state)
 	}
 }
 
-/* A stack without an end: above ENDLESS each 128 bytes are a frame that the next one called. */
+/* A stack without an end: above ENDLESS each 128 bytes are a frame called by the next one. */
 enum {
 	ENDLESS = 0x10000000
 };

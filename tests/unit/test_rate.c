@@ -26,7 +26,7 @@ static void bucket_lets_a_burst_through_and_then_so_many_a_second(void **state)
 	assert_int_equal(wait, 100);
 	assert_true(ux_rates_take(r, &other, &rate, 7 * second, 0, &wait));
 	assert_false(ux_rates_take(r, &who, &rate, 7 * second + 100 * ms - 1, 0, &wait));
-	assert_int_equal(wait, 1); /* what is left, rounded up */
+	assert_int_equal(wait, 1); /* the remaining time, rounded up */
 	assert_true(ux_rates_take(r, &who, &rate, 7 * second + 100 * ms, 0, &wait));
 	assert_false(ux_rates_take(r, &who, &rate, 7 * second + 100 * ms, 0, &wait));
 	/* in 100 seconds, as many as there are tenths, and the burst */
@@ -74,7 +74,7 @@ static void no_rate_and_rates_without_bounds_are_no_trouble(void **state)
 	ux_rates_destroy(NULL);
 }
 
-/* The one that was not used for longest goes, and no other. */
+/* The bucket that was unused for longest is removed, and no other. */
 static void buckets_are_bounded_and_the_oldest_starts_anew(void **state)
 {
 	(void)state;

@@ -12,7 +12,7 @@ enum {
 	JOBS = 300,
 	SIZE = 64,      /* bytes of a job's records, at most */
 	DATA_OFF = 100, /* in the file */
-	SLOW = 50,      /* microseconds of a write, in which other threads have records */
+	SLOW = 50,      /* microseconds of a write, during which other threads have records */
 };
 
 struct file {

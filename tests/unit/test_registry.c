@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registry: references to images, and what a registry demands. */
+/* registry: references to images, and a registry's challenges. */
 #include "sweep.h"
 
 #include "registry.h"

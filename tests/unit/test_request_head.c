@@ -134,7 +134,7 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 		"GET|/ab|HTTP/1.1||Host|x|A|b||||",       /* ... the first header */
 		"GET|/ab|HTTP/1.1||Host|x||A|b|||",       /* ... the last one or the head */
 		"GET|/ab|HTTP/1.1||Host|x||C|d||A|b||||", /* a header that was not reported */
-		"GET|/ab|HTTP/1.1||Host|x|y||A|b||||",    /* a value that goes on behind a NUL */
+		"GET|/ab|HTTP/1.1||Host|x|y||A|b||||",    /* a value that continues after a NUL */
 		"GET|/ab|c|HTTP/1.1||Host|x||A|b||||",    /* a target that does */
 		"GET  /ab|HTTP/1.1||Host|x||A|b||||",     "GET|/ab|HTTP/1.1||Host||x||A|b||||",
 		"GET|/ab|HTTP/1.1||Host|x||A|b||||c",
@@ -145,13 +145,14 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 	for (size_t i = 0; i < ux_countof(hiding); i++)
 		if (head_in_place_is_whole(hiding[i], 0))
 			fail_msg("nothing is noticed in %s", hiding[i]);
-	/* Any end but the last byte's, and any byte where a NUL belongs. */
+	/* Any end except the last byte's, and any byte in place of a NUL. */
 	char text[] = "GET|/ab|HTTP/1.1||Host|x||A|b||||";
 	for (size_t cut = 1; cut < sizeof(text); cut++)
 		assert_false(head_in_place_is_whole(text, (size_t)0 - cut));
 	for (size_t i = 0; i < sizeof(text) - 1; i++) {
 		if (text[i] != '|' || i == strlen("GET|/ab"))
-			continue; /* behind a target that was decoded in place anything may be */
+			continue; /* after a target that was decoded in place, any bytes may follow
+				   */
 		text[i] = '?';
 		if (head_in_place_is_whole(text, 0))
 			fail_msg("nothing is noticed in %s", text);

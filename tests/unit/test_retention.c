@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: what it lets go of and when, the clock behind it, and the check of what is there. */
+/* store: which modules it removes and when, its clock, and the check of its contents. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -94,7 +94,7 @@ static void module_goes_after_its_retention_and_its_grace(void **state)
 	put(s, &arena, "gnu:a", "a");
 	pass(s, 30 * DAY);
 	struct ux_retained_sum sum =
-		retain(s, &month); /* the slack: a use may not be written yet */
+		retain(s, &month); /* the slack: a use may not have been written yet */
 	assert_int_equal(sum.n[UX_RETAINED_MARKED], 0);
 	pass(s, UX_RETENTION_SLACK - 60);
 	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 0);
@@ -129,7 +129,7 @@ static void use_that_is_not_written_yet_counts(void **state)
 	assert_false(ux_last_use_urgent(&s->last_use));
 	pass(s, 40 * DAY);
 	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 1);
-	/* while it is marked, a use is in the index before the answer is out */
+	/* while it is marked, a use is in the index before the answer is sent */
 	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
 			 UX_OK);
 	assert_int_not_equal(m.marked, 0);
@@ -151,7 +151,7 @@ static ux_time last_used(struct ux_store *s, const char *id)
 	return m.last_used;
 }
 
-/* A query knows nothing of earlier uses, and writes one of an hour. */
+/* A query does not know earlier uses, and writes one an hour. */
 static void query_counts_as_a_use_of_what_it_found(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
@@ -177,7 +177,7 @@ static void query_counts_as_a_use_of_what_it_found(void **state)
 	assert_int_equal(s->index->modules.known(s->index, "default", ids, 3, known, NULL), UX_OK);
 	for (size_t i = 0; i < ux_countof(ids); i++)
 		assert_true(known[i].any && known[i].marked != 0);
-	ux_store_queried(s, modules, 2, /* marked= */ true); /* both are written at once */
+	ux_store_queried(s, modules, 2, /* marked= */ true); /* both are written in one call */
 	assert_int_equal(s->index->modules.known(s->index, "default", ids, 3, known, NULL), UX_OK);
 	for (size_t i = 0; i < ux_countof(ids); i++)
 		assert_true(known[i].any && (known[i].marked == 0) == (i < 2));
@@ -316,7 +316,7 @@ static void what_upstreams_send_is_bounded_when_it_comes(void **state)
 	assert_int_equal(ux_store_make_room(s, "default", 4 * one, one, reported, gone, NULL),
 			 UX_OK);
 	assert_string_equal(gone, "");
-	/* One byte more than what one candidate leaves. */
+	/* One byte more than one candidate leaves free. */
 	assert_int_equal(ux_store_make_room(s, "default", 3 * one, one + 1, reported, gone, NULL),
 			 UX_OK);
 	assert_string_equal(gone, "gnu:agnu:b");
@@ -391,7 +391,7 @@ static void clock_never_leaps_nor_goes_back(void **state)
 	assert_int_equal(ux_store_clock_step(t, t + 365 * DAY, 60), t + 120);
 	assert_int_equal(ux_store_clock_step(t, t - 365 * DAY, 60), t + 30);
 	assert_int_equal(ux_store_clock_step(t, 0, 0), t);
-	/* whatever is done to the clock for 100 hours, at most 200 hours pass */
+	/* however the clock changes for 100 hours, at most 200 hours pass */
 	ux_time at = t;
 	uint64_t seed = 12345;
 	for (unsigned i = 0; i < 6000; i++) {
@@ -401,13 +401,13 @@ static void clock_never_leaps_nor_goes_back(void **state)
 		at = next;
 	}
 	assert_true(at <= t + 200 * 3600);
-	/* and once it is right, it is caught up with */
+	/* and once it is right, the store catches up with it */
 	for (unsigned i = 0; i < 20000; i++)
 		at = ux_store_clock_step(at, t + 300 * 3600 + 60 * (ux_time)i, 60);
 	assert_int_equal(at, t + 300 * 3600 + 60 * 19999);
 }
 
-/* All nodes have the time of their database, whatever their machines say. */
+/* All nodes use the time of their database, whatever their machines' clocks are. */
 static void clock_follows_a_database(void **state)
 {
 	(void)state;
@@ -422,7 +422,7 @@ static void clock_follows_a_database(void **state)
 	ux_store_clock_deinit(&c);
 }
 
-/* By this time keys expire. */
+/* Keys expire by this time. */
 static void latest_time_never_goes_back_and_goes_on_after_a_restart(void **state)
 {
 	struct folder *f = *state;
@@ -442,10 +442,11 @@ static void latest_time_never_goes_back_and_goes_on_after_a_restart(void **state
 	ux_store_close(s);
 	assert_int_equal(ux_store_open(s, f->path, NULL), UX_OK);
 	assert_in_range(ux_store_key_now(s), ahead + 100, ahead + 160);
-	assert_in_range(ux_store_now(s), wall, wall + 60); /* ages are not by this time */
+	assert_in_range(ux_store_now(s), wall,
+			wall + 60); /* ages are not computed with this time */
 }
 
-/* Requests that have read the row before may still open the file. */
+/* Requests that read the row earlier may still open the file. */
 static void files_of_deleted_modules_go_after_a_while(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
@@ -458,9 +459,9 @@ static void files_of_deleted_modules_go_after_a_while(void **state)
 		assert_int_equal(ux_store_remove_module(s, "default", id, &index_tester, NULL),
 				 UX_OK);
 		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
-		assert_int_equal(n, i); /* that of the first one, but not yet of the second */
+		assert_int_equal(n, i); /* of the first one, but not yet of the second */
 		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
-		assert_int_equal(n, 0); /* nothing before the time is over */
+		assert_int_equal(n, 0); /* nothing before the time has passed */
 		s->collect_s = 0;
 	}
 	assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
@@ -617,7 +618,7 @@ static void jobs_of_a_server_that_died_are_free_when_the_next_one_starts(void **
 		UX_OK);
 	assert_int_equal(again.number, job.number);
 	assert_int_equal(again.attempts, 2);
-	/* and a job that got lost altogether is made anew */
+	/* and a job that was lost is made again */
 	assert_int_equal(ix->jobs.done(ix, job.number, some_node, NULL), UX_OK);
 	ux_store_close(&f->store);
 	assert_int_equal(ux_store_open(&f->store, f->path, NULL), UX_OK);

@@ -36,7 +36,7 @@ static struct ux_row_cache_item *get(struct ux_row_cache *r, const char *key)
 	return ux_row_cache_get(r, ux_bytes_cstr(key), &moment);
 }
 
-/* Put and let go; the moment before it. */
+/* Puts a row and releases it; returns the moment before that. */
 static uint64_t put(struct ux_row_cache *r, const char *key, int *gone)
 {
 	uint64_t moment = 0;
@@ -63,7 +63,7 @@ static void what_was_put_is_got_until_something_is_forgotten(void **state)
 	assert_int_equal(gone, 0);
 	ux_row_cache_destroy(r);
 	assert_int_equal(gone, 0);
-	ux_row_cache_item_unref(a); /* who holds it has it to the end */
+	ux_row_cache_item_unref(a); /* a holder keeps it to the end */
 	assert_int_equal(gone, 1);
 	ux_row_cache_item_unref(NULL);
 	ux_row_cache_destroy(NULL);

@@ -115,7 +115,7 @@ static void the_machine_is_found_by_what_it_looks_like(void **state)
 	struct make_ruby m;
 	uint64_t at = 0;
 	make_ruby(&m, version_of(state));
-	if (version_of(state) == MAKE_RUBY_31) { /* which tells by a symbol */
+	if (version_of(state) == MAKE_RUBY_31) { /* a symbol tells that version */
 		assert_false(search(&m, &at));
 		return;
 	}

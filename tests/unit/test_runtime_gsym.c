@@ -120,7 +120,7 @@ static void what_was_known_is_not_written_again(void **state)
 	ux_out_deinit(&p.out);
 }
 
-/* first at 0x1000, then second there, which is moved to 0x2000, and third at 0x1000. */
+/* first at 0x1000, then second there, which moves to 0x2000, and third at 0x1000. */
 static size_t write_moves(struct ux_out *out)
 {
 	const struct make_jit_row row = {0x1000, 12, "/src/a.x"};
@@ -150,7 +150,7 @@ static void a_part_begins_where_code_replaces_other_code(void **state)
 	assert_int_equal(p.heads[1].until_ns, p.heads[2].from_ns);
 	assert_int_equal(p.heads[2].from_ns, 1031 * INT64_C(1000000000));
 	ux_out_deinit(&p.out);
-	/* Also where the other code was sent by an earlier snapshot. */
+	/* Also if an earlier snapshot sent the other code. */
 	write_parts(&p, ux_out_bytes(&dump), request(UX_RUNTIME_JITDUMP, known));
 	assert_int_equal(p.n, 2);
 	assert_name(&p, 0, 0x1000, "second", 0);

@@ -207,7 +207,7 @@ static void objects_are_copied_and_joined_within_the_store(void **state)
 	assert_bytes(s3, "copy", 0, UINT64_MAX, "and more");
 	assert_int_equal(ux_s3_copy(s3, &(struct ux_s3_from){"absent", 8}, 1, "x", NULL),
 			 UX_ENOTFOUND);
-	/* A part before others is too small: nothing is left of it. */
+	/* A part before others is too small: nothing of it remains. */
 	const struct ux_s3_from small[] = {{"second", 11}, {"copy", 8}};
 	assert_int_not_equal(ux_s3_copy(s3, small, 2, "x", NULL), UX_OK);
 	assert_int_equal(ux_s3_head(s3, "x", &size, NULL), UX_ENOTFOUND);
@@ -240,7 +240,7 @@ static void an_unfinished_upload_is_listed_and_aborted(void **state)
 	ux_s3_close(s3);
 }
 
-/* The same request by a client that has neither keys nor code of ours for S3. */
+/* Sends the same request by a client that has neither keys nor our code for S3. */
 static unsigned plain_status(const char *url, enum ux_method method, const char *body)
 {
 	struct ux_http_client *c = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of S3 against a server whose bytes are written by the test. */
+/* The client of S3 against a server that sends the test's bytes. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -135,7 +135,7 @@ static void refusals_have_their_meaning(void **state)
 		.answer = UNSIZED("200 OK") "<r>" text "</r>", .close = true \
 	}
 
-/* By S3's reference 5 GiB are copied at once. */
+/* By S3's reference, one request copies 5 GiB at most. */
 static void a_giant_object_is_copied_in_ranges(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The confined child: what it reads, what it may not, how it ends. */
+/* The confined child: its input, its restrictions, its end. */
 #include "sweep.h"
 
 #include "bundle.h"
@@ -104,7 +104,7 @@ static enum ux_code extract_own(const struct ux_sandbox_limits *limits, struct u
 	return code;
 }
 
-/* The kernel would refuse anonymous memory over the limit, that of the program itself included. */
+/* The kernel would refuse anonymous memory over the limit, which includes the program's own. */
 static void a_child_puts_on_disk_what_is_over_its_limit_of_memory(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void nonsense_is_refused_in_the_readers_words(void **state)
 	close(out);
 }
 
-/* A limit is for what a file needs: the program's own memory comes on top. */
+/* A limit is for a file's needs: the program's own memory is added. */
 static void a_child_has_its_own_memory_beside_the_limit(void **state)
 {
 	(void)state;
@@ -197,7 +197,7 @@ static void output_over_the_limit_is_said(void **state)
 	close(out);
 }
 
-/* A program that plays a child which a stranger took over, or which died. */
+/* Runs a program that plays a child that was taken over, or that died. */
 static enum ux_code play(const char *script, unsigned seconds, struct ux_error *err)
 {
 	char path[] = "/tmp/unhex-sandbox-XXXXXX";
@@ -242,7 +242,7 @@ static void a_child_that_says_nonsense_is_not_believed(void **state)
 			 UX_ECORRUPT);
 }
 
-/* The code for a child that sends this reply to a request for the file "x". */
+/* Returns the code for a child that sends this reply to a request for the file "x". */
 static enum ux_code play_reply(const struct ux_sandbox_reply *reply, struct ux_error *err)
 {
 	char path[] = "/tmp/unhex-reply-XXXXXX", script[128];
@@ -289,7 +289,7 @@ static void a_fork_server_gives_what_a_program_gives(void **state)
 	close(out2);
 }
 
-/* Which program has the one child of this process that is left; 0: it has none. */
+/* Returns the program of this process's only remaining child; 0: there is no child. */
 static pid_t only_child(void)
 {
 	char path[64], text[64] = "";
@@ -396,7 +396,7 @@ static void the_child_sees_its_files_and_nothing_else(void **state)
 	close(stray);
 }
 
-/* What the caller ignores or blocks is not the child's to ignore. */
+/* The child does not ignore the caller's ignored or blocked signals. */
 static void a_child_starts_with_default_signals(void **state)
 {
 	(void)state;
@@ -452,7 +452,7 @@ static void a_child_unpacks_sources_within_its_bounds(void **state)
 	close(good);
 	/* A few hundred bytes that become many. */
 	int bomb = bundle_of("/zeros", ux_bytes(zeros, sizeof(zeros)));
-	limits.output = (uint64_t)68 << 20; /* of which the table may take most */
+	limits.output = (uint64_t)68 << 20; /* the table may take most of it */
 	out = temp_file();
 	assert_int_equal(ux_sandbox_unpack(bomb, out, &limits, NULL, NULL), UX_ELIMIT);
 	close(out);
@@ -527,7 +527,7 @@ static void a_child_says_what_a_file_has(void **state)
 				 files[i].has);
 }
 
-/* An executable, and a debug file; of one of them DWARF refers to a supplementary file. */
+/* An executable, and a debug file; the DWARF of one of them refers to a supplementary file. */
 static int file_with(bool code, bool dwarf, bool link)
 {
 	ux_cleanup(make_elf_deinit) struct make_elf m = {0};
@@ -609,7 +609,7 @@ static void a_file_that_cannot_be_mapped_is_an_error(void **state)
 	close(folder);
 }
 
-/* What a child answers to a request of n bytes. */
+/* The child's answer to a request of n bytes. */
 static struct ux_sandbox_reply answer_to(const struct ux_sandbox_request *request, size_t n)
 {
 	struct ux_sandbox_reply reply = {0};
@@ -678,7 +678,7 @@ static void a_program_that_does_not_start_is_an_error(void **state)
 	close(exe);
 }
 
-/* However few descriptors there are, the cause is said and nothing stays open. */
+/* However few descriptors there are, the cause is reported and nothing stays open. */
 static void a_child_without_descriptors_is_an_error(void **state)
 {
 	(void)state;
@@ -713,7 +713,7 @@ static void a_child_without_descriptors_is_an_error(void **state)
 	close(exe);
 }
 
-/* What is no request ends the fork server, and not by a signal. */
+/* A malformed request ends the fork server, and not by a signal. */
 static void a_fork_server_takes_requests_alone(void **state)
 {
 	(void)state;
@@ -743,7 +743,7 @@ static void a_fork_server_takes_requests_alone(void **state)
 	}
 }
 
-/* A line table of version 5 whose files have an MD5 of these bytes. */
+/* A line table of version 5; each byte of its files' MD5 is `fill`. */
 static void put_line_table(struct ux_out *out, uint8_t fill)
 {
 	static const uint8_t fields[] = {1, 1, 1, 0xfb, 14, 4, 0, 1, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parent believes of a child that a hostile file may have taken over. */
+/* The parent's checks of a child that a hostile file may have taken over. */
 #include "sweep.h"
 
 #include "sandbox_child.h"
@@ -12,7 +12,7 @@
 
 static const struct ux_sandbox_limits limits = {.memory = 12345678, .output = 87654, .seconds = 30};
 
-/* What a lying child puts into a reply that is otherwise good. */
+/* A lying child's change of an otherwise good reply. */
 typedef void lie_fn(struct ux_sandbox_reply *r);
 
 static void lie_none(struct ux_sandbox_reply *r)
@@ -63,7 +63,7 @@ static void lie_empty_id(struct ux_sandbox_reply *r)
 static void lie_same_ids(struct ux_sandbox_reply *r)
 {
 	r->found.ids.ids[1] = r->found.ids.ids[0];
-	r->found.ids.ids[1].bytes[r->found.ids.ids[1].size] = 7; /* behind its end */
+	r->found.ids.ids[1].bytes[r->found.ids.ids[1].size] = 7; /* after its end */
 }
 
 static void lie_text(struct ux_sandbox_reply *r)
@@ -101,7 +101,7 @@ static lie_fn *const lies[] = {
 
 static const char prefix[] = "/tmp/unhex-liar-"; /* of a folder */
 
-/* A child that has the number of its lie in the name under which it was started. */
+/* Runs a child that finds the number of its lie in its program's name. */
 static int tell_lie(unsigned number)
 {
 	struct ux_sandbox_request request;
@@ -119,7 +119,7 @@ static int tell_lie(unsigned number)
 	return write(UX_SANDBOX_SOCKET, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1;
 }
 
-/* What the parent makes of a lie. */
+/* Returns the parent's reaction to a lie. */
 static enum ux_code believe(lie_fn *lie, struct ux_sandbox_found *found, struct ux_error *err)
 {
 	char own[4096], program[64], folder[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zstandard's seekable format, and blobs of which frames are fetched. */
+/* Zstandard's seekable format, and blobs whose frames are fetched. */
 #include "sweep.h"
 
 #include "blob_view.h"
@@ -105,7 +105,7 @@ static void the_tail_says_how_long_the_table_is(void **state)
 	assert_int_equal(ux_seek_table_bytes(UX_BYTES_NONE), 0);
 }
 
-/* A table with checksums, as other writers make it, which are those of the content by XXH64. */
+/* A table with checksums, as other writers make it: XXH64 of the content. */
 static void a_table_with_checksums_is_read(void **state)
 {
 	(void)state;
@@ -208,7 +208,7 @@ static void frames_are_fetched_when_they_are_needed_and_once(void **state)
 	assert_int_equal(reads, 1);
 	assert_brought(v, UX_SEEK_FRAME - 1, 2); /* the second frame too */
 	assert_int_equal(reads, 2);
-	assert_brought(v, 2 * UX_SEEK_FRAME, UINT64_MAX); /* those that follow, by one request */
+	assert_brought(v, 2 * UX_SEEK_FRAME, UINT64_MAX); /* the following ones, in one request */
 	assert_int_equal(reads, 3);
 	assert_memory_equal(ux_blob_view_bytes(v).data, packed.content, CONTENT);
 	assert_int_equal(views.bytes, CONTENT);
@@ -264,7 +264,7 @@ static void views_have_no_more_than_their_limit_together(void **state)
 	ux_blob_need(&need, 2 * UX_SEEK_FRAME, UX_SEEK_FRAME + 1);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_ELIMIT);
 	assert_int_equal(views.bytes, 2 * UX_SEEK_FRAME);
-	/* What could not be fetched does not count. */
+	/* Parts that could not be fetched do not count. */
 	read_code = UX_EUNAVAILABLE;
 	ux_blob_need(&need, 2 * UX_SEEK_FRAME, 1);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_EUNAVAILABLE);
@@ -297,7 +297,7 @@ static void all_that_read_a_blob_share_its_view(void **state)
 	const struct ux_blob_hash other = {{1}};
 	struct ux_blob_view *v = view_open(UINT64_MAX);
 	assert_brought(v, 0, 1);
-	struct ux_blob_view *same = view_open(UINT64_MAX); /* of a thread that was later */
+	struct ux_blob_view *same = view_open(UINT64_MAX); /* of a thread that came later */
 	assert_ptr_equal(same, v);
 	assert_ptr_equal(ux_blob_views_find(&views, &(struct ux_blob_hash){0}), v);
 	assert_null(ux_blob_views_find(&views, &other));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: the table of routes, and what all routes promise. */
+/* server: the table of routes, and promises of all routes. */
 #include "test_server.h"
 
 #include "blobs_mem.h"
@@ -151,7 +151,7 @@ static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **s
 	json_decref(doc);
 }
 
-/* In a name: the file is still a GSYM, of other names. */
+/* In a name: the file is still a GSYM, with other names. */
 static void blob_with_a_flipped_bit_gives_no_wrong_name(void **state)
 {
 	struct make_server *s = *state;
@@ -176,7 +176,7 @@ static void blob_with_a_flipped_bit_gives_no_wrong_name(void **state)
 	assert_string_equal(text_of(doc, "status"), "failed");
 	assert_non_null(strstr(text_of(doc, "reason"), "damaged"));
 	json_decref(doc);
-	/* another candidate answers, where it knows something */
+	/* another candidate answers, if it has an answer */
 	json_decref(upload(s, ids, ux_out_bytes(&poor), ",\"force\":true", 200));
 	doc = get(s, target, 200);
 	assert_string_equal(text_of(doc, "quality"), "symtab");
@@ -291,8 +291,8 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 		n += snprintf(body + n, sizeof(body) - (size_t)n, ",4198400");
 	snprintf(body + n, sizeof(body) - (size_t)n, "]}]}");
 	json_decref(post(s, "/v1/symbolize", body, 200));
-	/* What alone is more than a client's share is too large; beside other requests it may wait.
-	 */
+	/* A request over a client's share is too large by itself; a smaller one may wait for other
+	 * requests. */
 	const size_t max = s->server.memory.max;
 	s->server.memory.max = 16384;
 	refused(post(s, "/v1/symbolize", body, 413), "too_large", "request less");
@@ -304,7 +304,7 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 	s->server.memory.used = 0;
 }
 
-/* Whatever fails at whatever step: what was acknowledged answers, nothing else is visible. */
+/* Whatever fails at whatever step: acknowledged uploads are answered, nothing else is visible. */
 static void failing_disk_never_makes_a_lie(void **state)
 {
 	struct make_server *s = *state;
@@ -451,7 +451,8 @@ static void lookups_during_uploads_and_deletions_are_right_or_missing(void **sta
 	usleep(20000);
 	atomic_store(&stop, true);
 	for (size_t i = 0; i < ux_countof(threads); i++)
-		pthread_join(threads[i], NULL); /* all, before a failure leaves */
+		pthread_join(threads[i],
+			     NULL); /* all threads end, before a failure leaves the test */
 	for (size_t i = 0; i < ux_countof(threads); i++) {
 		if (readers[i].wrong > 0)
 			fail_msg("status %u: %s", readers[i].status, readers[i].text);
@@ -459,7 +460,7 @@ static void lookups_during_uploads_and_deletions_are_right_or_missing(void **sta
 	}
 }
 
-/* "METHOD /path" of each operation in the file, found by its indentation. */
+/* Returns "METHOD /path" of each operation in the file, found by its indentation. */
 static size_t described(char lines[][96], size_t max)
 {
 	char line[512], path[64] = "";
@@ -507,8 +508,8 @@ static void quoted_text_keeps_its_quotes_however_little_fits(void **state)
 
 /*
  * The threads that own connections run only handlers whose cost no client and no uploaded file
- * decides: those that answer from a table in memory, read few rows, or hand a file to the network.
- * Every other route works on the queue, where clients take turns.
+ * decides: handlers that answer from a table in memory, read few rows, or hand a file to the
+ * network. Every other route works on the queue, where clients take turns.
  */
 static void routes_whose_cost_others_decide_run_on_the_work_queue(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of routes share: a server without a socket, requests, and uploads. */
+/* Helpers shared by the tests of routes: a server without a socket, requests, and uploads. */
 #ifndef UX_TEST_SERVER_H
 #define UX_TEST_SERVER_H
 
@@ -18,7 +18,7 @@ static inline struct ux_bytes example(void)
 	return ux_bytes(make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE);
 }
 
-/* Asks and gives the JSON of the answer (NULL when it has none), with the status checked. */
+/* Sends a request and returns the JSON of the answer (NULL: none); checks the status. */
 static inline json_t *ask(struct make_server *s, const struct make_ask *a, unsigned status)
 {
 	struct make_answer answer = make_server_ask(s, a);
@@ -74,7 +74,7 @@ static inline const char *error_word(const json_t *doc)
 	return text_of(json_object_get(doc, "error"), "code");
 }
 
-/* An error with this word, and with words in its message. */
+/* Checks for an error with this word, and with words in its message. */
 static inline void refused(json_t *doc, const char *word, const char *message)
 {
 	assert_string_equal(error_word(doc), word);
@@ -84,7 +84,7 @@ static inline void refused(json_t *doc, const char *word, const char *message)
 	json_decref(doc);
 }
 
-/* Announces; uid is filled in. */
+/* Announces an upload; fills in uid. */
 static inline void announce(struct make_server *s, const char *ids, struct ux_bytes bytes,
 			    const char *more, char uid[UX_UPLOAD_UID_SIZE])
 {

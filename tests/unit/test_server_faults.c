@@ -17,7 +17,7 @@ static unsigned n_steps, fails_at; /* the step that fails, counted from 1; 0: no
 int __wrap_sqlite3_step(sqlite3_stmt *st)
 {
 	const char *sql = sqlite3_sql(st);
-	if (sql && strcmp(sql, "ROLLBACK") == 0) /* SQLite's does not fail */
+	if (sql && strcmp(sql, "ROLLBACK") == 0) /* SQLite's own does not fail */
 		return __real_sqlite3_step(st);
 	return ++n_steps == fails_at ? SQLITE_IOERR : __real_sqlite3_step(st);
 }
@@ -91,7 +91,7 @@ static int close_server(void **state)
 static const struct {
 	const char *method, *target, *body;
 	const char *accept;
-	const char *instead; /* what an answer without an error has that is not the same */
+	const char *instead; /* a text that differs in an answer without an error */
 } requests[] = {
 	{"GET", "/readyz", "", NULL},
 	{"GET", "/v1/whoami", "", NULL},
@@ -141,14 +141,14 @@ static const struct {
 	{"GET", "/keys", "", "text/html"},
 };
 
-/* Nobody is known to the server any more. */
+/* The server no longer remembers any caller. */
 static void forget_callers(struct make_server *s)
 {
 	ux_gate_destroy(s->server.gate);
 	assert_int_equal(ux_gate_create(&s->server.gate, NULL, NULL), UX_OK);
 }
 
-/* Asks as if nothing of the module were in memory. */
+/* Sends a request as if nothing of the module were in memory. */
 static struct make_answer send_request(struct make_server *s, size_t i)
 {
 	const struct make_ask ask = {.method = requests[i].method,
@@ -161,7 +161,7 @@ static struct make_answer send_request(struct make_server *s, size_t i)
 	return make_server_ask(s, &ask);
 }
 
-/* Fails unless the answer is an error, the same as without a fault, or says what failed. */
+/* Fails unless the answer is an error, equals the one without a fault, or names the failure. */
 static void assert_no_half(size_t i, const struct make_answer *whole, struct make_answer *a,
 			   const char *what)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: people at browsers. */
+/* service: sessions of people with browsers. */
 #include "sweep.h"
 
 #include "auth.h"
@@ -131,7 +131,7 @@ static void only_our_own_pages_are_of_the_same_origin(void **state)
 		bool want;
 	} cases[] = {
 		{"same-origin", NULL, "h", true},
-		{"same-origin", "http://x", "h", true}, /* a proxy gave another Host */
+		{"same-origin", "http://x", "h", true}, /* a proxy set another Host */
 		{"same-site", "http://h", "h", false},
 		{"cross-site", "http://h", "h", false},
 		{"none", "http://h", "h", false},

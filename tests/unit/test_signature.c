@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature: what gpgv says, and keys in ASCII armour. Real keys are in
+/* signature: gpgv's status output, and keys in ASCII armour. Real keys are in
  * tests/e2e/test_crawl_debian.py. */
 #include "sweep.h"
 

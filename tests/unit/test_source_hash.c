@@ -59,7 +59,7 @@ static void files_of_all_tables_of_version_5_are_found(void **state)
 	ux_cleanup(ux_out_deinit) struct ux_out line = {0}, reported = {0};
 	(void)state;
 	put_table(&line, 5, 7);
-	put_table(&line, 4, 9); /* passed over */
+	put_table(&line, 4, 9); /* skipped */
 	put_table(&line, 5, 11);
 	assert_int_equal(walk(ux_out_bytes(&line), &reported), UX_OK);
 	ux_out_u8(&reported, 0);

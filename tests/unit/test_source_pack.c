@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle: source files in a pack, whoever wrote it. */
+/* bundle: source files in a pack by any writer. */
 #include "sweep.h"
 
 #include "path_canonical.h"
@@ -56,7 +56,7 @@ static void what_was_packed_is_found_by_path_and_the_last_of_a_path_counts(void 
 	is_source(pack, &list[2], "/src/b.c", "int b;\n");
 }
 
-/* Whatever is in it, what is listed is inside of it, sorted, and canonical. */
+/* Checks that, for any content, the listed files are inside the pack, sorted, and canonical. */
 static void read_any(struct ux_bytes pack, void *ctx)
 {
 	(void)ctx;

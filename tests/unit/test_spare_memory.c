@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spare_memory: which memory is kept, who gets it, and what it counts as. */
+/* spare_memory: which memory is kept, who gets it, and how it is counted. */
 #include "sweep.h"
 
 #include "spare_memory.h"
@@ -64,7 +64,7 @@ static void largest_buffer_is_taken_and_counted(void **state)
 	struct ux_out out = {.quota = &b.quota};
 	ux_spare_memory_init(&s);
 	ux_spare_memory_limit(&s, 10 * MB);
-	ux_spare_memory_take(&s, &out); /* there is none */
+	ux_spare_memory_take(&s, &out); /* the list is empty */
 	assert_int_equal(out.cap, 0);
 	give(&s, MB);
 	give(&s, 3 * MB);

@@ -12,8 +12,8 @@
 enum {
 	LOG_PAGES = 64,
 	PAGE = 4096,
-	WAIT_S = 60,     /* for what the thread does; a busy machine may take long */
-	SEQUENCE_AT = 12 /* in the log: a number that grows each time that it begins anew */
+	WAIT_S = 60,     /* s for the thread's work; a busy machine may take long */
+	SEQUENCE_AT = 12 /* in the log: a number that grows each time that the log restarts */
 };
 
 static char folder[] = "/tmp/unhex-test-XXXXXX", path[64], log_path[80];
@@ -98,7 +98,7 @@ static void nap(void)
 	nanosleep(&step, NULL);
 }
 
-/* No further commit is needed for it. */
+/* It needs no further commit. */
 static void a_log_that_is_full_is_copied_without_a_commit(void **state)
 {
 	struct opened *o = *state;
@@ -124,7 +124,7 @@ static void a_log_that_was_copied_begins_anew(void **state)
 	assert_true(size_of(log_path) < 100 * LOG_PAGES * PAGE);
 }
 
-/* A reader of an old state keeps the log; it is copied when that has ended. */
+/* A reader of an old state delays the copying; the log is copied when that reader has ended. */
 static void a_reader_keeps_what_it_reads(void **state)
 {
 	struct opened *o = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page about the server's state is made of: trends, and the IDs that were missed. */
+/* The parts of the page about the server's state: trends, and the IDs that were missed. */
 #include "sweep.h"
 
 #include "misses.h"
@@ -41,7 +41,7 @@ static void a_trend_has_each_step_of_the_last_day(void **state)
 	assert_int_equal(counts[UX_TREND_STEPS - 1], 3);
 	assert_int_equal(counts[UX_TREND_STEPS - 2], 0);
 	assert_int_equal(counts[UX_TREND_STEPS - 4], 7);
-	/* It is read later than it was noted last. */
+	/* It is read later than the last note. */
 	ux_trends_read(&t, UX_TREND_REQUESTS, NOON + 5 * UX_TREND_STEP_S, counts);
 	assert_int_equal(counts[UX_TREND_STEPS - 1], 0);
 	assert_int_equal(counts[UX_TREND_STEPS - 3], 3);
@@ -50,7 +50,7 @@ static void a_trend_has_each_step_of_the_last_day(void **state)
 	assert_int_equal(sum_of(&t, UX_TREND_REQUESTS, NOON + DAY), 3);
 	ux_trends_note(&t, &m, NOON + 10 * DAY);
 	assert_int_equal(sum_of(&t, UX_TREND_REQUESTS, NOON + 10 * DAY), 0);
-	/* A clock that goes back counts to the last step. */
+	/* If the clock goes back, counts go to the last step. */
 	m.routes[0].requests[1] = 9;
 	ux_trends_note(&t, &m, NOON);
 	assert_int_equal(sum_of(&t, UX_TREND_REQUESTS, NOON + 10 * DAY), 1);

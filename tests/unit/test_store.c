@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: what every backend of blobs and of the index must do, keys, the sweep. */
+/* store: requirements for every backend of blobs and of the index, keys, the sweep. */
 #include "sweep.h"
 
 #include "blobs_mem.h"
@@ -174,7 +174,7 @@ static const char of_schema_2[] =
 	"zeroblob(32), 'gsym', 3, 'd', 'f', 0, 0, '', '', 300, 300);"
 	"INSERT INTO upload_ids VALUES ('0123456789abcdef0123456789abcdef', 0, 'gnu:new');";
 
-/* A key's row is that of a token that still opens. */
+/* A key's row: its token still opens the store. */
 static void put_old_key(sqlite3 *db, const char *token)
 {
 	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(token));
@@ -239,7 +239,7 @@ static void index_of_the_second_schema_keeps_everything(void **state)
 	dir_remove(&d);
 }
 
-/* What the first schema has columns for; the later ones add columns with defaults. */
+/* The columns of the first schema; the later ones add columns with defaults. */
 static const char rows_of_any_schema[] =
 	"INSERT INTO modules (number, ns, created, updated) VALUES (5, 'team', 100, 200);"
 	"INSERT INTO ids (ns, id, module, rank) VALUES ('team', 'gnu:old', 5, 0), "
@@ -381,7 +381,7 @@ static void source_paths_have_one_form(void **state)
 	assert_int_equal(ux_path_canonical(ux_bytes_cstr(much), &arena, &got, NULL), UX_EINVAL);
 }
 
-/* Of processor time: what other programs take does not count. */
+/* Processor time: other programs' work does not count. */
 static double seconds(void)
 {
 	struct timespec t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of a store: what they have, what they count, and what is damaged in the original. */
+/* Copies of a store: their contents, their counts, and damage in the original. */
 #include "sweep.h"
 
 #include "store.h"
@@ -14,7 +14,7 @@
 int __wrap_linkat(int from, const char *a, int to, const char *b, int flags);
 int __real_linkat(int from, const char *a, int to, const char *b, int flags);
 
-static int link_errno; /* what links fail with; 0: they work */
+static int link_errno; /* errno of failing links; 0: they work */
 
 int __wrap_linkat(int from, const char *a, int to, const char *b, int flags)
 {
@@ -161,7 +161,7 @@ static void a_copy_has_everything_once(void **state)
 	assert_int_equal(sum.blobs, 2);
 	assert_int_equal(sum.bytes, BYTES);
 	assert_int_equal(sum.pruned + sum.deleted + sum.problems, 0);
-	/* What the store has no more goes from the copy too. */
+	/* A file that the store no longer has is removed from the copy too. */
 	const struct ux_who who = {.key_id = "", .from = "test"};
 	struct ux_index *ix = w->store.index;
 	assert_int_equal(ix->modules.remove(ix, UX_NAMESPACE_DEFAULT, "gnu:b", &who, 1, NULL),
@@ -181,7 +181,7 @@ static void files_are_copied_on_order_and_where_no_link_can_be_made(void **state
 	assert_int_equal(stat(blob_path(w->to, "abc"), &st), 0);
 	assert_int_equal(st.st_nlink, 1);
 	assert_true(copy_has(w, 0) && copy_has(w, 1));
-	/* A file of another size is no copy, and is replaced. */
+	/* A file of another size does not count as a copy, and is replaced. */
 	assert_int_equal(chmod(blob_path(w->to, "abc"), 0600),
 			 0); /* only root may write without it */
 	assert_int_equal(truncate(blob_path(w->to, "abc"), 2), 0);

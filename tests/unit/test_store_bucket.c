@@ -164,7 +164,7 @@ static void bytes_that_were_not_kept_are_no_part_of_the_upload_elsewhere(void **
 	assert_int_equal(b->part_open(b, blobs_uid_a, &part, &size, NULL), UX_OK);
 	assert_int_equal(size, 4);
 	b->part_close(part);
-	/* The node that has them goes on behind them, and then all have them. */
+	/* The node that has them continues after them, and then all have them. */
 	assert_int_equal(a->part_open(a, blobs_uid_a, &part, &size, NULL), UX_OK);
 	assert_int_equal(size, 9);
 	assert_int_equal(a->part_keep(part, NULL), UX_OK);
@@ -245,7 +245,7 @@ static enum ux_code count_object(void *ctx, const struct ux_s3_object *object, s
 	return UX_OK;
 }
 
-/* Objects of uploads, whatever they are. */
+/* Returns the number of all objects of uploads. */
 static unsigned upload_objects(const struct node *n)
 {
 	struct ux_s3 *s3 = NULL;
@@ -276,7 +276,7 @@ static void an_upload_that_ends_at_another_node_is_joined_in_the_bucket(void **s
 	node_make(&three, "joined");
 	struct ux_blobs *a = node_open(&one, 0), *b = node_open(&two, 0), *c = node_open(&three, 0);
 	struct ux_blob_hash hash = put_segments(a);
-	/* A node that ends before it is done leaves what is removed with the upload. */
+	/* A node that ends before it is done leaves parts that are removed with the upload. */
 	assert_int_equal(b->part_open(b, blobs_uid_a, &part, &size, NULL), UX_OK);
 	assert_int_equal(size, 2 * SEGMENT);
 	assert_int_equal(b->part_map(part, &all, NULL), UX_OK);
@@ -335,7 +335,8 @@ static void copies_stay_within_their_limit_and_a_restart(void **state)
 		hashes[i] = put_filled(b, (char)('a' + i), EACH);
 		assert_true(folder_bytes(n.folder) <= 3 * EACH);
 	}
-	/* One that is no copy any more is fetched, and remains readable when its copy goes. */
+	/* A blob that is no longer copied is fetched, and remains readable when its copy is
+	 * removed. */
 	assert_int_equal(ux_blobs_open(b, &hashes[0], EACH, &fd, NULL), UX_OK);
 	for (int i = 1; i < 6; i++) {
 		int other = -1;

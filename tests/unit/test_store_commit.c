@@ -12,7 +12,7 @@ enum step {
 	ROW
 };
 
-/* A store whose blobs and index record what happens, and fail on request. */
+/* A store whose blobs and index record the calls, and fail on request. */
 struct fixture {
 	struct ux_store store;
 	char dir[64];
@@ -29,7 +29,7 @@ struct fixture {
 	struct ux_index_fetched fetched;
 };
 
-static struct fixture *fixture; /* the functions of a backend have no context of the test's */
+static struct fixture *fixture; /* the functions of a backend do not get the test's context */
 
 static bool is_locked(void)
 {
@@ -112,7 +112,7 @@ static enum ux_code put_answer(struct ux_index *ix, const struct ux_fetched *ans
 
 static void count_wake(void *ctx)
 {
-	assert_false(is_locked()); /* the extractor may go on at once */
+	assert_false(is_locked()); /* the extractor may start immediately */
 	++*(unsigned *)ctx;
 }
 
@@ -240,7 +240,7 @@ static unsigned count_parts(struct fixture *f)
 	return n;
 }
 
-/* One commit of each kind; those of bytes in memory are of "derived". */
+/* Makes one commit of each kind; commits of bytes in memory are for "derived". */
 static enum ux_code commit_upload(struct fixture *f)
 {
 	struct ux_upload up = upload_of(f);
@@ -554,7 +554,8 @@ static void break_remove(struct ux_store *s)
 	s->blobs->remove = broken_remove;
 }
 
-/* Each function of the store that takes the lock, whether or not what is broken makes it fail. */
+/* Runs each function of the store that takes the lock, whether or not the broken part makes it
+ * fail. */
 static void run_all(struct fixture *f, int64_t candidate)
 {
 	struct ux_store *s = &f->store;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store: each index with each place of blobs. tests/e2e/test_s3.py starts the servers and runs
- * this, also behind a proxy that fails: UNHEX_TEST_S3_ENDPOINT, UNHEX_TEST_S3_BUCKET,
+ * this, also through a proxy that fails: UNHEX_TEST_S3_ENDPOINT, UNHEX_TEST_S3_BUCKET,
  * UNHEX_TEST_POSTGRES.
  */
 #include "sweep.h"
@@ -72,14 +72,15 @@ static void engines_open(const struct engines *e, struct ux_store *s)
 		fail_msg("%s", err.text);
 }
 
-/* The suites of the index, of blobs, and of a store over both; opened again, all is there. */
+/* Runs the suites of the index, of blobs, and of a store over both; after reopening, everything is
+ * still there. */
 static void check_engines(bool database, bool bucket)
 {
 	struct engines e;
 	struct ux_store s;
 	engines_make(&e, database, bucket, "index");
 	engines_open(&e, &s);
-	/* its heartbeats claim the maintenance, and end leases whose owners are no nodes */
+	/* its heartbeats claim the maintenance, and end leases whose owners are not nodes */
 	ux_fleet_stop(ux_take(&s.fleet));
 	index_conforms(s.index);
 	blobs_conform(s.blobs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An index of which one statement fails: the change fails as a whole, and a list has no holes. */
+/* An index with one failing statement: the change fails as a whole, and a list has no holes. */
 #include "sweep.h"
 
 #include "index_suite.h"
@@ -20,12 +20,12 @@ static unsigned n_steps, fails_at; /* the step that fails, counted from 1; 0: no
 int __wrap_sqlite3_step(sqlite3_stmt *st)
 {
 	const char *sql = sqlite3_sql(st);
-	if (sql && strcmp(sql, "ROLLBACK") == 0) /* SQLite's does not fail */
+	if (sql && strcmp(sql, "ROLLBACK") == 0) /* SQLite's own does not fail */
 		return __real_sqlite3_step(st);
 	return ++n_steps == fails_at ? SQLITE_IOERR : __real_sqlite3_step(st);
 }
 
-/* A text is NULL where there is no memory for it. */
+/* A text is NULL if there is no memory for it. */
 const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *st, int column);
 const unsigned char *__real_sqlite3_column_text(sqlite3_stmt *st, int column);
 
@@ -36,14 +36,14 @@ const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *st, int column)
 	return ++n_texts == text_fails_at ? NULL : __real_sqlite3_column_text(st, column);
 }
 
-/* How commits wait for the disk is set by sqlite3_exec(). That they need not wait fails like a
+/* sqlite3_exec() sets how commits wait for the disk. The call that turns waiting off fails like a
  * step. */
 int __wrap_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
 			void *ctx, char **err);
 int __real_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
 			void *ctx, char **err);
 
-static bool full_fails; /* that commits wait fails always */
+static bool full_fails; /* the call that turns waiting on always fails */
 
 int __wrap_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
 			void *ctx, char **err)
@@ -143,7 +143,7 @@ static void each_failed_statement(struct ux_index *ix, const struct call *call)
 	}
 }
 
-/* The same of texts, of a call that only reads. */
+/* The same for texts, in a call that only reads. */
 static void each_failed_text(struct ux_index *ix, const struct call *call)
 {
 	for (unsigned n = 1;; n++) {
@@ -734,7 +734,7 @@ static void usage_is_corrected_on_order(void **state)
 	assert_int_equal(errors.n, 0);
 }
 
-/* A number that this version does not know is none of its states. */
+/* A number that this version does not know is not one of its states. */
 static void a_state_of_a_supplementary_file_is_one_of_four(void **state)
 {
 	struct ux_store *s = *state;

@@ -25,7 +25,7 @@ enum {
 	DISK = 10 << 20, /* bytes of a small disk, */
 };
 
-static int64_t free_bytes = -1; /* and of its room; -1: the disk is large and empty */
+static int64_t free_bytes = -1; /* free bytes on it; -1: the disk is large and empty */
 
 int __wrap_fstatvfs(int fd, struct statvfs *ret)
 {
@@ -95,7 +95,7 @@ static void each_limit_on_open_uploads_is_its_own(void **state)
 	struct ux_store *s = *state;
 	const ux_time now = ux_store_now(s);
 	struct ux_upload_limits none = {.since = now - 100}, l = none;
-	/* Two of key a with 100 bytes each, one of key b; an old one counts no more. */
+	/* Two of key a with 100 bytes each, one of key b; an old one no longer counts. */
 	assert_int_equal(announce(s, "a", 100, now, &none), UX_OK);
 	assert_int_equal(announce(s, "a", 100, now, &none), UX_OK);
 	assert_int_equal(announce(s, "b", 100, now, &none), UX_OK);
@@ -190,7 +190,7 @@ static int64_t reserve_size(void)
 	return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
-/* The reserve and what has to stay free are a twentieth of a small disk each. */
+/* The reserve and the space that must stay free are a twentieth of a small disk each. */
 static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
 {
 	const int64_t part = DISK / UX_ROOM_PART;
@@ -200,7 +200,7 @@ static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
 	char path[128];
 	(void)state;
 	snprintf(path, sizeof(path), "%s/reserve", dir);
-	(void)unlink(path); /* that of the store */
+	(void)unlink(path); /* the store's own */
 	free_bytes = 2 * part - PAGE;
 	assert_int_equal(ux_room_open(&room, dir, NULL), UX_OK);
 	assert_int_equal(reserve_size(), 0); /* there is no room for it */
@@ -215,7 +215,7 @@ static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
 	const uint64_t fits = now.free_bytes - now.least_bytes;
 	assert_int_equal(ux_room_check(&room, fits, NULL), UX_OK);
 	assert_int_equal(ux_room_check(&room, fits + 1, NULL), UX_EIO);
-	/* It is kept while there is as much room besides, and given away below. */
+	/* It is kept while there is as much room besides, and released below that. */
 	free_bytes = part + PAGE;
 	assert_false(ux_room_release(&room));
 	assert_int_equal(reserve_size(), part);
@@ -312,7 +312,8 @@ static enum ux_code read_upload(struct ux_store *s, struct ux_arena *arena)
 	return UX_OK;
 }
 
-/* What does not fit into the memory of a request is an error, and never a hole in the answer. */
+/* A result that does not fit into the memory of a request is an error, and never a hole in the
+ * answer. */
 static void rows_are_read_whole_or_not_at_all(void **state)
 {
 	struct ux_store *s = *state;
@@ -352,7 +353,7 @@ static void rows_are_read_whole_or_not_at_all(void **state)
 
 enum {
 	THREADS = 4,
-	CHANGES = 4, /* of each kind and thread */
+	CHANGES = 4, /* for each kind and thread */
 };
 
 struct writer {

@@ -72,7 +72,7 @@ static void restart_database(void)
 	assert_int_equal(system(command), 0);
 }
 
-/* Reads go on with a new connection, and so do transactions that had not begun. */
+/* Reads continue with a new connection, and so do transactions that had not begun. */
 static void a_database_that_was_restarted_is_connected_to_again(void **state)
 {
 	(void)state;
@@ -170,7 +170,7 @@ static void statements_without_a_result_share_a_round_trip(void **state)
 	ux_db_close(&db);
 }
 
-/* So many that their answers fill the buffers of a socket. */
+/* Enough statements that their answers fill the buffers of a socket. */
 static void answers_are_read_before_they_are_too_many(void **state)
 {
 	(void)state;
@@ -196,7 +196,7 @@ static void answers_are_read_before_they_are_too_many(void **state)
 	ux_db_close(&db);
 }
 
-/* Counts what triggers see of writes of modules. */
+/* Counts the writes of modules, by triggers. */
 static void count_writes_of_modules(void)
 {
 	static const char *const made[] = {
@@ -215,7 +215,7 @@ static void count_writes_of_modules(void)
 
 UX_SQL(test_seen, "SELECT nextval('seen_statements'), nextval('seen_rows')");
 
-/* What was counted since the last call, in which each sequence takes a number, too. */
+/* Checks the counts since the last call; each sequence takes a number, too. */
 static void check_writes_of_modules(struct ux_db *db, int64_t last[2], int64_t statements,
 				    int64_t rows)
 {
@@ -229,7 +229,7 @@ static void check_writes_of_modules(struct ux_db *db, int64_t last[2], int64_t s
 	last[1] = ux_stmt_get_int(&st, 1);
 }
 
-/* A hundred by a statement, in two round trips; and each of them once. */
+/* A hundred by one statement, in two round trips; and each of them once. */
 static void uses_of_modules_are_written_by_few_statements(void **state)
 {
 	(void)state;
@@ -266,7 +266,7 @@ static void uses_of_modules_are_written_by_few_statements(void **state)
 	ix->close(ix);
 }
 
-/* The first failure is what is reported, and nothing of the transaction is there. */
+/* The first failure is reported, and nothing of the transaction remains. */
 static void a_statement_that_fails_later_fails_its_transaction(void **state)
 {
 	(void)state;
@@ -295,7 +295,7 @@ static void a_statement_that_fails_later_fails_its_transaction(void **state)
 	ux_db_close(&db);
 }
 
-/* What a transaction had written before its connection was lost is gone, and the next one works. */
+/* A transaction's writes before its connection was lost are gone, and the next one works. */
 static void a_transaction_whose_connection_is_lost_fails_as_a_whole(void **state)
 {
 	(void)state;
@@ -362,7 +362,7 @@ static void *open_and_close(void *ctx)
 	return NULL;
 }
 
-/* Nodes that start at one time: one of them makes the tables. */
+/* Of nodes that start at the same time, one makes the tables. */
 static void the_schema_is_made_once(void **state)
 {
 	(void)state;
@@ -385,7 +385,7 @@ static struct ux_node node_at(const char *name, const char *instance, ux_time no
 		.name = name, .instance = instance, .version = "1", .started = 1, .seen = now};
 }
 
-/* The leases of a node that is not seen any more end, and no others do. */
+/* The leases of a node without heartbeats end, and no others do. */
 static void leases_of_a_dead_node_end(void **state)
 {
 	(void)state;
@@ -454,7 +454,7 @@ static struct ux_change_batch look(struct ux_index *ix, struct ux_changes *seen,
 	return batch;
 }
 
-/* Also when an older transaction is still running, whose end comes after that of the change. */
+/* Also while an older transaction is still running, which ends after the change. */
 static void each_change_is_in_one_batch(void **state)
 {
 	(void)state;
@@ -474,7 +474,7 @@ static void each_change_is_in_one_batch(void **state)
 	assert_int_equal(batch.modules[0], r.module);
 	assert_false(batch.everything);
 	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
-	/* a transaction with a lower number than that of the next change, which writes later */
+	/* a transaction with a lower number than the next change's, which writes later */
 	const struct ux_sql begin = {"begin", "BEGIN"},
 			    number = {"number", "SELECT txid_current()"}, end = {"end", "COMMIT"},
 			    late = {"late", "INSERT INTO changes (place, module, time) VALUES "
@@ -498,7 +498,7 @@ static void each_change_is_in_one_batch(void **state)
 	assert_int_equal(batch.n_modules, 1);
 	assert_int_equal(batch.modules[0], 77);
 	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
-	seen.from = INT64_MAX / 2; /* as of a database that has had more transactions */
+	seen.from = INT64_MAX / 2; /* as in a database that has had more transactions */
 	assert_true(look(ix, &seen, &arena).everything);
 	ux_changes_deinit(&seen);
 	ux_db_close(&other);
@@ -527,7 +527,7 @@ static void a_row_does_not_name_a_blob_that_is_being_removed(void **state)
 
 UX_SQL(test_glob, "SELECT ux_glob(:pattern, :text)");
 
-/* The regular expression of a pattern matches what the pattern does. */
+/* The regular expression of a pattern matches the same texts as the pattern. */
 static void patterns_match_as_in_the_other_database(void **state)
 {
 	(void)state;

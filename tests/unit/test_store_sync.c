@@ -23,7 +23,7 @@ int __real_rename(const char *a, const char *b);
 int __real_mkdirat(int dir, const char *name, mode_t mode);
 int __real_linkat(int from, const char *a, int to, const char *b, int flags);
 
-/* What was called since the last reset, a line each, with paths below the folder of the test. */
+/* The calls since the last reset, a line each, with paths below the folder of the test. */
 static char calls[8192], top[64];
 static unsigned n_syncs, fails_at; /* the sync that fails, counted from 1; 0: none */
 
@@ -172,7 +172,7 @@ static void a_sync_that_fails_is_an_error(void **state)
 		assert_int_equal(code, UX_EIO);
 		assert_int_equal(err.os_errno, EIO);
 		failures++;
-		/* As if nothing of it were there. */
+		/* As if nothing of it existed. */
 		snprintf(path, sizeof(path), "%s/store/blobs/ba", top);
 		remove_tree(path);
 	}

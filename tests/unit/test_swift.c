@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/demangle, Swift's names. What `swift demangle` makes of a real program's is tested in e2e. */
+/* lib/demangle, Swift's names. The output of `swift demangle` for a real program's names is tested
+ * in e2e. */
 #include "sweep.h"
 
 #include "demangled.h"
@@ -155,7 +156,7 @@ static void stays_itself(const struct ux_out *name)
 	assert_true(ux_bytes_eq(ux_out_bytes(&out), ux_out_bytes(name)));
 }
 
-/* Optional of a tuple of two of the optional before: 2^23 elements. */
+/* Optional of a tuple of two of the previous optional: 2^23 elements. */
 static void tuples_that_double_end_at_the_bound(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the symbols that the names of pieces do not show. */
+/* Finds symbols whose names are not the names of pieces. */
 #include "sweep.h"
 
 #include "pack.h"
@@ -15,7 +15,7 @@ static struct ux_code_symbol symbol(uint64_t start, const char *name)
 		.start = start, .size = 8, .name = name, .name_size = (uint32_t)strcspn(name, "@")};
 }
 
-/* What is found: "0:part 0:many.cold 2+8:inner". */
+/* Returns the found names: "0:part 0:many.cold 2+8:inner". */
 static const char *found_of(const struct ux_piece *pieces, size_t n_pieces,
 			    const struct ux_code_symbol *symbols, size_t n_symbols, uint64_t bytes)
 {

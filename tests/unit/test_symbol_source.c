@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/input/symbol_source.c: a few addresses of a file, read by themselves, have the frames that
- * they have when everything is read. Files can be named: test_symbol_source [-rROUNDS] FILE...
+ * cli/symbol_source.c: reading only a few addresses of a file gives the same frames as reading
+ * everything. Files can be named: test_symbol_source [-rROUNDS] FILE...
  */
 #include "sweep.h"
 
@@ -25,7 +25,7 @@ static uint64_t any(uint64_t below)
 	return state_of_random % below;
 }
 
-/* In a function, at one of its ends, or anywhere about. */
+/* Returns a pc in a function, at one of its ends, or anywhere near. */
 static uint64_t any_pc(const struct ux_gsym *g)
 {
 	uint32_t i = (uint32_t)any(g->n_functions);
@@ -165,7 +165,7 @@ static void other_pcs_again_and_again_make_it_whole(void **state)
 	assert_in_range(requested, 2, 100);
 }
 
-/* Of files in words from `first` on; the number of those with differences. */
+/* For files in words from `first` on: the number of files with differences. */
 static int compare_files(int argc, char **argv)
 {
 	unsigned rounds = ROUNDS;

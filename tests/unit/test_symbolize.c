@@ -100,7 +100,7 @@ static int close_server(void **state)
 
 /* --- modules that are not here ------------------------------------------------------------- */
 
-/* Somebody who has symbols, or not. */
+/* A source of missing symbols, which may have them or not. */
 struct other {
 	struct make_server *s;
 	enum ux_missing_status says;
@@ -149,7 +149,7 @@ static void module_that_is_not_here_is_requested_elsewhere(void **state)
 	assert_string_equal(text_of(m, "status"), "pending");
 	assert_int_equal(json_integer_value(json_object_get(m, "retry_after")), 7);
 	json_decref(doc);
-	other.retry_after_s = 0; /* who does not know leaves it to the server */
+	other.retry_after_s = 0; /* a source that does not know leaves the time to the server */
 	m = first_module(s, one_address, &doc);
 	assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
 	json_decref(doc);
@@ -162,7 +162,7 @@ static void module_that_is_not_here_is_requested_elsewhere(void **state)
 	m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "found");
 	json_decref(doc);
-	assert_int_equal(other.requested, 4); /* what is here is not requested */
+	assert_int_equal(other.requested, 4); /* modules that are here are not requested */
 }
 
 /* A second passes with each request. */
@@ -336,7 +336,7 @@ static struct ux_out names_only(struct ux_arena *arena, struct ux_gsym_function 
 	return out;
 }
 
-/* The outermost function at an address of the example's module. */
+/* Checks the outermost function at an address of the example's module. */
 static void expect_function(struct make_server *s, const char *address, const char *expected)
 {
 	char body[256];
@@ -364,12 +364,12 @@ static void what_was_remembered_yields_to_what_is_better(void **state)
 	expect_function(s, "0x402001", UX_NO_NAME);
 	expect_function(s, "0x403001", "big");
 	expect_function(s, "0x401000", "");
-	/* poorer, but it has a name where the better one has none */
+	/* poorer, but it has a name where the better one lacks it */
 	upload(s, example_id, ux_out_bytes(&less), ",\"force\":true");
 	expect_function(s, "0x402001", "only_here");
 	expect_function(s, "0x403001", "big");
 	expect_function(s, "0x401000", "");
-	/* better, but with a gap where the others are */
+	/* better, but with a gap where the others have functions */
 	upload_example(s);
 	expect_function(s, "0x401000", "f");
 	expect_function(s, "0x402001", "only_here");
@@ -452,7 +452,7 @@ static const json_t *ask_large(struct make_server *s, size_t first, size_t n, co
 	return frames;
 }
 
-/* Requests n addresses behind the large function. */
+/* Requests n addresses after the large function. */
 static void expect_nothing(struct make_server *s, size_t off, size_t n, const char *mode)
 {
 	json_t *doc = NULL;
@@ -546,7 +546,7 @@ static void caches_stay_within_their_memory(void **state)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* Takes longer than anybody waits. */
+/* Takes longer than any client waits. */
 static enum ux_missing_status ask_slowly(void *ctx, struct ux_missing_module *ask)
 {
 	unsigned *requested = ctx;
@@ -579,8 +579,8 @@ static void modules_that_time_was_not_enough_for_are_pending(void **state)
 	assert_int_equal(requested, 1);
 }
 
-/* How many addresses of a hundred thousand a millisecond was enough for; SIZE_MAX: the module was
- * not reached. */
+/* Returns how many of a hundred thousand addresses were answered in a millisecond; SIZE_MAX: the
+ * module was not reached. */
 static size_t cut_after(struct make_server *s, const char *body)
 {
 	json_t *doc = NULL;
@@ -610,7 +610,7 @@ static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **stat
 		ux_out_fmt(&body, "%s%u", i ? "," : "", 4198400 + i % 9);
 	ux_out_cstr(&body, "]}]}");
 	ux_out_u8(&body, 0);
-	/* On a busy machine the time may be over before the module's turn comes. */
+	/* On a busy machine the time may have passed before the module's turn comes. */
 	for (unsigned tries = 0; tries < 1000 && (n == 0 || n == SIZE_MAX); tries++)
 		n = cut_after(s, (const char *)body.data);
 	assert_true(n > 0 && n < 100000);
@@ -673,7 +673,7 @@ static void frames_of_many_stacks_are_as_of_each_alone(void **state)
 /* --- JSON as programs write it ------------------------------------------------------------------
  */
 
-/* "ID:ADDRESS,...;" of each module, then the options that were set. */
+/* Appends "ID:ADDRESS,...;" for each module, then the options that were set. */
 static void describe(const struct ux_symbolize_request *a, struct ux_out *out)
 {
 	size_t name = 0;
@@ -699,7 +699,7 @@ static void describe(const struct ux_symbolize_request *a, struct ux_out *out)
 		ux_out_fmt(out, " %u ms", (unsigned)a->timeout_ms);
 }
 
-/* The request that a document is, or why it is none. */
+/* Checks the request in a document, or the reason why it is malformed. */
 static void expect_read(const char *text, const char *expected)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request a =
@@ -831,7 +831,8 @@ static void what_is_wrong_with_json_is_said(void **state)
 
 /* --- requests that are quick ------------------------------------------------------------------ */
 
-/* Tries the request as the server does; true, with the answer: it was quick. Then asks in full. */
+/* Tries the request as the server does; true, with the answer: it was quick. Then sends it in full.
+ */
 static bool is_quick(struct make_server *s, const char *method, const char *target,
 		     const char *body)
 {

@@ -169,7 +169,7 @@ static void batches_over_their_limit_are_refused(void **state)
 	free(body);
 }
 
-/* Which of the addresses below an answer has at place i. */
+/* Returns which of the addresses below is at place i of an answer. */
 static size_t choice_of(size_t i)
 {
 	return i * 0x9e3779b1u >> 7 & 3;
@@ -204,7 +204,7 @@ static void a_large_answer_has_the_frames_of_small_ones(void **state)
 		assert_true(json_equal(json_array_get(frames, i), one));
 	}
 	char *text = json_dumps(doc, JSON_COMPACT);
-	assert_true(strlen(text) > 2 << 20); /* else it says nothing about large ones */
+	assert_true(strlen(text) > 2 << 20); /* otherwise it proves nothing about large ones */
 	free(text);
 	json_decref(doc);
 	for (size_t i = 0; i < ux_countof(pcs); i++)
@@ -213,7 +213,7 @@ static void a_large_answer_has_the_frames_of_small_ones(void **state)
 
 static void cache_keeps_a_bounded_number_and_stays_right(void **state)
 {
-	struct make_server *s = *state; /* whose cache keeps 4 */
+	struct make_server *s = *state; /* its cache keeps 4 */
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < 9; i++) {
 			char ids[64], target[96];

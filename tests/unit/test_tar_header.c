@@ -12,7 +12,7 @@ static struct ux_out header(const char *path, const char *link, uint64_t size)
 	return out;
 }
 
-/* Reads what ux_tar_header_write() wrote, extended headers too. */
+/* Reads the output of ux_tar_header_write(), including extended headers. */
 static struct ux_tar_header read_back(const struct ux_out *out)
 {
 	struct ux_tar_header h, extended;

@@ -19,9 +19,9 @@ static struct ux_timers *timers;
 struct bell {
 	struct ux_timer timer;
 	atomic_uint rung;
-	unsigned number;      /* of those that have rung, when it did last */
+	unsigned number;      /* of timers that have rung: when it did last */
 	int64_t again_ms;     /* -1: not again */
-	atomic_bool *hold_on; /* the call does not return until it is false; NULL: it does */
+	atomic_bool *hold_on; /* the call does not return until it is false; NULL: it returns */
 };
 
 static atomic_uint n_rung;
@@ -62,7 +62,7 @@ static void timers_fire_once_and_in_order(void **state)
 	assert_int_equal(atomic_load(&early.rung), 1);
 	assert_int_equal(atomic_load(&late.rung), 0);
 	assert_int_equal(atomic_load(&never.rung), 0);
-	ux_timer_start(timers, &late.timer, 1); /* now in place of in an hour */
+	ux_timer_start(timers, &late.timer, 1); /* now instead of in an hour */
 	wait_for(&late, 1);
 	ux_timer_start(timers, &early.timer, 0);
 	wait_for(&early, 2);
@@ -109,7 +109,7 @@ enum {
 	BELLS = 64
 };
 
-/* Starts and stops its own at random; those that it started last and did not stop have to ring. */
+/* Starts and stops its own at random; timers that it started last and did not stop have to ring. */
 static void *start_and_stop(void *ctx)
 {
 	struct bell *bells = ctx;

@@ -91,7 +91,7 @@ static void a_pair_is_loaded_replaced_and_unloaded(void **state)
 	assert_int_equal(handshake(), -1);
 	put(cert, one.cert_pem.data, one.cert_pem.size);
 	put(key, one.key_pem.data, one.key_pem.size);
-	/* What is wrong leaves things as they are: nothing is loaded. */
+	/* A wrong file changes nothing: nothing is loaded. */
 	assert_refused("/no/such/file", key, "cannot open /no/such/file");
 	assert_refused(cert, "/no/such/file", "cannot open");
 	assert_refused(cert, "/", "cannot read");

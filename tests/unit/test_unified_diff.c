@@ -60,7 +60,7 @@ static void a_hunk_of_other_lines_is_a_conflict(void **state)
 {
 	(void)state;
 	conflicts("--- a/f\n+++ b/f\n@@ -2,3 +2,3 @@\n two\n-drei\n+3\n four\n", TEXT);
-	/* and not applied with less context, as patch(1) does where that is not forbidden */
+	/* and is not applied with less context, as patch(1) does unless that is forbidden */
 	conflicts("--- a/f\n+++ b/f\n@@ -2,3 +2,3 @@\n zwei\n-three\n+3\n four\n", TEXT);
 	conflicts("--- a/f\n+++ b/f\n@@ -1,1 +1,2 @@\n one\n+two\n", "");
 }

@@ -124,7 +124,7 @@ static void frames_one_behind_the_other_are_one_content(void **state)
 	}
 }
 
-/* A stream of raw deflate says where it ends. */
+/* A stream of raw deflate marks its own end. */
 static void what_follows_raw_deflate_is_not_read(void **state)
 {
 	(void)state;
@@ -157,7 +157,7 @@ static void each_prefix_is_cut_off(void **state)
 static void damage_is_corrupt(void **state)
 {
 	(void)state;
-	for (size_t f = 2; f < ux_countof(forms); f++) { /* raw deflate has no check */
+	for (size_t f = 2; f < ux_countof(forms); f++) { /* raw deflate has no checksum */
 		ux_cleanup(ux_out_deinit) struct ux_out packed = {0}, got = {0};
 		struct ux_error err = UX_ERROR_INIT;
 		ux_cleanup(ux_out_deinit) struct ux_out content = make_content();

@@ -21,7 +21,7 @@ enum {
 	FRAMED = 0x1100, /* its caller's frame begins at rbp + 16 */
 	OUTERMOST = 0x1200,
 	SIGNAL = 0x1300, /* the interrupted pc, rsp and rbp are on the stack */
-	STUCK = 0x1400,  /* its frame is that of its caller */
+	STUCK = 0x1400,  /* its frame is its caller's frame */
 	BARE = 0x1500,   /* has no rules */
 	BROKEN = 0x1600, /* has rules that cannot be executed */
 	CALLS = 0x1700,  /* begins with a call of 5 bytes, and has one of 2 at 0x10 */
@@ -101,7 +101,7 @@ static struct ux_bytes make_file(struct make_elf *m, bool eh)
 	return file;
 }
 
-/* A ux_unwind_find_fn with a module: it is loaded at BASE, and behind it is code without a file. */
+/* A ux_unwind_find_fn with a module: it is loaded at BASE, followed by code without a file. */
 static struct ux_unwind_place find_code(void *ctx, uint64_t address)
 {
 	struct ux_unwind_place place = {.code = address >= at(CODE) && address < at(0x10000)};
@@ -174,7 +174,7 @@ static void callers_are_found_up_to_the_outermost_function(void **state)
 static void a_call_at_the_end_of_a_function_belongs_to_it(void **state)
 {
 	(void)state;
-	/* The return address is the start of what follows, which is outermost. */
+	/* The return address is the start of the following function, which is outermost. */
 	assert_string_equal(UNWOUND(PLAIN, STACK + 16, at(FRAMED + 0x100), 0, 0, at(OUTERMOST + 1)),
 			    "1000 1200< 1201< complete");
 }
@@ -218,13 +218,13 @@ static void code_without_rules_is_unwound_by_frame_pointers(void **state)
 static void a_trampoline_without_a_frame_pointer_returns_behind_a_call(void **state)
 {
 	(void)state;
-	/* PLAIN returns to 0x5000, which has no file; rbp is no frame. */
+	/* PLAIN returns to 0x5000, which has no file; rbp is not a frame. */
 	assert_string_equal(
 		UNWOUND(PLAIN, 1, at(0x5000), /* padding: */ 7, at(CALLS + 5), at(OUTERMOST + 1)),
 		"1000 5000< 1705< 1201< complete");
 	assert_string_equal(UNWOUND(PLAIN, 1, at(0x5000), 7, at(CALLS + 0x12), at(OUTERMOST + 1)),
 			    "1000 5000< 1712< 1201< complete");
-	/* What is no return address of a call is not taken for one. */
+	/* A word that is not a call's return address is not taken for one. */
 	assert_string_equal(UNWOUND(PLAIN, 1, at(0x5000), 7, at(CALLS + 6), at(OUTERMOST + 1)),
 			    "1000 5000< lost");
 	assert_string_equal(UNWOUND(0x5000, 1, 7, at(CALLS + 5), at(OUTERMOST + 1)), "5000 lost");
@@ -257,7 +257,7 @@ static void a_stack_of_too_many_frames_is_cut(void **state)
 	assert_string_equal(text + strlen(text) - 11, "1005< limit");
 }
 
-/* A thread of 64 bits in PLAIN, whose return address is behind it; words is its stack. */
+/* A 64-bit thread in PLAIN, whose return address follows; words is its stack. */
 static struct ux_unwind_thread plain_thread(uint64_t words[2])
 {
 	words[0] = at(PLAIN + 5);
@@ -326,7 +326,7 @@ static void signed_return_addresses_are_plain(void **state)
 /* --- 32 bits ---------------------------------------------------------------------------------- */
 
 /* A file of i386 whose function at PLAIN pushes nothing, and whose function at FRAMED has its frame
- * at the word above the stack pointer; or of ARM, with .ARM.exidx alone. */
+ * at the word above the stack pointer; or of ARM, with only .ARM.exidx. */
 static struct ux_bytes make_file_32(struct make_elf *m, bool arm)
 {
 	enum {
@@ -338,7 +338,7 @@ static struct ux_bytes make_file_32(struct make_elf *m, bool arm)
 	static const uint8_t initial[] = {0x0c, ESP, 4, 0x80 | EIP, 1};
 	static const uint8_t framed[] = {0x0f, 3, 0x74, 4, 0x06, 0x80 | EBP, 2};
 	static const uint8_t outermost[] = {0x07, EIP};
-	/* PLAIN pops r4 and the return address, which FRAMED has in r14 still; OUTERMOST is none.
+	/* PLAIN pops r4 and the return address, which FRAMED still has in r14; OUTERMOST has none.
 	 */
 	static const uint32_t exidx[] = {
 		(uint32_t)(PLAIN - FRAMES) & 0x7fffffff,          0x80a8b0b0,
@@ -425,7 +425,7 @@ static void stacks_of_i386_have_words_of_4_bytes(void **state)
 static void stacks_of_arm_are_unwound_by_the_compact_tables(void **state)
 {
 	(void)state;
-	/* Bit 0 of a return address selects Thumb, and is no part of it. */
+	/* Bit 0 of a return address selects Thumb, and does not belong to the address. */
 	assert_string_equal(UNWOUND_32(UX_UNWIND_ARM, FRAMED + 4, (uint32_t)at(PLAIN + 9), 4,
 				       (uint32_t)at(OUTERMOST + 3)),
 			    "1104 1008< 1202< lost");
@@ -436,7 +436,7 @@ static void stacks_of_arm_are_unwound_by_the_compact_tables(void **state)
 			    "20000 1008< 1202< lost");
 }
 
-/* A process of 64 bits may have mapped a library of 32 bits to read it. */
+/* A 64-bit process may have mapped a 32-bit library to read it. */
 static void tables_for_another_machine_are_not_used(void **state)
 {
 	(void)state;
@@ -476,7 +476,7 @@ static void damaged_files_give_some_stack(void **state)
 		.bytes = ux_bytes(words, sizeof(words)),
 	};
 	struct ux_bytes file = make_file(&elf, true);
-	/* The code is zeros: what is in front of it and behind it is damaged. */
+	/* The code is zeros: the parts before and after it are damaged. */
 	struct ux_out copy = {0};
 	ux_out_put(&copy, file.data, file.size);
 	for (size_t i = 0; i < file.size; i++) {

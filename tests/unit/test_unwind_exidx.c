@@ -67,14 +67,15 @@ static const char *rules_of_word(uint32_t word)
 	return rules_text(&t);
 }
 
-/* The rules of instructions in .ARM.extab, behind the first word of a routine with words. */
+/* Returns the rules of instructions in .ARM.extab, after the first word of a routine with words. */
 static const char *rules_of(const uint8_t *code, size_t n)
 {
 	struct tables t;
 	uint8_t table[64] = {0};
 	size_t words = (n + 3) / 4;
 	assert_in_range(n, 1, sizeof(table) - 4);
-	/* Two instructions are in the word: one for a signature, and sp += 4, which is 8 in all. */
+	/* Two instructions are in the word: one for a signature, and sp += 4, which is 8 in total.
+	 */
 	put_u32(table, 0x81000000 | (uint32_t)words << 16 | 0xb400, false);
 	memset(table + 4, 0xb0, sizeof(table) - 4);
 	for (size_t i = 0; i < n; i++)
@@ -117,7 +118,7 @@ static void longer_ones_are_in_the_table(void **state)
 	assert_string_equal(RULES_OF(0xb2, 0x81, 0x01), "r13+1040 ra=r14"); /* 0x204 + 129 * 4 */
 	assert_string_equal(RULES_OF(0xb1, 0x09), "r13+16 r0=[-8] r3=[-4] ra=r14");
 	assert_string_equal(RULES_OF(0x88, 0x08), "r13+16 r7=[-8] r15=[-4] ra=r15");
-	/* Registers for floating point move the stack pointer alone. */
+	/* Floating-point registers only move the stack pointer. */
 	assert_string_equal(RULES_OF(0xb3, 0x83), "r13+44 ra=r14");
 	assert_string_equal(RULES_OF(0xb9), "r13+28 ra=r14");
 	assert_string_equal(RULES_OF(0xc1), "r13+24 ra=r14");
@@ -151,7 +152,7 @@ static void instructions_without_a_meaning_are_refused(void **state)
 	assert_string_equal(RULES_OF(0x82, 0x00, 0x01),
 			    "unsupported"); /* the sp is popped already */
 	assert_string_equal(RULES_OF(0xa0, 0xa0, 0xa0, 0xb2), "unsupported");
-	assert_string_equal(RULES_OF(0xb0, 0xb0, 0xb0, 0xb2), "r13+8 ra=r14"); /* behind the end */
+	assert_string_equal(RULES_OF(0xb0, 0xb0, 0xb0, 0xb2), "r13+8 ra=r14"); /* after the end */
 	assert_string_equal(RULES_OF(0x00, 0x00, 0x00, 0xb2), "corrupt");
 }
 

@@ -163,7 +163,7 @@ static void upload_goes_on_where_it_was_broken_off(void **state)
 	json_decref(doc);
 }
 
-/* A PUT of which only the headers have come. */
+/* Begins a PUT; only its headers have come. */
 static void put_begin(struct make_server *s, struct ux_exchange *x, const char *target)
 {
 	char line[UX_TOKEN_SIZE + 16];
@@ -186,7 +186,7 @@ static void upload_that_is_being_written_is_busy_and_a_refused_writer_holds_noth
 	refused(send(s, uid, "?offset=10", example(), 409), "busy", "working");
 	refused(finish(s, uid, 409), "busy", "working");
 	ux_exchange_deinit(&x, false);
-	put_begin(s, &x, target); /* at 0, where 10 is expected */
+	put_begin(s, &x, target); /* at 0, but 10 is expected */
 	assert_true(x.refused);
 	json_decref(send(s, uid, "?offset=10", ux_bytes(make_gsym_example + 10, 10), 200));
 	ux_exchange_deinit(&x, false);
@@ -331,7 +331,7 @@ static bool has_left(void *ctx)
 	return false;
 }
 
-/* Fills the queue with uploads of others. */
+/* Fills the queue with others' uploads. */
 static void fill_finisher(struct ux_finisher *f, struct ux_finish_waiter *w)
 {
 	enum ux_finish_state state = UX_FINISH_WAITING;
@@ -345,7 +345,7 @@ static void fill_finisher(struct ux_finisher *f, struct ux_finish_waiter *w)
 	}
 }
 
-/* The answer to `finish` of a client that can wait: its status; *retry: Retry-After. */
+/* Returns the status of `finish` for a client that can wait; *retry: Retry-After. */
 static unsigned finish_waiting(struct make_server *s, const char *uid, char *retry, size_t size)
 {
 	static struct ux_http_waits waits = {may_wait, wake_none, has_left};
@@ -367,7 +367,7 @@ static unsigned finish_waiting(struct make_server *s, const char *uid, char *ret
 	return status;
 }
 
-/* A full queue is no fault of the upload: 503, and when to repeat it. */
+/* A full queue is not a fault of the upload: 503, and when to repeat it. */
 static void upload_that_has_no_place_in_the_queue_is_repeated_later(void **state)
 {
 	struct make_server *s = *state;

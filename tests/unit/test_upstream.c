@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upstream: the breaker, hops, what holds, places, text; and which addresses may be queried. */
+/* upstream: the breaker, hops, holds, places, text; and the addresses that may be queried. */
 #include "sweep.h"
 
 #include "address.h"
@@ -54,14 +54,14 @@ static void breaker_keeps_to_retry_after_within_bounds(void **state)
 {
 	(void)state;
 	struct ux_breaker b = {0};
-	ux_breaker_failed(&b, 0, 60000); /* Retry-After: at once */
+	ux_breaker_failed(&b, 0, 60000); /* Retry-After: immediately */
 	assert_false(ux_breaker_allows(&b, 59999));
 	assert_true(ux_breaker_allows(&b, 60000));
-	ux_breaker_unknown(&b, 60001); /* the probe was taken back: another one may go */
+	ux_breaker_unknown(&b, 60001); /* the probe was withdrawn: another one may start */
 	assert_true(ux_breaker_allows(&b, 60001));
 	ux_breaker_failed(&b, 60001, INT64_MAX / 2);
 	assert_true(ux_breaker_allows(&b, 60001 + UX_BREAKER_OPEN_MAX));
-	/* A question from before it was opened changes nothing. */
+	/* A request from before it was opened changes nothing. */
 	b = (struct ux_breaker){0};
 	ux_breaker_failed(&b, 0, 5000);
 	ux_breaker_failed(&b, 4000, 0);
@@ -136,9 +136,9 @@ static void answers_hold_until_they_expire_and_no_clock_makes_them_eternal(void 
 	assert_null(ux_fetch_answer_valid(&list, "gsym", "b", &times, 599));
 	assert_null(ux_fetch_answer_valid(&list, "executable", "a", &times, 599));
 	assert_ptr_equal(ux_fetch_answer_valid(&list, "debuginfo", "a", &times, 509), &rows[1]);
-	rows[0].expires = 1000000; /* written by a clock that was wrong */
+	rows[0].expires = 1000000; /* written by a wrong clock */
 	assert_null(ux_fetch_answer_valid(&list, "gsym", "a", &times, 500));
-	rows[1].expires = 600; /* a broken file: as long as an absence */
+	rows[1].expires = 600; /* a broken file: as long as an absent one */
 	assert_ptr_equal(ux_fetch_answer_valid(&list, "debuginfo", "a", &times, 505), &rows[1]);
 }
 
@@ -169,7 +169,7 @@ static void fetches_of_the_negative_cache_differ_and_expire(void **state)
 	}
 	ux_fetch_key("ns", "gnu:ab", 1, "", other);
 	assert_memory_equal(key, other, sizeof(key));
-	/* A path of any length is cut to what fits. */
+	/* A path of any length is cut to the available room. */
 	size_t size = 16 << 20;
 	char *path = malloc(size);
 	assert_non_null(path);
@@ -334,7 +334,7 @@ static void a_long_host_gives_a_name_that_is_cut(void **state)
 	assert_non_null(strstr(err.text, says));
 }
 
-/* What does not fit into the memory of a request is an error, not a path without its end. */
+/* A path that does not fit into the memory of a request is an error, not a path without its end. */
 static void a_path_is_whole_or_an_error(void **state)
 {
 	(void)state;

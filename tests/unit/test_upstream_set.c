@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The upstreams of a server: what they send is checked, stored, waited for and explained. */
+/* The upstreams of a server: their files are checked, stored, waited for and explained. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MS = 20000, /* longest time for what happens at once */
+	WAIT_MS = 20000, /* ms, the longest time for an immediate event */
 };
 
 static const char one_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
@@ -131,7 +131,7 @@ static bool has_module(struct world *w, const char *id, struct ux_candidate *ret
 	return true;
 }
 
-/* --- what an upstream sends ------------------------------------------------------------------- */
+/* --- files from an upstream ------------------------------------------------------------------- */
 
 /* Hands bytes over as a fetcher does. */
 static enum ux_code arrive(struct world *w, enum ux_artifact artifact, struct ux_bytes bytes,
@@ -254,7 +254,7 @@ static void an_elf_file_must_be_what_was_requested(void **state)
 		if (code != cases[i].code || !strstr(err.text, cases[i].says))
 			fail_msg("case %zu: %d '%s'", i, (int)code, err.text);
 		assert_false(has_module(w, one_id, &c));
-		/* What was refused is not kept. */
+		/* A refused file is not kept. */
 		assert_true(ux_blobs_open(w->s.store.blobs, &hash, file.size, &fd, NULL) != UX_OK);
 		make_elf_deinit(&m);
 	}
@@ -455,7 +455,7 @@ static void a_change_of_settings_replaces_the_upstreams(void **state)
 	assert_int_equal(ux_fetcher_count(w->server->fetcher), 0);
 }
 
-/* What upstreams sent has a limit, above which a file is refused. */
+/* Files from upstreams have a size limit; a larger file is refused. */
 static void a_file_over_what_may_be_kept_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -489,7 +489,7 @@ static void a_missing_module_is_waited_for(void **state)
 	/* Nothing waits for longer than the fetch. */
 	assert_in_range(ux_clock_ms() - begin, 0, UX_FETCH_WAIT_MS);
 	assert_int_equal(atomic_load(&w->server->waiting), 0);
-	/* Without a time to wait, the fetch begins; later it is known that no one has it. */
+	/* Without time to wait, the fetch begins; later it is known that no upstream has it. */
 	assert_int_equal(ux_upstream_fetch_missing(w->server, &unknown), UX_MISSING_PENDING);
 	while (ux_upstream_fetch_missing(w->server, &unknown) == UX_MISSING_PENDING &&
 	       ux_clock_ms() < begin + WAIT_MS)
@@ -554,7 +554,7 @@ static void a_request_begins_a_fetch_and_another_server_gets_retry_after(void **
 	assert_int_equal(get_status(w, unknown, "no GSYM of"), 404);
 }
 
-/* --- what is said about them ------------------------------------------------------------------ */
+/* --- reports about upstreams ------------------------------------------------------------------ */
 
 static void answers_are_explained_and_counted(void **state)
 {

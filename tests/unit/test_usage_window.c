@@ -15,7 +15,7 @@ static void a_minutes_worth_may_be_used_at_once(void **state)
 	ux_usage_add(&w, 1000 * S, 9);
 	assert_int_equal(ux_usage_wait(&w, 1000 * S, 10), 0);
 	ux_usage_add(&w, 1000 * S + 1, 1);
-	/* Then not before the second in which it was used is a minute ago. */
+	/* Then not before a minute has passed since the second in which it was used. */
 	assert_int_equal(ux_usage_wait(&w, 1000 * S + 1, 10), 61 * S - 1);
 	assert_int_equal(ux_usage_wait(&w, 1060 * S + S - 1, 10), 1);
 	assert_int_equal(ux_usage_wait(&w, 1061 * S, 10), 0);

@@ -120,7 +120,7 @@ static void what_tells_nothing_is_left_out(void **state)
 	WANTED(w, 0x29);
 	widen(&w, 0);
 	assert_int_equal(ux_address_filter_apply(&w, &all, &symbols, NULL), UX_OK);
-	/* 0c-2c has the pc; what begins in it cuts it. */
+	/* 0c-2c has the pc; a function that begins in it cuts it. */
 	assert_int_equal(units[0].n_functions, 2);
 	assert_int_equal(functions[0].start, 0x0c);
 	assert_int_equal(functions[1].size, 2);

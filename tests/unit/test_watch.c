@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching the threads of a server, with a server whose handlers take as long as their request
- * says.
- */
+/* Watching the threads of a server; the server's handlers take as long as their request asks. */
 #include "watch.h"
 
 #include "clock.h"
@@ -52,7 +50,7 @@ static struct ux_watch *watch_open(int64_t stuck_ms, int64_t stop_ms)
 	return w;
 }
 
-/* Waits until the watch finds that all is fine, or not; returns what it names. */
+/* Waits until the watch finds that all is fine, or not; returns the thread that it names. */
 static const char *wait_until(struct ux_watch *w, bool fine)
 {
 	const char *what = "";
@@ -161,7 +159,7 @@ static void signal_ends_a_process_that_is_stuck(void **state)
 	assert_in_range(ux_clock_ms() - start, UX_WATCH_END_MS + 500, UX_WATCH_END_MS + 30000);
 }
 
-/* Messages that arrive at the service manager within so many milliseconds. */
+/* Returns how many messages arrive at the service manager within `ms` milliseconds. */
 static unsigned messages_within(int fd, int ms)
 {
 	int64_t end = ux_clock_ms() + ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs in waves: which of them may start, and what they may rely on. */
+/* Jobs in waves: which of them may start, and the guarantees they have. */
 #include "sweep.h"
 
 #include "pool.h"
@@ -169,7 +169,7 @@ static void of_several_failures_the_first_in_order_is_reported(void **state)
 	ux_wave_queue_deinit(&q);
 }
 
-/* What threads do with a queue: which units have ended. */
+/* The threads' progress in a queue: which units have ended. */
 struct crowd {
 	struct ux_wave_queue queue;
 	atomic_bool ended[WAVES * UNITS]; /* relaxed: the lock of the queue orders it */

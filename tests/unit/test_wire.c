@@ -119,7 +119,7 @@ static void question_that_is_wrong_says_what(void **state)
 	}
 }
 
-/* f inlined into g at two lines of it, g alone; a module of each status. */
+/* f inlined into g at two lines of it, and g without it; a module of each status. */
 static void write_reply(struct ux_out *out)
 {
 	struct ux_wire_reply r = {0};
@@ -183,7 +183,7 @@ static void reply_reads_back_as_it_was_written(void **state)
 	ux_wire_read_deinit(&r);
 }
 
-/* What holds for any bytes: an answer or an error, and frames within bounds. */
+/* Checks promises that hold for any bytes: an answer or an error, and frames within bounds. */
 static void reply_is_read(struct ux_bytes bytes, void *ctx)
 {
 	struct ux_error err = UX_ERROR_INIT;

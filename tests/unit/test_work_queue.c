@@ -23,7 +23,7 @@ static void job_run(struct ux_work_job *job, bool canceled)
 		return;
 	}
 	atomic_store(&order[atomic_fetch_add(&n_ordered, 1)], (unsigned)job->client);
-	atomic_fetch_add(&n_begun, 1); /* who waits for it reads the order */
+	atomic_fetch_add(&n_begun, 1); /* whoever waits for it reads the order */
 	while (!atomic_load(&gate_is_open))
 		sched_yield();
 	atomic_fetch_add(&n_ended, 1);
