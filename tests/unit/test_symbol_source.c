@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/symbol_source.c: reading only a few addresses of a file gives the same frames as reading
- * everything. Files can be named: test_symbol_source [-rROUNDS] FILE...
+ * cli/input/symbol_source.c: reading only a few addresses of a file gives the same frames as
+ * reading everything. Files can be named: test_symbol_source [-rROUNDS] FILE...
  */
 #include "sweep.h"
 
