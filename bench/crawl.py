@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from servers import clean_environment, free_port, running, scanned, serve_unhex, Server, wait_until  # noqa: E402
 
 MB = 1e6
-SCAN_S = 3600  # debuginfod may take so long
-SAMPLE_S = 0.1  # more often it would take much of a processor, which debuginfod has for itself
+SCAN_S = 3600  # s that debuginfod may take
+SAMPLE_S = 0.1  # s between samples: shorter ones would take much of a processor, which debuginfod needs
 
 
 def cpu_of_children():
@@ -121,7 +121,7 @@ def ours(unhex, packages, jobs, work):
 
 
 def indexed(server, n):
-    """The metrics of debuginfod, once it has looked through n packages."""
+    """Returns the metrics of debuginfod after it has looked through n packages."""
     text = server.ask("GET", "/metrics")[1].decode()
     done = re.search(r'scanned_files_total\{source=".deb archive"\} (\d+)', text)
     return text if done and int(done[1]) >= n and 'thread_busy{role="scan"} 0' in text else None

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * demangle [--llvm] [--short|--templates-elided] [--time N]: linkage names, one a line, from
- * standard input; their texts, or with --time how many a second one core makes, best of N.
+ * standard input; prints their texts, or with --time how many a second one core demangles, best of
+ * N.
  */
 #include "demangle.h"
 #include "file.h"

@@ -55,7 +55,7 @@ struct floor {
 	uint64_t *pcs; /* of the batch, sorted */
 	struct ux_gsym_place *places;
 	uint32_t *frames;
-	struct names names; /* of the batch, that no batch before had */
+	struct names names; /* names of the batch that no earlier batch had */
 	struct ux_out name;
 	struct pieces pieces; /* of the batch's answer */
 	char *numbers;        /* line numbers among them */
@@ -127,7 +127,7 @@ __attribute__((noinline)) static void floor_compact(struct floor *f)
 
 /* --- the stages between ----------------------------------------------------------------------- */
 
-/* The names that the batch needs and no batch before did. */
+/* Finds the names that the batch needs and no earlier batch had. */
 static void floor_find_names(struct floor *f, size_t n)
 {
 	f->names.size = 0;
@@ -242,7 +242,7 @@ static void floor_make_room(struct floor *f, size_t *cap)
 	*cap = f->answer_size + f->answer_size / 2;
 	f->answer = malloc(*cap);
 	floor_must(f->answer != NULL, "memory is short");
-	memset(f->answer, 1, *cap); /* so that no page of it is new */
+	memset(f->answer, 1, *cap); /* so that none of its pages is new */
 }
 
 static void floor_time(struct floor *f, enum stage stage, bool late, double start)

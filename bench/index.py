@@ -188,7 +188,7 @@ class Bench:
             print(f"{name}: {population.count} modules, {len(big_index.KINDS) * population.count} IDs; "
                   f"{size} bytes, {size / population.count:.0f} a module; started in {started:.2f} s with "
                   f"{server.anonymous() / 1e6:.1f} MB", flush=True)
-            wait_until_idle(server, database_cpu)  # the sweep of a start lists 65,536 folders, once an hour
+            wait_until_idle(server, database_cpu)  # the sweep at a start lists 65,536 folders, once an hour
             self.queries(server, database_cpu)
             if population.count >= FOLDERS:  # a store with this many blobs has all folders, which a sweep would list
                 for i in range(FOLDERS):
@@ -233,12 +233,12 @@ class Bench:
             self.measure("PostgreSQL", data, server.url("big"), size, lambda: tree_cpu(server))
 
     def is_filled(self, data):
-        """Has an earlier run filled the index, with as many modules?"""
+        """Returns whether an earlier run has filled the index, with as many modules."""
         noted = data / FILLED
         return noted.exists() and noted.read_text(encoding="ascii") == str(self.population.count)
 
     def note_filled(self, data):
-        """The next run needs not fill it."""
+        """Notes that the next run need not fill it."""
         (data / FILLED).write_text(str(self.population.count), encoding="ascii")
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The floor of reading compressed debug information: maps a file, inflates each of its
- * zlib-compressed sections once with libdeflate, and looks at nothing.
+ * zlib-compressed sections once with libdeflate, and does nothing else.
  */
 #include "elf_file.h"
 #include "file.h"

@@ -38,7 +38,7 @@ UX_VEC(times, uint32_t);
 struct client {
 	int fd;
 	bool busy;
-	double due; /* of the request under way */
+	double due; /* when the current request was due */
 	const struct ux_out *text;
 	uint8_t *own; /* the text with its own ID; NULL: it has none */
 	size_t sent;
@@ -61,14 +61,14 @@ struct load {
 	struct addrinfo *address;
 	struct ux_out texts[BODIES_MAX]; /* whole requests, sent in turn */
 	size_t n_texts;
-	size_t id_at; /* where the ID is in each; 0: nowhere */
+	size_t id_at; /* position of the ID in each; 0: none */
 	struct client *clients;
 	size_t n_clients;
 	int epoll, timer;
 	uint64_t dice;
 
 	double start, end; /* no request falls due at the end or later */
-	double next;       /* when the next one does */
+	double next;       /* when the next request falls due */
 	uint64_t requested, wrong, bytes;
 	struct times us;
 };
@@ -209,7 +209,7 @@ static void answered(struct load *l, struct client *c)
 		ask(l, c, t);
 }
 
-/* The status line and how long the body is, once the empty line has come. */
+/* Reads the status line and the length of the body, after the empty line has come. */
 static void read_head(struct load *l, struct client *c)
 {
 	c->head[c->n_head] = '\0';

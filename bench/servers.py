@@ -50,7 +50,7 @@ class Server:
             return answer.status, answer.read()
 
     def stop(self):
-        """Ends it, also when it does not want to."""
+        """Ends it, even if it does not react."""
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(60)
@@ -65,7 +65,7 @@ def pinned(core, *args):
 
 
 def clean_environment(home):
-    """Nothing of the user's that a server would heed."""
+    """The environment without the user's settings that a server would read."""
     keep = {k: v for k, v in os.environ.items()
             if not re.match(r"UNHEX_|DEBUGINFOD_|SAMPLY_|XDG_|_NT_", k)}
     return {**keep, "HOME": str(home)}
@@ -117,7 +117,7 @@ def serve_unhex(command, data, work, core=None, *options):
 
 
 def scanned(url):
-    """Has elfutils' server looked through its files?"""
+    """Returns whether elfutils' server has looked through its files."""
     parts = urllib.parse.urlsplit(url)
     with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(
             http.client.HTTPConnection(parts.hostname, parts.port, timeout=5)) as connection:
@@ -146,7 +146,7 @@ def debug_id(build_id):
 
 
 def serve_samply(program, libraries, work, core=None):
-    """samply's, for a profile that names these: objects as its "libs" has them."""
+    """Starts samply's, for a profile that names these: objects in the form of its "libs"."""
     profile, out = work / "profile.json", work / "samply.out"
     profile.write_text(json.dumps({"meta": {"version": 24}, "libs": libraries, "threads": []}),
                        encoding="ascii")

@@ -23,12 +23,12 @@ from uploads import ID
 
 CLIENTS = 16
 SYNCS = 300
-LOG_BYTES = 64 << 10  # that an upload writes to the log of an index
+LOG_BYTES = 64 << 10  # bytes that an upload writes to the log of an index
 STAGE = re.compile(r'^unhex_upload_stage_duration_seconds_(\w+)\{stage="(\w+)"(?:,le="([^"]+)")?\} (\S+)$', re.M)
 
 
 def percentile(values, share):
-    """The smallest value that at least this share of all is not above."""
+    """Returns the smallest value that is not below this share of all values."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
@@ -69,7 +69,7 @@ class Client:
         return text
 
     def upload(self, one):
-        """The times at which the three answers were there."""
+        """Returns the times at which the three answers arrived."""
         uid = json.loads(self.send("POST", "/v1/uploads", one.announcement))["uid"]
         times = [time.perf_counter()]
         self.send("PUT", f"/v1/uploads/{uid}?offset=0", one.data)
@@ -97,7 +97,7 @@ def run(server, uploads, rate):
             raise
 
     with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(work, clients))  # raises what one of them raised
+        list(pool.map(work, clients))  # raises the error of a client
     return times
 
 

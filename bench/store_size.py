@@ -58,7 +58,7 @@ def of_modules(n):
         before = resident(server.process.pid)
         upload_all(server, (top / "gsym").read_bytes(), n)
         after = resident(server.process.pid)
-        assert server.stop() == 0  # the log is in the index then
+        assert server.stop() == 0  # after that the log is in the index
         index = (server.data / "index.sqlite").stat().st_size
         server.start()
         again = resident(server.process.pid)

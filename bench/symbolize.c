@@ -49,14 +49,14 @@ struct asker {
 	const struct form *form;
 	const uint64_t *pcs;
 	size_t n, batch;
-	uint64_t bytes; /* of the answers of a round */
+	uint64_t bytes; /* bytes of a round's answers */
 	bool hashed;
 	uint64_t hash;            /* of the answers so far, if `hashed` */
 	double floor;             /* ns of the floor, of all addresses; 0: it is not measured */
 	bool floored;             /* whether it is measured */
 	struct floor_line *lines; /* of the floor; as many as addresses, a power of two */
 	size_t n_lines;
-	uint64_t functions, strings; /* of the answers of a round */
+	uint64_t functions, strings; /* functions and strings in a round's answers */
 };
 
 static void write_json(const uint64_t *pcs, size_t n, struct ux_out *out)
@@ -178,7 +178,7 @@ static double floor_of(const struct asker *a, struct ux_bytes question, struct u
 	uint8_t *to = ux_out_room(&copy, answer.size);
 	if (!to || !pcs)
 		abort();
-	memset(to, 0, answer.size); /* memory that is there, as a server's is */
+	memset(to, 0, answer.size); /* the memory is touched before, as a server's is */
 	double start = lookup_now();
 	struct ux_cur c = dictionary_of(question);
 	for (struct ux_protobuf_field f, inner; ux_protobuf_next(&c, &f);)
@@ -250,7 +250,7 @@ static double time_of(struct asker *a, size_t from, size_t end)
 	return took;
 }
 
-/* A function of its own, so that a profiler can be told to count it alone. */
+/* A separate function, so that a profiler can count it alone. */
 __attribute__((noinline)) static double time_of_last_fifth(struct asker *a, size_t from)
 {
 	return time_of(a, from, a->n);
@@ -268,7 +268,7 @@ static double round_of(struct asker *a, double *ret_late)
 	return (early_took + late_took) / (double)a->n;
 }
 
-/* The floor of all addresses, in rounds of its own: it takes the processor's caches. */
+/* Returns the floor of all addresses, in separate rounds: it uses the processor's caches. */
 static double least_floor(struct asker *a, unsigned long rounds)
 {
 	double best = 0, unused = 0;

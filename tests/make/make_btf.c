@@ -45,7 +45,8 @@ uint32_t make_btf_function(struct make_btf *m, const char *name)
 
 void make_btf_others(struct make_btf *m)
 {
-	/* Of the kinds 1 to 19 but FUNC: members, and the bytes they and the kind itself take. */
+	/* For the kinds 1 to 19 except FUNC: members, and the bytes that they and the kind itself
+	 * take. */
 	static const struct {
 		uint8_t kind, count, behind;
 	} kinds[] = {{1, 0, 4},  {2, 0, 0},   {3, 0, 12}, {4, 3, 36}, {5, 2, 24}, {6, 4, 32},

@@ -15,7 +15,7 @@ struct make_btf {
 void make_btf_init(struct make_btf *m);
 void make_btf_deinit(struct make_btf *m);
 
-/* Adds a string; gives where it is. */
+/* Adds a string; returns its offset. */
 uint32_t make_btf_string(struct make_btf *m, const char *s);
 
 /* Adds a type of a kind with `count` members, followed by `behind` bytes of zeros; returns its
@@ -29,7 +29,7 @@ uint32_t make_btf_function(struct make_btf *m, const char *name);
 /* Adds one type of each other kind. */
 void make_btf_others(struct make_btf *m);
 
-/* The BTF; it belongs to m. Once for each m. */
+/* Returns the BTF; it belongs to m. Call it once for each m. */
 struct ux_bytes make_btf_finish(struct make_btf *m);
 
 /* Append a record of func_info, of line_info. */

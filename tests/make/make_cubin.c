@@ -108,7 +108,7 @@ void make_cubin_sequence(struct make_cubin *m, uint32_t function)
 	ux_out_u8(out, 0);
 	ux_out_uleb(out, 1 + ADDRESS);
 	ux_out_u8(out, 2);
-	if (function != 0) { /* of one that the linker dropped nothing is left */
+	if (function != 0) { /* nothing remains of a function that the linker dropped */
 		ux_out_u64(&m->relocs, out->size);
 		ux_out_u64(&m->relocs, (uint64_t)function << 32 | RELOC_64);
 	}

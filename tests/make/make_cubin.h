@@ -16,7 +16,7 @@ struct make_cubin {
 	uint32_t n_symbols;
 	uint32_t sm;
 	bool cuda12;          /* header of CUDA 12 and before; else of CUDA 13 */
-	size_t table;         /* where the table at hand begins */
+	size_t table;         /* where the current table begins */
 	size_t header_length; /* where that stands */
 	uint32_t names;       /* where the table's names begin in .debug_str */
 	uint64_t pc;          /* registers of the program */
@@ -29,7 +29,7 @@ void make_cubin_deinit(struct make_cubin *m);
 /* A section of code, named `section` (".text.NAME"), and nothing that names it; its index. */
 uint32_t make_cubin_section(struct make_cubin *m, const char *section, size_t size);
 
-/* A function in it; its number in the symbol table. */
+/* Adds a function in it; returns its number in the symbol table. */
 uint32_t make_cubin_function(struct make_cubin *m, const char *name, uint32_t section,
 			     uint64_t value, uint64_t size);
 
@@ -42,14 +42,14 @@ void make_cubin_lines_end(struct make_cubin *m);
 /* Rows for the section of that function. Offsets count from it. */
 void make_cubin_sequence(struct make_cubin *m, uint32_t function);
 void make_cubin_row(struct make_cubin *m, uint64_t off, uint32_t file, uint32_t line);
-/* The rows that follow are of `name`, which row `context` calls; 0: no longer inlined. */
+/* The following rows belong to `name`, which row `context` calls; 0: no longer inlined. */
 void make_cubin_inlined(struct make_cubin *m, uint32_t context, const char *name);
 void make_cubin_sequence_end(struct make_cubin *m, uint64_t off);
 
-/* All that was said of lines since make_cubin_init() or the last call is lines of PTX, file 0. */
+/* Marks all lines since make_cubin_init() or the last call as lines of PTX, file 0. */
 void make_cubin_lines_are_ptx(struct make_cubin *m);
 
-/* The file; it belongs to m. Once for each m. */
+/* Returns the file; it belongs to m. Call it once for each m. */
 struct ux_bytes make_cubin_finish(struct make_cubin *m);
 
 #endif

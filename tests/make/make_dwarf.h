@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An assembler for DWARF sections, so that a test shows the bytes it means. */
+/* An assembler for DWARF sections, so that a test shows the intended bytes. */
 #ifndef UX_MAKE_DWARF_H
 #define UX_MAKE_DWARF_H
 
@@ -8,8 +8,8 @@
 #include "out.h"
 
 enum {
-	MAKE_ATTRS_MAX = 32,    /* of one abbreviation, to be remembered */
-	MAKE_ABBREVS_MAX = 160, /* of one table, to be remembered */
+	MAKE_ATTRS_MAX = 32,    /* attributes of one abbreviation */
+	MAKE_ABBREVS_MAX = 160, /* abbreviations of one table */
 };
 
 struct make_attr {
@@ -46,9 +46,9 @@ struct make_lines {
 };
 
 /*
- * Sections grow as pieces are added, in the order of the calls; out[] is there for whoever wants to
- * write a byte of their own. It aborts when memory is short. Zeroed it is not ready:
- * make_dwarf_init.
+ * Sections grow as pieces are added, in the order of the calls; out[] is public for tests that
+ * write bytes of their own. It aborts if out of memory. Zeroed is not ready: call
+ * make_dwarf_init().
  */
 struct make_dwarf {
 	struct ux_out out[UX_DWARF_SECTION_COUNT];
@@ -56,12 +56,12 @@ struct make_dwarf {
 	/* the abbreviation table being used */
 	struct make_abbrev abbrevs[MAKE_ABBREVS_MAX];
 	size_t n_abbrevs;
-	bool table_ended; /* the next abbreviation begins another */
+	bool table_ended; /* the next abbreviation begins another table */
 	/* the unit being made */
 	struct make_unit unit;
 	size_t unit_off;                 /* of its header */
 	size_t unit_length_at;           /* where its length goes */
-	size_t value_at[MAKE_ATTRS_MAX]; /* of the last DIE: where each value stands */
+	size_t value_at[MAKE_ATTRS_MAX]; /* of the last DIE: the position of each value */
 	/* the tables being made */
 	struct make_lines lines;
 	size_t lines_length_at;
