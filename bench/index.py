@@ -22,7 +22,7 @@ import urllib.parse
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/e2e")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/e2e/helpers")]
 
 # pylint: disable=wrong-import-position
 import big_index  # noqa: E402

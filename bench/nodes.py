@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/e2e")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/e2e/helpers")]
 
 # pylint: disable=wrong-import-position
 from bench import random_addresses  # noqa: E402

@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "e2e"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "e2e" / "helpers"))
 
 # pylint: disable=wrong-import-position
 from bench import ROOT, Elf, Result, run_once  # noqa: E402

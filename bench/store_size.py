@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
+sys.path.insert(0, str(ROOT / "tests/e2e/helpers"))
 
 
 def resident(pid):
@@ -47,7 +47,7 @@ def upload_all(server, gsym, n):
 
 def of_modules(n):
     """Prints one line: the size of n modules."""
-    from conftest import Server
+    from unhex_server import Server
     from tool import compile_c, unhex
 
     with tempfile.TemporaryDirectory() as top:

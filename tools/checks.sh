@@ -192,7 +192,7 @@ check_newcomer_13() {
 	newcomer newcomer-13 trixie user 1
 }
 
-# Tests that need what a bare system lacks are left out (tests/e2e/beyond.py); what the machine does not permit is
+# Tests that need what a bare system lacks are left out (tests/e2e/helpers/beyond.py); what the machine does not permit is
 # skipped, and named.
 check_e2e() {
 	build e2e build || return

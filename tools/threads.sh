@@ -28,4 +28,4 @@ for file in "$@"; do
 	printf 'threads: %s: the same bytes\n' "$file"
 done
 
-UNHEX=$unhex /usr/bin/python3 -B tests/e2e/load.py 10
+UNHEX=$unhex /usr/bin/python3 -B tests/e2e/helpers/load.py 10

@@ -215,7 +215,7 @@ bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms)
  * Returns whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the
  * process.
  */
-static bool symbol_cache_may_write(uint64_t bytes)
+static bool extract_cache_may_write(uint64_t bytes)
 {
 	struct rlimit limit;
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -323,7 +323,7 @@ static void extract_cache_evict(const char *path)
 }
 
 /* Returns whether a file of that size is allowed and leaves enough space on the disk. */
-static bool symbol_cache_has_room(const char *path, uint64_t bytes)
+static bool extract_cache_has_room(const char *path, uint64_t bytes)
 {
 	ux_cleanup(ux_free_ptr) char *folder = extract_cache_folder(path);
 	struct statvfs fs;

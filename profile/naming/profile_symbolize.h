@@ -60,7 +60,7 @@ struct ux_profile_sources {
 	bool no_kernel;        /* do not use the symbols of the running kernel */
 	bool no_dwarf; /* of local files, names of functions only: symbol tables and Go's tables */
 	bool gsym_cache;                 /* use the cache of symbols that earlier commands extracted
-					    (symbol_cache.h) */
+					    (extract_cache.h) */
 	ux_profile_server_fn *server;    /* NULL: none */
 	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
 	ux_profile_head_fn *server_head; /* of the same server; NULL: none */

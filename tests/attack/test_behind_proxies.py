@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import end_to_end
+from unhex_server import Server
 from hostile_gsym import KINDS
 from http_api import Api
 from live import wait_for
@@ -102,7 +102,7 @@ def front(request, tmp_path_factory):
     """One of them, in front of a server."""
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "serve.conf").write_text("memory = 64M\ntrusted-proxies = 127.0.0.1\n")
-    server = end_to_end().Server(folder / "server", options=("--config", str(folder / "serve.conf"))).start()
+    server = Server(folder / "server", options=("--config", str(folder / "serve.conf"))).start()
     f = Front(request.param, folder, server)
     yield f
     f.close()

@@ -10,7 +10,7 @@ import urllib.parse
 
 import pytest
 
-from conftest import end_to_end
+from unhex_server import Server
 from hostile_gsym import KINDS
 from http_api import Api
 from live import wait_for
@@ -119,7 +119,7 @@ def drip(sockets, byte):
 def hasty(tmp_path):
     """A server that closes idle connections after four seconds."""
     (tmp_path / "conf").write_text("memory = 64M\nidle = 4s\n")
-    s = end_to_end().Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
+    s = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
     yield s
     assert s.stop() in (0, None)
 
@@ -189,7 +189,7 @@ def trickle(sockets, ended):
 def test_bodies_that_are_just_fast_enough_do_not_keep_all_connections(tmp_path):
     """Refused bodies, which are only received so that the client sees the answer, on all connections."""
     (tmp_path / "conf").write_text("connections = 40\nthreads = 4\n")
-    server = end_to_end().Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
+    server = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
     ended = threading.Event()
     try:
         with contextlib.ExitStack() as stack:

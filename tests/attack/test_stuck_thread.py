@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import end_to_end
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import UNHEX
@@ -92,7 +92,7 @@ def manager(tmp_path):
 def server(tmp_path, preload, manager):
     """A server whose threads may be busy for three seconds."""
     (tmp_path / "conf").write_text("memory = 64M\nwatchdog = 3s\nrequest-time = 2s\nstop = 1s\nsweep-every = 1s\n")
-    s = end_to_end().Server(tmp_path / "server", options=("--config", str(tmp_path / "conf")), environment={
+    s = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf")), environment={
         "LD_PRELOAD": str(preload), "NOTIFY_SOCKET": str(manager.path), "WATCHDOG_USEC": "2000000",
         "STUCK_FILE": str(tmp_path / "stuck")})
     yield s.start()
@@ -158,7 +158,7 @@ def test_a_server_that_is_fine_ends_at_once(server):
 
 def start_with_files(tmp_path, soft, hard, *more):
     """A server under this limit of open files, and its output."""
-    done = end_to_end().Server(tmp_path / "server", options=more,
+    done = Server(tmp_path / "server", options=more,
                                before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
     return done
 

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import UNHEX, build_id, lines, symbol, unhex

@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from live import wait_for
 from postgres_server import Postgres
 from running_agent import running_agent

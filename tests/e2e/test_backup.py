@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api, listed, with_uuid
 from tool import UNHEX, fails, lines, symbol, unhex
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api, with_uuid
 from live import wait_for
 from test_access import new_key

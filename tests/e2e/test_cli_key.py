@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from tool import fails, lines, unhex
 
 

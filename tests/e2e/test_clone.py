@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import SOURCE, UNHEX, build_id, compile_c, fails, lines, stripped, symbol, unhex

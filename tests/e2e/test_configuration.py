@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from tool import ROOT, fails, unhex
 
 PAGE = ROOT / "docs/configuration.md"

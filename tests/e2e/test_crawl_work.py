@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 
 import packages
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from passing_proxy import Proxy
 from tool import UNHEX, build_id, compile_c, lines, stripped

@@ -17,7 +17,7 @@ import urllib.request
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from faults import FAIL_ON, FAIL_ONE, Faults
 from http_api import Api, listed, with_uuid
 from live import wait_for

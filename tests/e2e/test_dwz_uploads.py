@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from test_supplementary import HEADER, MAIN, code_addresses

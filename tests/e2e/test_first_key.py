@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from tool import UNHEX, fails, unhex
 
 TOKEN = r"ux_[a-z2-7]{52}"

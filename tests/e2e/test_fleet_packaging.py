@@ -11,7 +11,7 @@ import urllib.request
 
 import yaml
 
-from conftest import Server
+from unhex_server import Server
 from fleet import HAPROXY, haproxy
 from postgres_server import Postgres
 from tool import unhex

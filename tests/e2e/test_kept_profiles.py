@@ -13,7 +13,7 @@ from google.protobuf import json_format
 import otlp_message
 import pprof_message
 from browser import LOOKS, Browser, checked, narrow
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import ROOT, build_id, compile_c, lines, symbol, unhex

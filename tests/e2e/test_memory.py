@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from tool import UNHEX, unhex
 
 MB = 1000 * 1000

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from test_upstreams import debuginfod, hex_id
 from tool import ROOT, build_id, compile_c, stripped, symbol, unhex
 

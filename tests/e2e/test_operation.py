@@ -15,7 +15,7 @@ import urllib.parse
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import ROOT, UNHEX, build_id, compile_c, fails, unhex

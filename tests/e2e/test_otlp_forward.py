@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 import otlp_message
-from conftest import Server
+from unhex_server import Server
 from live import wait_for
 from otlp_receiver import Receiver
 from test_otlp_server import TAKE, message_of, oracle, send, status_of

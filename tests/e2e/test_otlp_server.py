@@ -14,7 +14,7 @@ from google.protobuf import json_format
 
 import contract
 import otlp_message
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from tool import build_id, compile_c, instructions, symbol, unhex
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import otlp_message
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from otlp_receiver import Receiver

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from live import may_record, wait_for
 from tool import UNHEX, compile_c, fails, unhex
 

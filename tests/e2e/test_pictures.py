@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 
 from browser import narrow
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from pictures import picture
 from tool import ROOT, build_id, unhex

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from postgres_server import Postgres
 from tool import UNHEX, unhex

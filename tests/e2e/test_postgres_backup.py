@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from postgres_server import Postgres
 from radosgw_server import Radosgw

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api, with_uuid
 from live import wait_for
 from power_cut import POLICIES, SYNC, Disk, Record

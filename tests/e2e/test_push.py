@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from tool import UNHEX, build_id, compile_c, fails, lines, stripped, symbol, unhex
 
 SLACK = 15  # seconds beyond a timeout, for a machine that has much else to do

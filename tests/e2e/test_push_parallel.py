@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from passing_proxy import Proxy
 from running_agent import throw_away
 from tool import UNHEX, compile_c, lines, unhex

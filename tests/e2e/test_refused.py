@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from pprof_message import Builder
 from tool import compile_c, unhex
 

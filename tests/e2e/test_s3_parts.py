@@ -19,7 +19,7 @@ import pytest
 import big_gsym
 import otlp_message
 import pprof_message
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from radosgw_server import Radosgw

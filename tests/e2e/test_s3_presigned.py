@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from radosgw_server import Radosgw

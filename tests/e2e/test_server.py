@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api, with_uuid
 from live import wait_for
 from tool import build_id, fails, symbol, unhex

@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from test_backup import name_of, put
 from tool import UNHEX, fails, lines

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import time
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api, with_uuid
 from radosgw_server import Radosgw
 from tool import UNHEX, unhex

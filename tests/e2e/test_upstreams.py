@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import SOURCE, build_id, compile_c, lines, stripped, symbol, unhex

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from browser import LOOKS, PATIENCE, Wire, checked, narrow
-from conftest import Server
+from unhex_server import Server
 from http_api import Api, with_uuid
 from live import wait_for
 from pictures import picture

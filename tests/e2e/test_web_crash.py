@@ -8,7 +8,7 @@ import urllib.parse
 import pytest
 
 from browser import LOOKS, checked, narrow
-from conftest import Server
+from unhex_server import Server
 from crash_reports import CHAIN, Crash, kernel
 from http_api import Api
 from tool import build_id, compile_c, symbol

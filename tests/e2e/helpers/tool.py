@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 UNHEX = os.environ.get("UNHEX_BIN") or os.environ.get("UNHEX") or str(ROOT / "build/cli/unhex")
 
 SOURCE = r"""

@@ -17,7 +17,7 @@ import time
 PATIENCE = 90
 PIECE = 64 << 10  # bytes that a wire carries at a time
 
-AXE = pathlib.Path(__file__).resolve().parents[2] / ".peers/axe/node_modules/axe-core/axe.min.js"
+AXE = pathlib.Path(__file__).resolve().parents[3] / ".peers/axe/node_modules/axe-core/axe.min.js"
 # Rules of axe-core about what depends on size and colours.
 LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-from conftest import Server
+from unhex_server import Server
 from http_api import Api
 from live import wait_for
 from tool import ROOT

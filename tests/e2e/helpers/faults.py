@@ -7,7 +7,7 @@ import pathlib
 import struct
 import subprocess
 
-from conftest import Server
+from unhex_server import Server
 
 NOTHING, COUNT, FAIL_ONE, FAIL_ON, KILL = range(5)
 FIELDS = struct.Struct("=6Iq32s")

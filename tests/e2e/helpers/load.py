@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 
-from conftest import Server
+from unhex_server import Server
 from crash import WRITES, Clients
 from tool import build_id, compile_c, symbol, unhex
 
