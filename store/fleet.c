@@ -23,7 +23,6 @@ enum {
 	MISSED_CHANGES_MS =
 		300 * 1000, /* without a poll for so long, changes may be forgotten: half of */
 	CHANGES_BUDGET = 4 << 20, /* UX_CHANGES_KEPT_S */
-	FRAMES_STEP = 11,         /* of the schema: programs that know it read blobs in frames */
 	HOST_MAX = 40,            /* bytes of a machine's name in that of a node */
 	NAME_FILE_MODE = 0600,
 };
@@ -170,9 +169,6 @@ static void fleet_note_others(struct ux_fleet *f, const struct ux_node_others *o
 	atomic_store_explicit(&f->outdated, others->outdated, memory_order_relaxed);
 	atomic_store_explicit(&f->alive, others->alive, memory_order_relaxed);
 	atomic_store_explicit(&f->leases, others->leases, memory_order_relaxed);
-	/* Nodes of before this step may be some that cannot read blobs in frames. */
-	if (f->store->blobs->set_frames)
-		f->store->blobs->set_frames(f->store->blobs, others->steps >= FRAMES_STEP);
 }
 
 /*

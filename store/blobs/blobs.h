@@ -170,12 +170,6 @@ struct ux_blobs {
 	enum ux_code (*open_parts)(struct ux_blobs *b, const struct ux_blob_hash *hash,
 				   uint64_t size, struct ux_blob_view **ret, struct ux_error *err);
 
-	/*
-	 * Are blobs stored in frames that all nodes can read? They are if this is not called.
-	 * Those of both kinds are read.
-	 */
-	void (*set_frames)(struct ux_blobs *b, bool allowed);
-
 	/* What a node has of a bucket, and the requests to it. */
 	void (*copies)(struct ux_blobs *b, struct ux_blob_copies *ret);
 

@@ -25,8 +25,6 @@ struct ux_blobs_s3 {
 	struct ux_blob_views views;
 	/* the store has refused a copy within it; no order is needed: one more is refused too */
 	atomic_bool cannot_copy;
-	/* blobs are stored as they are; no order is needed: one more in frames is one more */
-	atomic_bool without_frames;
 };
 
 struct ux_blobs_s3 *ux_blobs_s3_of(struct ux_blobs *b);
@@ -43,9 +41,6 @@ enum ux_code ux_blobs_s3_code(enum ux_code code);
 /* The same as an error; UX_OK for UX_OK. */
 enum ux_code ux_blobs_s3_failed(enum ux_code code, const struct ux_error *why,
 				struct ux_error *err);
-
-/* Is the object of a blob that begins like this written in frames? */
-bool ux_blobs_s3_packs(const struct ux_blobs_s3 *b, struct ux_bytes head, uint64_t size);
 
 /* Writes the object of a blob, in frames if that pays. */
 enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,

@@ -36,8 +36,6 @@ struct ux_node_others {
 	bool outdated;   /* a later version has made the index one that this version cannot use */
 	uint64_t alive;  /* nodes, this one included */
 	uint64_t leases; /* jobs that this node has leased */
-	/* how many steps of the schema of PostgreSQL each node that is alive knows, at least */
-	int64_t steps;
 };
 
 struct ux_node_list {

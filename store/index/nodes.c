@@ -69,8 +69,7 @@ UX_SQL(sql_node_others,
        "SELECT (SELECT count(*) FROM nodes WHERE seen > :alive), "
        "(SELECT count(*) FROM jobs WHERE lease_until > :now AND " UX_SQL_JOB_NODE(
 	       "owner") " = :name), "
-			"(SELECT count(*) FROM unhex_schema WHERE oldest > :steps), "
-			"(SELECT min(steps) FROM nodes WHERE seen > :alive)");
+			"(SELECT count(*) FROM unhex_schema WHERE oldest > :steps)");
 
 static enum ux_code node_read_others(struct ux_db *db, const struct ux_node *node,
 				     struct ux_node_others *ret, struct ux_error *err)
@@ -85,7 +84,6 @@ static enum ux_code node_read_others(struct ux_db *db, const struct ux_node *nod
 	ret->alive = (uint64_t)ux_stmt_get_int(&st, 0);
 	ret->leases = (uint64_t)ux_stmt_get_int(&st, 1);
 	ret->outdated = ux_stmt_get_int(&st, 2) > 0;
-	ret->steps = ux_stmt_get_int(&st, 3);
 	return UX_OK;
 }
 

@@ -16,10 +16,8 @@ import urllib.parse
 
 import pytest
 
-import big_gsym
 from fleet import Fleet, haproxy, seconds_until
 from http_api import with_uuid
-from radosgw_server import Radosgw
 from test_fleet import gsym_of, name_of
 from test_fleet_packaging import status
 from test_elf_uploads import names
@@ -207,37 +205,6 @@ def test_a_version_that_excludes_a_running_node_waits_until_it_has_ended(postgre
         text = started(fleet, fleet.nodes[1])
         assert "stop node before (unhex 0.0.1) first: it cannot read the upgraded index" in text
         seconds_until(lambda: started(fleet, fleet.nodes[1]) is None, 60)
-
-
-def test_files_are_stored_as_the_oldest_node_reads_them(postgres, index, tmp_path):
-    """Nodes of before step 11 may lack frames: while one is alive, a GSYM is in the bucket as it is."""
-    functions = big_gsym.write(tmp_path / "some.gsym", 2000)
-    data, name = (tmp_path / "some.gsym").read_bytes(), name_of(postgres, index)
-    assert len(data) > 256 << 10
-    with Radosgw() as store, \
-            Fleet(tmp_path, index, 1, options=("--blobs", store.bucket("frames"), "--s3-endpoint", store.url),
-                  environment=store.environment) as fleet:
-        sent = []
-
-        def stored_as_it_is():
-            one = f"gnu:{len(sent):040x}"
-            other = data.replace(b"\0/src/", b"\0/s%02d/" % len(sent))
-            sent.append(one)
-            code, answer, _ = fleet.api(0).upload([one], other)
-            assert code in (200, 202), answer
-            digest = hashlib.sha256(other).hexdigest()
-            key = f"blobs/{digest[:2]}/{digest}"
-            seconds_until(lambda: store.keys("frames").get(key))
-            return store.keys("frames")[key] == len(other)
-
-        assert not stored_as_it_is()
-        postgres.query("INSERT INTO nodes (name, instance, version, started, seen) VALUES ('before', 'x', '0.0.1', 0, "
-                       "floor(extract(epoch FROM clock_timestamp())) + 600)", name)
-        seconds_until(stored_as_it_is, 30)
-        postgres.query("DELETE FROM nodes WHERE name = 'before'", name)
-        seconds_until(lambda: not stored_as_it_is(), 30)
-        for one in sent:
-            seconds_until(lambda: names(fleet.api(0), one, functions[7][0]))
 
 
 def old_unhex():
