@@ -22,13 +22,11 @@ enum {
 	/* ms; a longer gap between heartbeats means that the database was unavailable */
 	GAP_MS = 2 * HEARTBEAT_MS,
 	MISSED_CHANGES_MS =
-		/*
-		 * ms without a poll after which changes may be forgotten: half of UX_CHANGES_KEPT_S
-		 */
+		/* ms without a poll after which changes may be forgotten: half of
+		 * UX_CHANGES_KEPT_S */
 		300 * 1000,
 	CHANGES_BUDGET = 4 << 20, /* bytes for changes */
-	FRAMES_STEP = 11, /* step of the schema: programs that know it can read blobs in frames */
-	HOST_MAX = 40,    /* bytes of the machine's name in a node's name */
+	HOST_MAX = 40,            /* bytes of the machine's name in a node's name */
 	NAME_FILE_MODE = 0600,
 };
 
@@ -176,9 +174,6 @@ static void fleet_note_others(struct ux_fleet *f, const struct ux_node_others *o
 	atomic_store_explicit(&f->outdated, others->outdated, memory_order_relaxed);
 	atomic_store_explicit(&f->alive, others->alive, memory_order_relaxed);
 	atomic_store_explicit(&f->leases, others->leases, memory_order_relaxed);
-	/* Nodes that do not know this step may be unable to read blobs in frames. */
-	if (f->store->blobs->set_frames)
-		f->store->blobs->set_frames(f->store->blobs, others->steps >= FRAMES_STEP);
 }
 
 /*

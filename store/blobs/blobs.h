@@ -171,12 +171,6 @@ struct ux_blobs {
 	enum ux_code (*open_parts)(struct ux_blobs *b, const struct ux_blob_hash *hash,
 				   uint64_t size, struct ux_blob_view **ret, struct ux_error *err);
 
-	/*
-	 * Sets whether new blobs are stored in frames, which every node must be able to read. The
-	 * default is yes. Both kinds are always readable.
-	 */
-	void (*set_frames)(struct ux_blobs *b, bool allowed);
-
 	/* Gets the state of a node's copies of a bucket, and of the requests to it. */
 	void (*copies)(struct ux_blobs *b, struct ux_blob_copies *ret);
 

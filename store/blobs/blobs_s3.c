@@ -54,18 +54,6 @@ enum ux_code ux_blobs_s3_failed(enum ux_code code, const struct ux_error *why, s
 	return code == UX_OK ? UX_OK : ux_error_set(err, ux_blobs_s3_code(code), "%s", why->text);
 }
 
-bool ux_blobs_s3_packs(const struct ux_blobs_s3 *b, struct ux_bytes head, uint64_t size)
-{
-	return !atomic_load_explicit(&b->without_frames, memory_order_relaxed) &&
-	       ux_blob_pack_pays(head, size);
-}
-
-static void blobs_s3_set_frames(struct ux_blobs *base, bool allowed)
-{
-	struct ux_blobs_s3 *b = ux_blobs_s3_of(base);
-	atomic_store_explicit(&b->without_frames, !allowed, memory_order_relaxed);
-}
-
 enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,
 			      struct ux_bytes content, struct ux_error *err)
 {
@@ -73,7 +61,7 @@ enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *
 	ux_blobs_s3_key(b, hash, key);
 	ux_blob_hash_text(hash, text);
 	struct ux_s3_body body = {.bytes = content, .sha256 = text};
-	if (!ux_blobs_s3_packs(b, content, content.size))
+	if (!ux_blob_pack_pays(content, content.size))
 		return ux_s3_put(b->s3, key, &body, err);
 	body = (struct ux_s3_body){.from_file = true, .fd = -1};
 	UX_TRY(ux_blob_pack(content, b->dir, &body.fd, &body.size, err));
@@ -310,7 +298,6 @@ enum ux_code ux_blobs_s3_open(struct ux_blobs **ret, const struct ux_s3_options 
 				    .forget = blob_forget,
 				    .tidy = blobs_s3_tidy,
 				    .blob_url = blob_url,
-				    .set_frames = blobs_s3_set_frames,
 				    .copies = blobs_s3_copies};
 	ux_blobs_s3_set_uploads(&b->base);
 	ux_blobs_s3_set_reading(&b->base);

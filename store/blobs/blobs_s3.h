@@ -27,8 +27,6 @@ struct ux_blobs_s3 {
 	 * the store has refused a copy within it; no order is needed: one more try is refused too
 	 */
 	atomic_bool cannot_copy;
-	/* blobs are stored without frames; no order is needed: one more in frames does no harm */
-	atomic_bool without_frames;
 };
 
 struct ux_blobs_s3 *ux_blobs_s3_of(struct ux_blobs *b);
@@ -45,9 +43,6 @@ enum ux_code ux_blobs_s3_code(enum ux_code code);
 /* Sets that code as an error; UX_OK for UX_OK. */
 enum ux_code ux_blobs_s3_failed(enum ux_code code, const struct ux_error *why,
 				struct ux_error *err);
-
-/* Tests whether the object of a blob with this start is written in frames. */
-bool ux_blobs_s3_packs(const struct ux_blobs_s3 *b, struct ux_bytes head, uint64_t size);
 
 /* Writes the object of a blob, in frames if that pays. */
 enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,

@@ -205,7 +205,7 @@ static enum ux_code segments_are_packed(const struct segments *s, const char *ui
 	enum ux_code code =
 		ux_s3_get(s->b->s3, key, 0, sizeof(head.bytes), segment_head_take, &head, &why);
 	if (code == UX_OK)
-		*ret = ux_blobs_s3_packs(s->b, ux_bytes(head.bytes, head.n), s->end);
+		*ret = ux_blob_pack_pays(ux_bytes(head.bytes, head.n), s->end);
 	return ux_blobs_s3_failed(code, &why, err);
 }
 

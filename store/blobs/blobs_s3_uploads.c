@@ -199,7 +199,7 @@ static enum ux_code part_sync(struct ux_blob_part *part, const struct ux_blob_ha
 	if (part->stored)
 		return UX_OK;
 	UX_TRY(part_map(part, &all, err));
-	enum ux_code code = ux_blobs_s3_packs(part->b, all.bytes, all.bytes.size)
+	enum ux_code code = ux_blob_pack_pays(all.bytes, all.bytes.size)
 				    ? UX_EUNSUPPORTED
 				    : part_copy_whole(part, hash, err);
 	if (code == UX_EUNSUPPORTED)

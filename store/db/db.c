@@ -72,12 +72,31 @@ enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
 	return db->engine->verify(db, err);
 }
 
-enum ux_code ux_db_fail_newer(int version, int known, struct ux_error *err)
+const struct ux_schema_step *ux_schema_missing(const struct ux_schema *s, int version)
+{
+	if (version < s->base)
+		return s->steps;
+	return &s->steps[ux_min(version, s->version) - s->base + 1];
+}
+
+enum ux_code ux_schema_check_base(const struct ux_schema *s, int version, struct ux_error *err)
+{
+	return version == 0 || version >= s->base
+		       ? UX_OK
+		       : ux_error_set(
+				 err, UX_EUNSUPPORTED,
+				 "the index was written by an older unhex (schema %d, this one "
+				 "reads %d and later); open it once with an unhex that "
+				 "upgrades it to schema %d",
+				 version, s->base, s->base);
+}
+
+enum ux_code ux_schema_fail_newer(const struct ux_schema *s, int version, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EUNSUPPORTED,
 			    "the index was written by a newer unhex (schema %d, this one reads up "
 			    "to %d); install that version or restore a backup",
-			    version, known);
+			    version, s->version);
 }
 
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)

@@ -109,7 +109,7 @@ bool ux_db_is_url(const char *location);
 
 /*
  * Runs the missing schema steps in one transaction, so that a crash leaves either the old schema or
- * the new one. UX_EUNSUPPORTED: the database has had more steps than this program knows.
+ * the new one. UX_EUNSUPPORTED: the schema is newer than this program, or older than its base.
  */
 enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err) ux_must;
 
@@ -122,21 +122,31 @@ enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err
 /* Runs the integrity check of the database. UX_EIO: the message describes the damage. */
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err) ux_must;
 
-/* The schema files in the order of their numbers. The database stores how many have been run. */
 struct ux_schema_step {
-	const char *name;
+	const char *name; /* of its file */
 	const char *sql;
 };
-extern const struct ux_schema_step ux_schema_steps[]; /* of SQLite */
-extern const int ux_schema_count;
-extern const struct ux_schema_step ux_postgres_schema_steps[];
-extern const int ux_postgres_schema_count;
+
+/* The schema files. The database stores the number of the last one that has been run. */
+struct ux_schema {
+	const struct ux_schema_step *steps; /* in the order of their numbers; {0}: the end */
+	int base;    /* number of the first step, which makes all tables in an empty database */
+	int version; /* number of the last step */
+};
+extern const struct ux_schema ux_sqlite_schema, ux_postgres_schema;
+
+/* The first step that a database of `version` lacks; 0: it is empty. */
+const struct ux_schema_step *ux_schema_missing(const struct ux_schema *s, int version);
+
+/* UX_EUNSUPPORTED: the database is not empty, and its version is below the base. */
+enum ux_code ux_schema_check_base(const struct ux_schema *s, int version, struct ux_error *err)
+	ux_must;
 
 /*
  * Returns UX_EUNSUPPORTED: the database has steps up to `version`, which this program does not
  * know.
  */
-enum ux_code ux_db_fail_newer(int version, int known, struct ux_error *err);
+enum ux_code ux_schema_fail_newer(const struct ux_schema *s, int version, struct ux_error *err);
 
 /* A statement in use. A failed bind is remembered and returned by the next step. */
 struct ux_stmt {

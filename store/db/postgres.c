@@ -125,11 +125,6 @@ static enum ux_code postgres_sync(struct ux_db *db, struct ux_error *err)
 				     p->sync ? p->calls.PQerrorMessage(p->sync) : "out of memory");
 }
 
-/* The step that introduced the statements below. */
-enum {
-	STEP_UPGRADES = 11,
-};
-
 UX_SQL(postgres_sql_version, "SELECT version FROM unhex_schema");
 
 static enum ux_code postgres_version(struct ux_db *db, int *ret, struct ux_error *err)
@@ -154,17 +149,19 @@ static enum ux_code postgres_oldest(struct ux_db *db, int *ret, struct ux_error 
 }
 
 UX_SQL(postgres_sql_older_node,
-       "SELECT n.name, n.version FROM nodes n, unhex_schema s WHERE n.steps < s.oldest AND "
-       "n.seen > extract(epoch FROM clock_timestamp()) - :dead_s ORDER BY n.name LIMIT 1");
+       "SELECT n.name, n.version FROM nodes n, unhex_schema s WHERE n.steps < GREATEST(s.oldest, :base) "
+       "AND n.seen > extract(epoch FROM clock_timestamp()) - :dead_s ORDER BY n.name LIMIT 1");
 
 /*
  * Checks that no earlier version runs that cannot work with the new steps. Otherwise the upgrade
- * has to wait.
+ * has to wait. No node with a schema from before the base may run either: this version knows
+ * nothing of its limits.
  */
 static enum ux_code postgres_check_nodes(struct ux_db *db, struct ux_error *err)
 {
 	UX_STMT(st, db, &postgres_sql_older_node);
 	bool row = false;
+	ux_stmt_bind_int(&st, ":base", ux_postgres_schema.base);
 	ux_stmt_bind_int(&st, ":dead_s", UX_NODE_DEAD_S);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? ux_error_set(
@@ -181,32 +178,36 @@ static enum ux_code postgres_check_nodes(struct ux_db *db, struct ux_error *err)
  */
 static enum ux_code postgres_check_version(struct ux_db *db, int version, struct ux_error *err)
 {
+	const struct ux_schema *s = &ux_postgres_schema;
 	int oldest = 0;
-	if (version >= STEP_UPGRADES)
-		UX_TRY(postgres_oldest(db, &oldest, err));
-	return oldest <= ux_postgres_schema_count
-		       ? UX_OK
-		       : ux_db_fail_newer(version, ux_postgres_schema_count, err);
+	UX_TRY(ux_schema_check_base(s, version, err));
+	UX_TRY(postgres_oldest(db, &oldest, err));
+	return oldest <= s->version ? UX_OK : ux_schema_fail_newer(s, version, err);
 }
 
+/*
+ * The table of the version. oldest: programs that know fewer steps than this cannot use the index;
+ * a step that earlier versions cannot work with sets it. synced: unused.
+ */
 static enum ux_code postgres_steps(struct ux_db *db, struct ux_error *err)
 {
+	const struct ux_schema *s = &ux_postgres_schema;
 	int version = 0;
 	char text[128];
 	UX_TRY(ux_postgres_exec(
 		db,
 		"CREATE TABLE IF NOT EXISTS unhex_schema (single BOOLEAN PRIMARY KEY "
 		"DEFAULT TRUE CHECK (single), version BIGINT NOT NULL, synced BIGINT NOT "
-		"NULL); INSERT INTO unhex_schema (version, synced) VALUES (0, 0) "
+		"NULL, oldest BIGINT NOT NULL DEFAULT 0); "
+		"INSERT INTO unhex_schema (version, synced) VALUES (0, 0) "
 		"ON CONFLICT DO NOTHING",
 		err));
 	UX_TRY(postgres_version(db, &version, err));
 	UX_TRY(postgres_check_version(db, version, err));
-	for (int i = version; i < ux_postgres_schema_count; i++)
-		UX_TRY(ux_postgres_exec(db, ux_postgres_schema_steps[i].sql, err));
-	snprintf(text, sizeof(text), "UPDATE unhex_schema SET version = %d",
-		 ux_postgres_schema_count);
-	if (version < ux_postgres_schema_count)
+	for (const struct ux_schema_step *step = ux_schema_missing(s, version); step->sql; step++)
+		UX_TRY(ux_postgres_exec(db, step->sql, err));
+	snprintf(text, sizeof(text), "UPDATE unhex_schema SET version = %d", s->version);
+	if (version < s->version)
 		UX_TRY(ux_postgres_exec(db, text, err));
 	return postgres_check_nodes(db, err);
 }

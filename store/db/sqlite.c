@@ -198,17 +198,19 @@ static enum ux_code sqlite_pragma(struct ux_db *db, const char *sql, int *ret, c
 
 static enum ux_code sqlite_migrate(struct ux_db *db, struct ux_error *err)
 {
+	const struct ux_schema *s = &ux_sqlite_schema;
 	int version = 0;
 	char text[64];
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(sqlite_pragma(db, "PRAGMA user_version", &version, text, sizeof(text), err));
-	if (version > ux_schema_count)
-		return ux_db_fail_newer(version, ux_schema_count, err);
-	for (int i = version; i < ux_schema_count; i++)
-		UX_TRY(sqlite_exec(db, ux_schema_steps[i].sql, err));
-	snprintf(text, sizeof(text), "PRAGMA user_version = %d", ux_schema_count);
-	if (version < ux_schema_count)
+	if (version > s->version)
+		return ux_schema_fail_newer(s, version, err);
+	UX_TRY(ux_schema_check_base(s, version, err));
+	for (const struct ux_schema_step *step = ux_schema_missing(s, version); step->sql; step++)
+		UX_TRY(sqlite_exec(db, step->sql, err));
+	snprintf(text, sizeof(text), "PRAGMA user_version = %d", s->version);
+	if (version < s->version)
 		UX_TRY(sqlite_exec(db, text, err));
 	return ux_tx_commit(&tx, err);
 }

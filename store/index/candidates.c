@@ -316,7 +316,7 @@ static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival
 	return UX_OK;
 }
 
-/* The module's offer, which a query reads (store/schema/0020-offers-by-id.sql). */
+/* The module's offer, which a query reads (store/schema/0021-base.sql). */
 #define ID_ADD                                                                           \
 	"INSERT INTO ids (ns, id, module, rank, offer) SELECT :ns, :id, number, :rank, " \
 	"CASE WHEN marked <> 0 THEN -1 ELSE offer END FROM modules WHERE number = :module"

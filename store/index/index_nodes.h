@@ -36,8 +36,6 @@ struct ux_node_others {
 	bool outdated;   /* a later version changed the index so that this version cannot use it */
 	uint64_t alive;  /* nodes, this one included */
 	uint64_t leases; /* jobs that this node has leased */
-	/* the fewest schema steps of PostgreSQL that any alive node knows */
-	int64_t steps;
 };
 
 struct ux_node_list {

@@ -64,7 +64,7 @@ static enum ux_code node_put(struct ux_db *db, const struct ux_node *node, struc
 	ux_stmt_bind_text(&st, ":version", node->version);
 	ux_stmt_bind_int(&st, ":started", node->started);
 	ux_stmt_bind_int(&st, ":now", node->seen);
-	ux_stmt_bind_int(&st, ":steps", ux_postgres_schema_count);
+	ux_stmt_bind_int(&st, ":steps", ux_postgres_schema.version);
 	return ux_stmt_run(&st, NULL, err);
 }
 
@@ -72,8 +72,7 @@ UX_SQL(sql_node_others,
        "SELECT (SELECT count(*) FROM nodes WHERE seen > :alive), "
        "(SELECT count(*) FROM jobs WHERE lease_until > :now AND " UX_SQL_JOB_NODE(
 	       "owner") " = :name), "
-			"(SELECT count(*) FROM unhex_schema WHERE oldest > :steps), "
-			"(SELECT min(steps) FROM nodes WHERE seen > :alive)");
+			"(SELECT count(*) FROM unhex_schema WHERE oldest > :steps)");
 
 static enum ux_code node_read_others(struct ux_db *db, const struct ux_node *node,
 				     struct ux_node_others *ret, struct ux_error *err)
@@ -83,12 +82,11 @@ static enum ux_code node_read_others(struct ux_db *db, const struct ux_node *nod
 	ux_stmt_bind_int(&st, ":alive", node->seen - UX_NODE_DEAD_S);
 	ux_stmt_bind_int(&st, ":now", node->seen);
 	ux_stmt_bind_text(&st, ":name", node->name);
-	ux_stmt_bind_int(&st, ":steps", ux_postgres_schema_count);
+	ux_stmt_bind_int(&st, ":steps", ux_postgres_schema.version);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	ret->alive = (uint64_t)ux_stmt_get_int(&st, 0);
 	ret->leases = (uint64_t)ux_stmt_get_int(&st, 1);
 	ret->outdated = ux_stmt_get_int(&st, 2) > 0;
-	ret->steps = ux_stmt_get_int(&st, 3);
 	return UX_OK;
 }
 

@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two versions of unhex with one index (docs/operation.md): what a step of the schema may do, who goes on, and who waits."""
 import concurrent.futures
+import contextlib
 import hashlib
 import http.client
 import json
 import os
 import pathlib
 import re
+import sqlite3
+import subprocess
+import sys
 import threading
 import urllib.parse
 
 import pytest
 
-import big_gsym
 from fleet import Fleet, haproxy, seconds_until
 from http_api import with_uuid
-from radosgw_server import Radosgw
 from test_fleet import gsym_of, name_of
 from test_fleet_packaging import status
 from test_elf_uploads import names
 from test_access import log_of
-from tool import ROOT, UNHEX, build_id, symbol
+from tool import ROOT, UNHEX, build_id, fails, symbol, unhex
 
 STEPS = sorted((ROOT / "store/schema/postgres").glob("*.sql"))
-FIRST = 11  # the first step that came after nodes could be of several versions
+BASE, LAST = int(STEPS[0].name[:4]), int(STEPS[-1].name[:4])
+SQLITE_BASE = int(min((ROOT / "store/schema").glob("*.sql")).name[:4])
 # What earlier versions cannot live with: what they read or write is gone, has another name or type, or they lack a value.
 BREAKING = re.compile(r"\bDROP\s+(TABLE|COLUMN|CONSTRAINT|FUNCTION|VIEW)\b|\bRENAME\b|\bALTER\s+COLUMN\b|"
                       r"\bADD\s+COLUMN\b(?![^;]*\bDEFAULT\b)[^;]*\bNOT\s+NULL\b", re.I)
@@ -64,9 +67,76 @@ def test_a_step_that_breaks_earlier_versions_is_known(sql, expected):
 
 def test_steps_only_add_or_say_whom_they_exclude():
     for step in STEPS:
-        if int(step.name[:4]) >= FIRST:
-            assert not breaks(step.read_text()), step.name
-    assert [int(s.name[:4]) for s in STEPS] == list(range(1, len(STEPS) + 1))
+        assert not breaks(step.read_text()), step.name
+    assert [int(s.name[:4]) for s in STEPS] == list(range(BASE, LAST + 1))
+
+
+@pytest.mark.parametrize("base", ["store/schema/0021-base.sql", "store/schema/postgres/0013-base.sql"])
+def test_the_base_makes_all_tables_and_changes_none(base):
+    sql = re.sub(r"--[^\n]*", "", (ROOT / base).read_text())
+    outside = re.sub(r"\$\$.*?\$\$|^CREATE TRIGGER .*?^END;", "", sql, flags=re.M | re.S)
+    verbs = {line.split()[0] for line in re.split(r";\s*", outside) if line.strip()}
+    assert verbs == {"CREATE", "INSERT"}
+    assert len(re.findall(r"^CREATE TABLE", outside, re.M)) == 27
+
+
+def embed(tmp_path, *names):
+    """Schema files of these names as C text: status, what was said, the text."""
+    paths = [tmp_path / name for name in names]
+    for path in paths:
+        path.write_text(f"-- {path.name}\nCREATE TABLE t{path.name[:4]} (\n\t-- a column\n\tx\n);\n")
+    out = tmp_path / "schema.c"
+    done = subprocess.run([sys.executable, ROOT / "tools/embed_sql.py", out, "ux_schema", *paths], stderr=subprocess.PIPE, text=True,
+                          check=False)
+    return done.returncode, done.stderr, out.read_text() if out.exists() else ""
+
+
+def test_schema_files_begin_with_a_base_of_any_number_and_leave_none_out(tmp_path):
+    status, said, text = embed(tmp_path, "0021-base.sql", "0022-more.sql", "0023-last.sql")
+    assert status == 0, said
+    assert "const struct ux_schema ux_schema = {steps, 21, 23};" in text
+    assert re.findall(r'\{"(.*?)", step(\d+)\}', text) == [
+        ("0021-base.sql", "21"), ("0022-more.sql", "22"), ("0023-last.sql", "23")]
+    bytes_ = re.search(r"step22\[\] = \{(.*?)\}", text, re.S)[1]
+    assert bytes(int(n) for n in re.findall(r"\d+", bytes_)) == b"CREATE TABLE t0022 (\n\tx\n);\n\0"
+
+
+@pytest.mark.parametrize("names, expected", [
+    (("0021-base.sql", "0023-more.sql"), "0023-more.sql: expected a name that begins with 0022-"),
+    (("0021-base.sql", "0021-more.sql"), "0021-more.sql: expected a name that begins with 0022-"),
+    (("base.sql",), "base.sql: expected a name that begins with four digits"),
+    (("0000-base.sql",), "0000-base.sql: expected a name that begins with four digits"),
+])
+def test_schema_files_with_another_number_are_refused(tmp_path, names, expected):
+    status, said, text = embed(tmp_path, *names)
+    assert status != 0 and expected in said and text == ""
+
+
+def refused(version, base):
+    return (f"the index was written by an older unhex (schema {version}, this one reads {base} and later); "
+            f"open it once with an unhex that upgrades it to schema {base}")
+
+
+def test_an_index_of_before_the_base_is_refused(postgres, index, tmp_path):
+    with Fleet(tmp_path, index, 1) as fleet:
+        fleet.kill(fleet.nodes[0])
+        set_schema(postgres, index, f"version = {BASE - 1}")
+        assert refused(BASE - 1, BASE) in started(fleet, fleet.nodes[0])
+        set_schema(postgres, index, f"version = {BASE}")
+        seconds_until(lambda: started(fleet, fleet.nodes[0]) is None)
+
+
+def test_a_file_of_before_the_base_is_refused(server):
+    path = server.data / "index.sqlite"
+    assert server.stop() == 0
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone()[0] >= SQLITE_BASE
+        db.execute(f"PRAGMA user_version = {SQLITE_BASE - 1}")
+    fails(unhex("store", "check", "--data", server.data), 1, refused(SQLITE_BASE - 1, SQLITE_BASE))
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone()[0] == SQLITE_BASE - 1
+        db.execute(f"PRAGMA user_version = {SQLITE_BASE}")
+    assert unhex("store", "check", "--data", server.data).returncode == 0
 
 
 def set_schema(postgres, index, what):
@@ -111,54 +181,30 @@ def test_a_node_whose_version_is_excluded_is_not_ready_and_does_not_start(postgr
         seconds_until(lambda: "event=node outdated=yes" in log_of(fleet.nodes[0]))
         fleet.kill(fleet.nodes[1])
         assert "written by a newer unhex (schema 9000, this one reads up to" in started(fleet, fleet.nodes[1])
-        set_schema(postgres, index, f"version = {len(STEPS)}, oldest = 0")
+        set_schema(postgres, index, f"version = {LAST}, oldest = 0")
         seconds_until(lambda: fleet.nodes[0].get("/readyz")[0] == 200)
         assert started(fleet, fleet.nodes[1]) is None
 
 
-def test_a_version_that_excludes_a_running_node_waits_until_it_has_ended(postgres, index, tmp_path):
+@pytest.mark.parametrize("steps, oldest", [
+    (None, 0),  # a node of before nodes said what they know: the base excludes it
+    (BASE - 1, 0),
+    (BASE - 1, BASE),
+])
+def test_a_version_that_excludes_a_running_node_waits_until_it_has_ended(postgres, index, tmp_path, steps, oldest):
     """The node of before the step is a row in the index; it ends when it has not renewed that for a while."""
     with Fleet(tmp_path, index, 2) as fleet:
         name = name_of(postgres, index)
         fleet.kill(fleet.nodes[1])
         postgres.query("INSERT INTO nodes (name, instance, version, started, seen) VALUES ('before', 'x', '0.0.1', 0, "
                        "floor(extract(epoch FROM clock_timestamp())) + 5)", name)
-        assert postgres.query("SELECT steps FROM nodes WHERE name = 'before'", name) == [str(FIRST - 1)]
-        set_schema(postgres, index, f"oldest = {FIRST}")
+        if steps:
+            postgres.query(f"UPDATE nodes SET steps = {steps} WHERE name = 'before'", name)
+        assert int(postgres.query("SELECT steps FROM nodes WHERE name = 'before'", name)[0]) < BASE
+        set_schema(postgres, index, f"oldest = {oldest}")
         text = started(fleet, fleet.nodes[1])
         assert "stop node before (unhex 0.0.1) first: it cannot read the upgraded index" in text
         seconds_until(lambda: started(fleet, fleet.nodes[1]) is None, 60)
-
-
-def test_files_are_stored_as_the_oldest_node_reads_them(postgres, index, tmp_path):
-    """Nodes of before step 11 may lack frames: while one is alive, a GSYM is in the bucket as it is."""
-    functions = big_gsym.write(tmp_path / "some.gsym", 2000)
-    data, name = (tmp_path / "some.gsym").read_bytes(), name_of(postgres, index)
-    assert len(data) > 256 << 10
-    with Radosgw() as store, \
-            Fleet(tmp_path, index, 1, options=("--blobs", store.bucket("frames"), "--s3-endpoint", store.url),
-                  environment=store.environment) as fleet:
-        sent = []
-
-        def stored_as_it_is():
-            one = f"gnu:{len(sent):040x}"
-            other = data.replace(b"\0/src/", b"\0/s%02d/" % len(sent))
-            sent.append(one)
-            code, answer, _ = fleet.api(0).upload([one], other)
-            assert code in (200, 202), answer
-            digest = hashlib.sha256(other).hexdigest()
-            key = f"blobs/{digest[:2]}/{digest}"
-            seconds_until(lambda: store.keys("frames").get(key))
-            return store.keys("frames")[key] == len(other)
-
-        assert not stored_as_it_is()
-        postgres.query("INSERT INTO nodes (name, instance, version, started, seen) VALUES ('before', 'x', '0.0.1', 0, "
-                       "floor(extract(epoch FROM clock_timestamp())) + 600)", name)
-        seconds_until(stored_as_it_is, 30)
-        postgres.query("DELETE FROM nodes WHERE name = 'before'", name)
-        seconds_until(lambda: not stored_as_it_is(), 30)
-        for one in sent:
-            seconds_until(lambda: names(fleet.api(0), one, functions[7][0]))
 
 
 def old_unhex():

@@ -83,6 +83,16 @@ static void blob_file_is_where_its_hash_says_and_is_not_writable(void **state)
 
 /* index */
 
+static int64_t count_of(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	int64_t n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
 static void index_in_sqlite_conforms(void **state)
 {
 	(void)state;
@@ -93,6 +103,15 @@ static void index_in_sqlite_conforms(void **state)
 	assert_int_equal(ix->version, UX_INDEX_VERSION);
 	index_conforms(ix);
 	ix->close(ix);
+	char path[128];
+	sqlite3 *db = NULL;
+	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(count_of(db, "PRAGMA user_version"), ux_sqlite_schema.version);
+	assert_true(count_of(db, "SELECT count(*) FROM blobs") > 0);
+	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"),
+			 count_of(db, "SELECT count(DISTINCT blob) FROM blobs_referred"));
+	sqlite3_close(db);
 	/* opened again, all is still there */
 	assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
 	UX_ARENA(arena, 1 << 20);
@@ -118,129 +137,63 @@ static void index_of_a_newer_unhex_is_refused(void **state)
 	assert_int_equal(ux_index_open(&ix, path, &err), UX_EUNSUPPORTED);
 	char text[128];
 	snprintf(text, sizeof(text), "newer unhex (schema 999, this one reads up to %d); install",
-		 ux_schema_count);
+		 ux_sqlite_schema.version);
 	assert_non_null(strstr(err.text, text));
 	assert_non_null(strstr(err.text, "that version or restore a backup"));
 	dir_remove(&d);
 }
 
-static int64_t count_of(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *st = NULL;
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-	int64_t n = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return n;
-}
-
-/* As the first schema left it: a row of a blob that no candidate has. */
-static void index_of_the_first_schema_is_brought_up_to_date(void **state)
+/* Its tables are not looked at: nothing may have changed in the file but its header. */
+static void index_of_before_the_base_is_refused(void **state)
 {
 	(void)state;
-	struct dir d;
-	char path[128];
-	dir_make(&d);
-	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
-	sqlite3 *db = NULL;
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, ux_schema_steps[0].sql, NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db,
-				      "PRAGMA user_version = 1;"
-				      "INSERT INTO blobs (hash, size) VALUES (zeroblob(32), 1)",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
-	struct ux_index *ix = NULL;
-	assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
-	assert_int_equal(count_of(db, "PRAGMA user_version"), ux_schema_count);
-	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"), 0);
-	index_conforms(ix);
-	assert_true(count_of(db, "SELECT count(*) FROM blobs") > 0);
-	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"),
-			 count_of(db, "SELECT count(DISTINCT blob) FROM blobs_referred"));
-	ix->close(ix);
-	sqlite3_close(db);
-	dir_remove(&d);
+	const struct ux_schema *s = &ux_sqlite_schema;
+	assert_true(s->base > 1);
+	for (int version = 1; version < s->base; version++) {
+		struct dir d;
+		char path[128], text[256];
+		dir_make(&d);
+		snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+		sqlite3 *db = NULL;
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		snprintf(text, sizeof(text), "PRAGMA user_version = %d; CREATE TABLE modules (x)",
+			 version);
+		assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+		struct ux_index *ix = NULL;
+		struct ux_error err = UX_ERROR_INIT;
+		assert_int_equal(ux_index_open(&ix, path, &err), UX_EUNSUPPORTED);
+		snprintf(text, sizeof(text),
+			 "the index was written by an older unhex (schema %d, this one reads %d "
+			 "and later); open it once with an unhex that upgrades it to schema %d",
+			 version, s->base, s->base);
+		assert_string_equal(err.text, text);
+		assert_int_equal(count_of(db, "PRAGMA user_version"), version);
+		assert_int_equal(count_of(db, "SELECT count(*) FROM sqlite_schema"), 1);
+		sqlite3_close(db);
+		dir_remove(&d);
+	}
 }
 
-static const char of_schema_2[] =
-	"PRAGMA user_version = 2;"
-	"INSERT INTO modules VALUES (5, 'team', 100, 200);"
-	"INSERT INTO ids VALUES ('team', 'gnu:old', 5, 0), ('team', 'file:old', 5, 3);"
-	"INSERT INTO blobs VALUES (zeroblob(32), 1234);"
-	"INSERT INTO candidates VALUES (9, 'team', 5, zeroblob(32), 'gsym', 4, 1, 2, 3, 4, 5, 'd', "
-	"'/opt/a/prog', 'k', 150);"
-	"INSERT INTO uploads VALUES ('0123456789abcdef0123456789abcdef', 'team', 'k', 7, "
-	"zeroblob(32), 'gsym', 3, 'd', 'f', 0, 0, '', '', 300, 300);"
-	"INSERT INTO upload_ids VALUES ('0123456789abcdef0123456789abcdef', 0, 'gnu:new');";
-
-/* A key's row: its token still opens the store. */
-static void put_old_key(sqlite3 *db, const char *token)
-{
-	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(token));
-	char text[65], sql[512];
-	ux_blob_hash_text(&hash, text);
-	snprintf(sql, sizeof(sql),
-		 "INSERT INTO keys VALUES ('%.12s', x'%s', 'team', 5, 'ci', 50, 0, 0)", text, text);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-}
-
-static void index_of_the_second_schema_keeps_everything(void **state)
+static void steps_after_the_base_are_found(void **state)
 {
 	(void)state;
-	static const char token[] = "ux_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
-	struct dir d;
-	char path[128];
-	UX_ARENA(arena, 1 << 20);
-	dir_make(&d);
-	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
-	sqlite3 *db = NULL;
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(sqlite3_exec(db, ux_schema_steps[i].sql, NULL, NULL, NULL),
-				 SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, of_schema_2, NULL, NULL, NULL), SQLITE_OK);
-	put_old_key(db, token);
-	sqlite3_close(db);
-
-	struct ux_index *ix = NULL;
-	struct ux_module m;
-	struct ux_usage use;
-	struct ux_key key;
-	struct ux_upload up;
-	struct ux_namespace ns;
-	assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
-	assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
-	assert_int_equal(m.number, 5);
-	assert_int_equal(m.last_used, 200);
-	assert_int_equal(m.n_candidates, 1);
-	const struct ux_candidate *c = ux_module_best(&m, UX_KIND_GSYM);
-	assert_non_null(c);
-	assert_int_equal(c->size, 1234);
-	assert_int_equal(c->quality, UX_QUALITY_LINES);
-	assert_int_equal(c->counts.line_bytes, 5);
-	assert_int_equal(c->created, 150);
-	assert_int_equal(c->origin, UX_ORIGIN_UPLOAD);
-	assert_int_equal(ix->namespaces.usage(ix, "team", &use, NULL), UX_OK);
-	assert_true(use.modules == 1 && use.bytes == 1234 && use.cache_bytes == 0);
-	struct ux_hits hits;
-	const struct ux_search by_name = {UX_SEARCH_FILE, "prog", 0, 5};
-	assert_int_equal(ix->modules.search(ix, "team", &by_name, &arena, &hits, NULL), UX_OK);
-	assert_int_equal(hits.n, 1);
-	assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 60, &arena, &key, NULL), UX_OK);
-	assert_string_equal(key.description, "ci");
-	assert_int_equal(ix->uploads.find(ix, blobs_uid_a, &arena, &up, NULL), UX_OK);
-	assert_int_equal(up.state, UX_UPLOAD_OPEN);
-	assert_string_equal(up.ids[0], "gnu:new");
-	assert_int_equal(ix->namespaces.find(ix, "team", &arena, &ns, NULL), UX_OK);
-	assert_int_equal(ns.created, 50);
-	assert_int_equal(ix->blobs.verify(ix, NULL), UX_OK);
-	ix->close(ix);
-	dir_remove(&d);
+	static const struct ux_schema_step steps[] = {
+		{"0007-base.sql", "a"}, {"0008-b.sql", "b"}, {"0009-c.sql", "c"}, {0}};
+	const struct ux_schema s = {steps, 7, 9};
+	assert_ptr_equal(ux_schema_missing(&s, 0), &steps[0]);
+	assert_ptr_equal(ux_schema_missing(&s, 7), &steps[1]);
+	assert_ptr_equal(ux_schema_missing(&s, 8), &steps[2]);
+	assert_null(ux_schema_missing(&s, 9)->sql);
+	assert_null(ux_schema_missing(&s, 9000)->sql); /* one that PostgreSQL allows */
+	assert_int_equal(ux_schema_check_base(&s, 0, NULL), UX_OK);
+	assert_int_equal(ux_schema_check_base(&s, 1, NULL), UX_EUNSUPPORTED);
+	assert_int_equal(ux_schema_check_base(&s, 6, NULL), UX_EUNSUPPORTED);
+	assert_int_equal(ux_schema_check_base(&s, 7, NULL), UX_OK);
+	assert_int_equal(ux_schema_check_base(&s, 9, NULL), UX_OK);
 }
 
-/* The columns of the first schema; the later ones add columns with defaults. */
-static const char rows_of_any_schema[] =
+/* What the base has columns for; later steps add columns with defaults. */
+static const char rows_of_each_schema[] =
 	"INSERT INTO modules (number, ns, created, updated) VALUES (5, 'team', 100, 200);"
 	"INSERT INTO ids (ns, id, module, rank) VALUES ('team', 'gnu:old', 5, 0), "
 	"('team', 'file:old', 5, 3);"
@@ -256,23 +209,16 @@ static const char rows_of_any_schema[] =
 	"0, '', '', 300, 300);"
 	"INSERT INTO upload_ids VALUES ('0123456789abcdef0123456789abcdef', 0, 'gnu:new');";
 
-/* A key of the schema before and since keys have several tokens. */
-static void put_key_of(sqlite3 *db, int version, const char *token)
+static void put_key(sqlite3 *db, const char *token)
 {
-	enum {
-		TOKENS_SINCE = 3
-	};
 	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(token));
 	char text[65], sql[512];
 	ux_blob_hash_text(&hash, text);
-	if (version < TOKENS_SINCE) {
-		put_old_key(db, token);
-		return;
-	}
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO keys (id, ns, scopes, description, created, expires, revoked) "
 		 "VALUES ('%.12s', 'team', 5, 'ci', 50, 0, 0);"
-		 "INSERT INTO tokens VALUES ('%.12s', x'%s', '%.12s', 50, 0)",
+		 "INSERT INTO tokens (id, hash, key, created, expires) "
+		 "VALUES ('%.12s', x'%s', '%.12s', 50, 0)",
 		 text, text, text, text);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 }
@@ -282,22 +228,31 @@ static void make_index_of_schema(const char *path, int version, const char *toke
 	sqlite3 *db = NULL;
 	char sql[64];
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	for (int i = 0; i < version; i++)
-		assert_int_equal(sqlite3_exec(db, ux_schema_steps[i].sql, NULL, NULL, NULL),
+	for (int i = 0; i <= version - ux_sqlite_schema.base; i++)
+		assert_int_equal(sqlite3_exec(db, ux_sqlite_schema.steps[i].sql, NULL, NULL, NULL),
 				 SQLITE_OK);
 	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, rows_of_any_schema, NULL, NULL, NULL), SQLITE_OK);
-	put_key_of(db, version, token);
+	assert_int_equal(sqlite3_exec(db, rows_of_each_schema, NULL, NULL, NULL), SQLITE_OK);
+	put_key(db, token);
 	sqlite3_close(db);
 }
 
-static void index_of_each_earlier_schema_keeps_everything(void **state)
+static int64_t schema_changes(const char *path)
+{
+	sqlite3 *db = NULL;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	int64_t n = count_of(db, "PRAGMA schema_version");
+	sqlite3_close(db);
+	return n;
+}
+
+static void index_of_each_schema_keeps_everything(void **state)
 {
 	(void)state;
 	static const char token[] = "ux_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
 	static const char uid[] = "0123456789abcdef0123456789abcdef";
-	for (int version = 1; version <= ux_schema_count; version++) {
+	for (int version = ux_sqlite_schema.base; version <= ux_sqlite_schema.version; version++) {
 		struct dir d;
 		char path[128];
 		struct ux_index *ix = NULL;
@@ -312,7 +267,10 @@ static void index_of_each_earlier_schema_keeps_everything(void **state)
 		dir_make(&d);
 		snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
 		make_index_of_schema(path, version, token);
+		const int64_t changes = schema_changes(path);
 		assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
+		assert_int_equal(schema_changes(path) == changes,
+				 version == ux_sqlite_schema.version);
 		assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
 		assert_int_equal(m.number, 5);
 		assert_int_equal(m.n_ids, 2);
@@ -766,9 +724,9 @@ int main(void)
 		UX_TEST(blob_file_is_where_its_hash_says_and_is_not_writable),
 		UX_TEST(index_in_sqlite_conforms),
 		UX_TEST(index_of_a_newer_unhex_is_refused),
-		UX_TEST(index_of_the_first_schema_is_brought_up_to_date),
-		UX_TEST(index_of_the_second_schema_keeps_everything),
-		UX_TEST(index_of_each_earlier_schema_keeps_everything),
+		UX_TEST(index_of_before_the_base_is_refused),
+		UX_TEST(steps_after_the_base_are_found),
+		UX_TEST(index_of_each_schema_keeps_everything),
 		UX_TEST(source_paths_have_one_form),
 		UX_TEST(folder_of_a_hundred_thousand_modules_opens_and_answers_at_once),
 		UX_TEST(folder_is_for_its_owner_alone),
