@@ -91,7 +91,7 @@ enum {
 	UX_REMOTE_GSYM_MAX = 1 << 30, /* bytes */
 };
 
-/* Appends the whole GSYM of a module, whose functions are then searched by name. Codes as above;
+/* Sets the whole GSYM of a module, whose functions are then searched by name. Codes as above;
  * UX_ELIMIT: it has more than UX_REMOTE_GSYM_MAX bytes. */
 enum ux_code ux_remote_gsym(const struct ux_server_selection *server, const char *id,
 			    struct ux_out *ret, struct ux_error *err) ux_must;

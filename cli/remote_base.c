@@ -104,8 +104,10 @@ enum ux_code ux_remote_gsym(const struct ux_server_selection *server, const char
 		UX_TRY(ux_server_answer(&answer, &doc, err));
 		return ux_error_set(err, UX_EUNSUPPORTED, "unexpected status %u", answer.status);
 	}
-	ux_out_put(ret, answer.body.data, answer.body.size);
-	return ux_out_status(ret, err);
+	ux_out_deinit(ret);
+	*ret = answer.body;
+	answer.body = (struct ux_out){0};
+	return UX_OK;
 }
 
 enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,

@@ -17,7 +17,7 @@
 typedef enum ux_code ux_crash_builds_fn(void *ctx, const char *name, struct ux_id *ids,
 					size_t *ret_n, struct ux_error *err);
 
-/* Appends the GSYM that a server has of a module. A failure is the reason why there is none. */
+/* Sets the GSYM that a server has of a module. A failure is the reason why there is none. */
 typedef enum ux_code ux_crash_gsym_fn(void *ctx, const struct ux_id *id, struct ux_out *ret,
 				      struct ux_error *err);
 

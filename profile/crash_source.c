@@ -28,6 +28,10 @@ void ux_crash_starts_add(struct ux_crash_starts *s, struct ux_crash_start start)
 		at++;
 	if (at < s->n && s->list[at].pc == start.pc)
 		return;
+	if (s->total == UX_CRASH_SAME_NAME_MAX) {
+		s->more = true;
+		return;
+	}
 	s->total++;
 	if (!ux_crash_start_fits(&start, s->printed, UX_CRASH_PAGE)) {
 		s->other_size = start.size;

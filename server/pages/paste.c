@@ -6,6 +6,7 @@ enum {
 	/* files of the same name that are checked for belonging to one module */
 	SAME_NAME_MAX = 64,
 	NAMES_BUDGET = 4 << 20, /* functions whose names are read for one text */
+	START_COST = 256,       /* work of reading where a function ends */
 };
 
 static struct ux_paste *paste_of(struct ux_crash_source *s)
@@ -227,7 +228,7 @@ static enum ux_code paste_add_starts(struct ux_paste *p, struct ux_paste_module 
 				     const uint64_t *pcs, size_t n, struct ux_crash_starts *ret,
 				     struct ux_error *err)
 {
-	UX_TRY(ux_request_work_charge(&p->work, n * UX_WORK_FRAME, err));
+	UX_TRY(ux_request_work_charge(&p->work, n * START_COST, err));
 	for (size_t i = 0; i < n; i++) {
 		struct ux_crash_start start = {.pc = pcs[i], .begin = pcs[i]};
 		if (ux_open_module_extent(k->module, pcs[i], &start.begin, &start.size, NULL) !=
