@@ -24,8 +24,8 @@ struct ux_crash_pc {
  *    one: there it is only assumed.
  * 5. An offset from the module's start.
  * 6. A function and an offset from it. Of several functions with the name, the address of the
- *    process, the size that Linux prints, and the place in the page decide. Functions of another
- *    size are those of another build.
+ *    process, the size that Linux prints, and the place in the page decide. A function of another
+ *    size belongs to another build.
  *
  * Reasons that name something are in `reasons`; when that is full, general ones take their place.
  */

@@ -207,7 +207,7 @@ static enum ux_code crash_file_read_gsym(const struct ux_crash_sources *s, struc
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-/* The symbol table is quickest; then all names, those of the debug file too; then the server's. */
+/* The symbol table is quickest; then all names, also in the debug file; then the server's. */
 static enum ux_code crash_sources_functions(struct ux_crash_source *source, void *record,
 					    struct ux_bytes symbol, struct ux_crash_starts *ret,
 					    struct ux_error *err)

@@ -64,8 +64,8 @@ __attribute__((format(printf, 4, 5))) static enum ux_code crash_build_note(
 }
 
 /*
- * Opens the chosen build of a module of which the text has an ID. If it is another build, it is
- * closed again, unless the user insists.
+ * Opens the chosen build of a module. If the text has the ID of another build, it is closed again,
+ * unless the user insists.
  */
 static enum ux_code crash_build_open_choice(struct ux_crash_naming *n, struct ux_crash_build *b,
 					    const struct ux_crash_wanted *w, bool *ret_used,

@@ -18,8 +18,8 @@
  *
  * Which address a frame has: crash_address.h. The byte before it is looked up if it is a return
  * address. A frame after the code to which signal handlers return was interrupted, not called:
- * neither its address nor that of the code itself is a return address. That code is known by its
- * name in the text, by its name in the symbols, and by its bytes.
+ * neither its address nor the address of the code itself is a return address. That code is known by
+ * its name in the text, by its name in the symbols, and by its bytes.
  */
 #ifndef UX_CRASH_NAMING_H
 #define UX_CRASH_NAMING_H

@@ -208,7 +208,7 @@ static enum ux_code crash_search_name(struct crash_search *s, const char *name)
 		UX_TRY(crash_search_root(s, dir, n, name));
 		dir += n + (dir[n] == ':');
 	}
-	/* What the user has named has precedence over what happens to be on this machine. */
+	/* Folders that the user has named have precedence over this machine. */
 	if (s->n == 0 && !p->no_local)
 		UX_TRY(crash_search_root(s, "", 0, name));
 	return crash_search_settle(s, name);
@@ -285,14 +285,14 @@ static enum ux_code crash_search_choice(struct crash_search *s)
 	return code;
 }
 
-/* There is no file, which is no failure. */
+/* Notes why there is no file. That is not a failure. */
 static enum ux_code crash_search_none(struct crash_search *s, const char *why)
 {
 	(void)ux_error_set(&s->why, UX_ENOTFOUND, "%s", why);
 	return UX_OK;
 }
 
-/* By what the text says. */
+/* By the facts in the text. */
 static enum ux_code crash_search_here(struct crash_search *s)
 {
 	const struct ux_crash_wanted *w = s->wanted;
@@ -346,7 +346,7 @@ static enum ux_code crash_search_text(const struct crash_search *s, const char *
 	return *ret ? UX_OK : ux_arena_fail(s->wanted->arena, s->err);
 }
 
-/* Sets the answer. What is not here may be on the server, if its ID is known. */
+/* Sets the answer. A module that is not here may be on the server, if its ID is known. */
 static enum ux_code crash_search_answer(struct crash_search *s, struct ux_crash_found *ret)
 {
 	struct ux_crash_file *m = s->m;

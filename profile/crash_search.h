@@ -8,7 +8,7 @@
 /*
  * Finds a module. A file with another identity than the text's is not used, and of several
  * different files with one name none is: ret->why then lists them. UX_ENOMEM, UX_ELIMIT; finding
- * none is no failure. *m, which was zeroed, must be closed in any case.
+ * none is not a failure. *m, which was zeroed, must be closed in any case.
  */
 enum ux_code ux_crash_file_search(const struct ux_crash_sources *sources,
 				  const struct ux_crash_wanted *wanted, struct ux_crash_file *m,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all sources of modules share: functions of one name, and the names of files. */
+/* Shared by all sources of modules: functions of one name, and the names of files. */
 #include "crash_source.h"
 
 #include "crash_report.h"
@@ -48,7 +48,7 @@ void ux_crash_starts_add(struct ux_crash_starts *s, struct ux_crash_start start)
 
 /* --- searching by name ------------------------------------------------------------------------ */
 
-/* A search that ends with the first name of which there are builds. */
+/* A search that ends with the first name that has builds. */
 struct crash_name_search {
 	ux_crash_search_fn *fn;
 	void *ctx;

@@ -35,7 +35,7 @@ struct ux_crash_starts {
 	uint64_t printed; /* bytes of the function, as Linux prints them; 0: unknown */
 	struct ux_crash_start list[UX_CRASH_STARTS_MAX];
 	size_t n;
-	size_t total;        /* also those of another size */
+	size_t total;        /* including functions of another size */
 	uint64_t other_size; /* bytes of one of these */
 	bool more;           /* there are more than are in the list, or were compared */
 	const char *why;     /* static: why symbols could not be read; NULL: they were */
@@ -83,7 +83,7 @@ struct ux_crash_build {
 	uint64_t named; /* with names from symbols, or with function, file and line in the text */
 };
 
-/* What symbols say about an address. */
+/* Facts from symbols about an address. */
 struct ux_crash_look {
 	bool named;
 	bool signal_return; /* its function is the code to which signal handlers return */
@@ -95,7 +95,7 @@ struct ux_crash_look {
  * limited, UX_ELIMIT and UX_EUNAVAILABLE. Other codes are listed.
  */
 struct ux_crash_source {
-	/* Finds a module. Finding none is no failure. UX_EINVAL: the choice has no meaning. */
+	/* Finds a module. Finding none is not a failure. UX_EINVAL: the choice has no meaning. */
 	enum ux_code (*open)(struct ux_crash_source *s, const struct ux_crash_wanted *w,
 			     struct ux_crash_found *ret, struct ux_error *err);
 	void (*close)(struct ux_crash_source *s, void *record);
@@ -121,7 +121,7 @@ struct ux_crash_source {
 	 * is closed: found.open, found.why. */
 	enum ux_code (*resolve)(struct ux_crash_source *s, struct ux_crash_build *builds, size_t n,
 				struct ux_error *err);
-	/* What was found for an address that was added. */
+	/* The result for an address that was added. */
 	enum ux_code (*look)(struct ux_crash_source *s, void *record, uint64_t pc,
 			     struct ux_crash_look *ret, struct ux_error *err);
 	/* Why an address without a name has none; never NULL. It lives as long as the part of the
@@ -141,7 +141,7 @@ typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, size_t *ret
 /*
  * Calls `fn` for the paths and names that the file of a module may have, best first, until builds
  * are found. For a kernel these are the places of its release, then "vmlinux"; for a module of it
- * NAME.ko; for any other file its path, then its name. Codes: those of fn.
+ * NAME.ko; for any other file its path, then its name. Codes: as of fn.
  */
 enum ux_code ux_crash_search(const struct ux_crash_wanted *w, ux_crash_search_fn *fn, void *ctx,
 			     struct ux_error *err) ux_must;

@@ -10,7 +10,8 @@
 enum {
 	ANSWER_MAX = 64 << 20, /* bytes of HTML and of plain text */
 	RUN_SHOWN = 6,         /* lines without frames that are shown one after another */
-	LINK_BYTES_MAX = 6000, /* bytes of a link to a stack: what servers and programs pass on */
+	LINK_BYTES_MAX =
+		6000, /* bytes of a link to a stack; servers and programs pass on this many */
 	CHOICES_MAX = 64,
 };
 
@@ -91,7 +92,7 @@ static void symbolize_put_texts(struct symbolize_answer *a, const struct ux_fram
 	}
 }
 
-/* A frame of the text, and what was found for it. */
+/* A frame of the text, and its result. */
 struct symbolize_frame {
 	const struct ux_crash_frame *text;
 	const struct ux_crash_item *item;

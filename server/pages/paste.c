@@ -92,7 +92,7 @@ static enum ux_code paste_search_name(void *ctx, const char *name, size_t *ret_n
 	return UX_OK;
 }
 
-/* Chooses a build by what the user has said, or by the text. */
+/* Chooses a build as the user has said, or by the text. */
 static enum ux_code paste_choose(struct paste_search *s, const struct ux_crash_wanted *w,
 				 struct ux_error *err)
 {
@@ -275,8 +275,8 @@ static enum ux_code paste_add(struct ux_crash_source *source, void *record, uint
 }
 
 /*
- * Brings what all addresses of a module need, and resolves them in one batch, which puts them into
- * its frame cache. Without what they need it counts as closed.
+ * Fetches the parts of the symbols that all addresses of a module need, and resolves them in one
+ * batch, which puts them into its frame cache. Without these parts it counts as closed.
  */
 static enum ux_code paste_resolve_module(struct ux_paste *p, struct ux_crash_build *b,
 					 struct ux_error *err)

@@ -45,7 +45,7 @@ struct ux_paste {
 	uint64_t name_budget; /* functions whose names may still be read */
 };
 
-/* What is found lives as long as the request. */
+/* Its results live as long as the request. */
 void ux_paste_init(struct ux_paste *p, struct ux_request *req);
 
 #endif
