@@ -180,58 +180,56 @@ enum ux_code ux_crash_input_symbolize(struct ux_crash_input *in, struct ux_crash
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Writes the module of a line: its name, its ID, its file. */
-static void crash_input_report_name(const struct ux_crash_file *m, struct ux_out *out)
+/* The module of a line: its name and its ID. */
+static void crash_input_report_name(const struct ux_crash_build *b, struct ux_out *out)
 {
-	char id[UX_ID_TEXT];
-	if (m->name.size > 0)
-		ux_text(out, m->name);
-	else
-		ux_out_cstr(out, "frames without a module");
-	ux_id_format(&m->id, id);
-	if (*id) {
+	ux_text(out, ux_bytes_cstr(*b->name ? b->name : "frames without a module"));
+	if (*b->found.id) {
 		ux_out_u8(out, ' ');
-		ux_text(out, ux_bytes_cstr(id));
+		ux_text(out, ux_bytes_cstr(b->found.id));
 	}
 }
 
-/* Writes where the symbols are from, and how the file was found. */
-static void crash_input_report_source(const struct ux_crash_file *m, const struct ux_crash_tally *t,
-				      struct ux_out *out)
+/* Where the symbols are from, how the file was found, and whether the choice was used. */
+static void crash_input_report_source(const struct ux_crash_build *b, struct ux_out *out)
 {
-	if (!t->source && !m->path)
-		return;
-	ux_out_cstr(out, t->source ? "; symbols from " : "; file ");
-	ux_text(out, ux_bytes_cstr(t->source ? t->source : m->path));
-	ux_out_fmt(out, ", found %s", ux_crash_how_name(m->how));
+	const struct ux_crash_file *m = b->found.record;
+	if (m && (m->source || m->path)) {
+		ux_out_cstr(out, m->source ? "; symbols from " : "; file ");
+		ux_text(out, ux_bytes_cstr(m->source ? m->source : m->path));
+		ux_out_fmt(out, ", found %s", b->found.how);
+	}
+	if (b->note) {
+		ux_out_cstr(out, "; ");
+		ux_text(out, ux_bytes_cstr(b->note));
+	}
 }
 
 /* Prints how to get better symbols, if the file is stripped. */
-static void crash_input_report_advice(const struct ux_crash_tally *t, bool server,
+static void crash_input_report_advice(const struct ux_crash_file *m, bool server,
 				      struct ux_stripped_told *told, struct ux_out *out)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
-	if (!t->source || !ux_stripped_advice(&advice, t->source, server, told))
+	if (!m || !m->source || !ux_stripped_advice(&advice, m->source, server, told))
 		return;
 	ux_out_cstr(out, "; it ");
 	ux_out_put(out, advice.data, advice.size);
 	out->failed = out->failed || advice.failed;
 }
 
-static void crash_input_report_module(const struct ux_crash_file *m, const struct ux_crash_tally *t,
-				      bool server, struct ux_stripped_told *told,
-				      struct ux_out *out)
+static void crash_input_report_module(const struct ux_crash_build *b, bool server,
+				      struct ux_stripped_told *told, struct ux_out *out)
 {
-	uint64_t lacking = t->frames - t->named;
-	ux_out_fmt(out, "  %" PRIu64 " of %" PRIu64 " frames named: ", t->named, t->frames);
-	crash_input_report_name(m, out);
-	crash_input_report_source(m, t, out);
-	if (lacking > 0 && t->why) {
+	uint64_t lacking = b->frames - b->named;
+	ux_out_fmt(out, "  %" PRIu64 " of %" PRIu64 " frames named: ", b->named, b->frames);
+	crash_input_report_name(b, out);
+	crash_input_report_source(b, out);
+	if (lacking > 0 && b->why) {
 		ux_out_cstr(out, "; ");
-		ux_text(out, ux_bytes_cstr(t->why));
+		ux_text(out, ux_bytes_cstr(b->why));
 	}
 	if (lacking > 0)
-		crash_input_report_advice(t, server, told, out);
+		crash_input_report_advice(b->found.record, server, told, out);
 	ux_out_u8(out, '\n');
 }
 
@@ -240,26 +238,26 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 {
 	size_t shown = 0;
 	struct ux_stripped_told told = {0};
-	for (size_t i = 0; i < s->files.size; i++) {
-		const struct ux_crash_tally *t = &s->tallies.data[i];
-		if (t->frames == 0 || (t->named == t->frames && !verbose))
+	for (size_t i = 0; i < s->naming.builds.size; i++) {
+		const struct ux_crash_build *b = &s->naming.builds.data[i];
+		if (b->frames == 0 || (b->named == b->frames && !b->note && !verbose))
 			continue;
 		if (!verbose && shown++ == MISSING_MAX) {
 			ux_out_cstr(out, "  more modules: list all with -v\n");
 			return;
 		}
-		crash_input_report_module(&s->files.data[i], t, s->sources->search != NULL, &told,
-					  out);
+		crash_input_report_module(b, s->sources->builds != NULL, &told, out);
 	}
 }
 
 int ux_crash_input_report(const struct ux_crash_symbolizer *s, bool verbose, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	uint64_t have = s->named + s->in_text;
-	ux_out_fmt(&out, "unhex: %" PRIu64 " of %" PRIu64 " frames have names", have, s->frames);
-	if (s->in_text > 0)
-		ux_out_fmt(&out, ", %" PRIu64 " of them already in the text", s->in_text);
+	const struct ux_crash_naming *n = &s->naming;
+	uint64_t have = n->named + n->in_text;
+	ux_out_fmt(&out, "unhex: %" PRIu64 " of %" PRIu64 " frames have names", have, n->frames);
+	if (n->in_text > 0)
+		ux_out_fmt(&out, ", %" PRIu64 " of them already in the text", n->in_text);
 	ux_out_u8(&out, '\n');
 	crash_input_report_modules(s, verbose, &out);
 	enum ux_code code = ux_out_status(&out, err);
@@ -267,7 +265,7 @@ int ux_crash_input_report(const struct ux_crash_symbolizer *s, bool verbose, str
 		code = ux_file_write(STDERR_FILENO, ux_out_bytes(&out), err);
 	if (code != UX_OK)
 		return ux_exit_of(code);
-	return have > 0 || s->frames == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+	return have > 0 || n->frames == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -276,40 +274,86 @@ static enum ux_code crash_input_find(void *ctx, const char *name, struct ux_id *
 				     struct ux_error *err)
 {
 	const struct ux_profile_input *opened = ctx;
-	return ux_remote_find_file(&opened->server, name, ids, UX_CRASH_IDS_MAX, ret_n, err);
+	return ux_remote_find_file(&opened->server, name, ids, UX_CRASH_BUILDS_MAX, ret_n, err);
+}
+
+static enum ux_code crash_input_gsym(void *ctx, const struct ux_id *id, struct ux_out *ret,
+				     struct ux_error *err)
+{
+	const struct ux_profile_input *opened = ctx;
+	char text[UX_ID_TEXT];
+	return ux_remote_gsym(&opened->server, ux_id_format(id, text), ret, err);
+}
+
+/* A report that is being written, and what it needs. */
+struct crash_input_job {
+	struct ux_profile_input opened;
+	struct ux_profile_sources profile;
+	struct ux_crash_sources sources;
+	struct ux_crash_symbolizer s;
+	struct ux_crash_choice *choices; /* malloc'ed */
+	struct ux_output_file out;
+};
+
+static void crash_input_job_deinit(struct crash_input_job *job)
+{
+	ux_crash_naming_deinit(&job->s.naming);
+	ux_crash_sources_deinit(&job->sources);
+	free(job->choices);
+	ux_output_file_deinit(&job->out);
+	ux_profile_input_close(&job->opened);
+}
+
+/* Opens the sources of modules. */
+static enum ux_code crash_input_job_open(struct crash_input_job *job,
+					 const struct ux_crash_output *output,
+					 struct ux_profile_options *options, struct ux_error *err)
+{
+	struct ux_crash_naming *n = &job->s.naming;
+	job->s.demangle = output->demangle;
+	job->s.verbose = options->verbose;
+	job->choices = calloc(output->modules.n + 1, sizeof(*job->choices));
+	if (!job->choices)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < output->modules.n; i++)
+		job->choices[i] = ux_crash_choice_parse(ux_bytes_cstr(output->modules.items[i]));
+	n->choices = job->choices;
+	n->n_choices = output->modules.n;
+	n->force = output->force;
+	UX_TRY(ux_profile_input_sources(&job->opened, options, &job->profile, err));
+	job->profile.progress = NULL; /* a report is short, or its parts are */
+	job->sources.profile = &job->profile;
+	job->sources.builds = job->profile.server ? crash_input_find : NULL;
+	job->sources.gsym = job->profile.server ? crash_input_gsym : NULL;
+	job->sources.server_ctx = &job->opened;
+	return UX_OK;
 }
 
 int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 		       const struct ux_crash_output *output, struct ux_profile_options *options)
 {
-	ux_cleanup(ux_profile_input_close) struct ux_profile_input opened = UX_PROFILE_INPUT_INIT;
-	struct ux_profile_sources profile;
-	struct ux_crash_sources sources = {.profile = &profile,
-					   .modules = output->modules.items,
-					   .n_modules = output->modules.n,
-					   .search_ctx = &opened};
-	ux_cleanup(ux_crash_symbolizer_deinit) struct ux_crash_symbolizer s = {
-		.sources = &sources, .demangle = output->demangle, .verbose = options->verbose};
+	ux_cleanup(crash_input_job_deinit) struct crash_input_job job = {
+		.opened = UX_PROFILE_INPUT_INIT, .out = UX_OUTPUT_FILE_INIT};
 	struct ux_error err = UX_ERROR_INIT;
-	const char *subject = NULL;
-	ux_cleanup(ux_output_file_deinit) struct ux_output_file out = UX_OUTPUT_FILE_INIT;
-	if (ux_output_file_open(&out, output->path, &err) != UX_OK)
+	const char *subject = ux_dash_is(name) ? UX_DASH_INPUT : name;
+	ux_crash_sources_init(&job.sources);
+	job.s.sources = &job.sources;
+	job.s.naming.source = &job.sources.source;
+	job.s.naming.limits = ux_crash_symbolize_limits;
+	if (ux_output_file_open(&job.out, output->path, &err) != UX_OK)
 		return ux_print_error(output->path, &err);
-	if (ux_profile_input_sources(&opened, options, &profile, &err) != UX_OK)
-		return ux_profile_input_fail(&opened, NULL, &err);
-	sources.search = profile.server ? crash_input_find : NULL;
-	profile.progress = NULL; /* a report is short, or its parts are */
-	subject = ux_dash_is(name) ? UX_DASH_INPUT : name;
-	if (in->is_core && ux_core_report(in->file.bytes, &profile, &in->report, &err) != UX_OK)
+	if (crash_input_job_open(&job, output, options, &err) != UX_OK)
+		return ux_profile_input_fail(&job.opened, NULL, &err);
+	if (in->is_core && ux_core_report(in->file.bytes, &job.profile, &in->report, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	if (in->is_core)
 		in->left = ux_out_bytes(&in->report);
-	if (out.file.path)
+	if (job.out.file.path)
 		subject = output->path;
-	if (ux_crash_input_symbolize(in, &s, &out.stream, &err) != UX_OK ||
-	    ux_output_file_commit(&out, &err) != UX_OK)
+	if (ux_crash_input_symbolize(in, &job.s, &job.out.stream, &err) != UX_OK ||
+	    ux_output_file_commit(&job.out, &err) != UX_OK)
 		return ux_print_error(subject, &err);
-	int status = ux_crash_input_report(&s, options->verbose, &err);
-	return err.code == UX_OK ? ux_profile_input_exit(&opened, status)
+	int status = ux_crash_input_report(&job.s, options->verbose, &err);
+	return err.code == UX_OK ? ux_profile_input_exit(&job.opened, status)
 				 : ux_print_error(NULL, &err);
 }

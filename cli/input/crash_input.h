@@ -44,7 +44,8 @@ enum ux_code ux_crash_input_symbolize(struct ux_crash_input *in, struct ux_crash
 struct ux_crash_output {
 	const char *path; /* NULL or "-": standard output */
 	enum ux_demangle_mode demangle;
-	struct ux_option_each modules; /* of struct ux_crash_sources */
+	struct ux_option_each modules; /* "[NAME=]WHAT" of struct ux_crash_choice */
+	bool force;                    /* they are used even if the text has another ID */
 };
 
 /*

@@ -87,6 +87,15 @@ enum ux_code ux_remote_segments(const struct ux_server_selection *server, const 
 				struct ux_gsym_segments *ret, struct ux_error *err) ux_must;
 
 enum {
+	UX_REMOTE_GSYM_MAX = 1 << 30, /* bytes */
+};
+
+/* Sets the whole GSYM of a module, whose functions are then searched by name. Codes as above;
+ * UX_ELIMIT: it has more than UX_REMOTE_GSYM_MAX bytes. */
+enum ux_code ux_remote_gsym(const struct ux_server_selection *server, const char *id,
+			    struct ux_out *ret, struct ux_error *err) ux_must;
+
+enum {
 	UX_REMOTE_HEAD = 64 << 10, /* bytes; more than the headers of any linker's programs */
 };
 

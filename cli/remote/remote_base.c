@@ -9,6 +9,8 @@
 
 enum {
 	ARENA = 64 << 10,
+	GSYM_TIMEOUT_MS = 600000,
+	GSYM_SILENCE_MS = 30000,
 	OK = 200,
 	PARTIAL = 206
 };
@@ -75,6 +77,37 @@ enum ux_code ux_remote_segments(const struct ux_server_selection *server, const 
 		return UX_OK;
 	return ux_error_set(err, UX_ENOTFOUND,
 			    "the server's symbols have no segments; push the file again");
+}
+
+enum ux_code ux_remote_gsym(const struct ux_server_selection *server, const char *id,
+			    struct ux_out *ret, struct ux_error *err)
+{
+	UX_ARENA(arena, ARENA);
+	const struct ux_http_client_options options = {
+		.url = server->url, .token = server->token, .cafile = server->cacert};
+	ux_cleanup(remote_base_client_guard) struct ux_http_client *client = NULL;
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(id));
+	if (!coded || asprintf(&path, "/v1/gsym/%s", coded) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	const struct ux_http_call call = {.path = path,
+					  .timeout_ms = GSYM_TIMEOUT_MS,
+					  .silence_ms = GSYM_SILENCE_MS,
+					  .answer_max = UX_REMOTE_GSYM_MAX};
+	UX_TRY(ux_http_client_create(&client, &options, err));
+	UX_TRY(ux_http_client_call(client, &call, &answer, err));
+	if (answer.status != OK) {
+		UX_TRY(ux_server_answer(&answer, &doc, err));
+		return ux_error_set(err, UX_EUNSUPPORTED, "unexpected status %u", answer.status);
+	}
+	ux_out_deinit(ret);
+	*ret = answer.body;
+	answer.body = (struct ux_out){0};
+	return UX_OK;
 }
 
 enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,

@@ -22,7 +22,8 @@ struct symbolize_values {
 	const char *demangle;
 	struct ux_profile_options profile;
 	struct ux_otlp_values otlp;
-	struct ux_option_each modules; /* modules of crash reports */
+	struct ux_option_each modules; /* of crash reports */
+	bool force_module;
 	bool follow;
 };
 
@@ -42,7 +43,9 @@ static const struct ux_option symbolize_options[] = {
 	 "full short templates-elided none"},
 	{"module", 0, UX_OPTION_EACH, offsetof(struct symbolize_values, modules), "[NAME=]WHAT",
 	 "in crash reports: file or ID of the module NAME, or of frames without a module; may "
-	 "be repeated"},
+	 "be repeated; not used if the text has another ID"},
+	{"force-module", 0, UX_OPTION_FLAG, offsetof(struct symbolize_values, force_module), NULL,
+	 "in crash reports: use --module even if the text has another ID"},
 	{"follow", 0, UX_OPTION_FLAG, offsetof(struct symbolize_values, follow), NULL,
 	 "crash reports from a pipe that stays open, such as journalctl -f: write each part "
 	 "immediately"},
@@ -242,8 +245,10 @@ static int symbolize_report(const struct ux_command *cmd, struct symbolize_value
 			    enum ux_demangle_mode demangle, struct ux_crash_input *report,
 			    const char *input)
 {
-	const struct ux_crash_output output = {
-		.path = v->output, .demangle = demangle, .modules = v->modules};
+	const struct ux_crash_output output = {.path = v->output,
+					       .demangle = demangle,
+					       .modules = v->modules,
+					       .force = v->force_module};
 	if (v->to)
 		return ux_usage_error(
 			cmd, "--to %s: expected a profile; a crash report has no samples", v->to);

@@ -91,3 +91,12 @@ bool ux_gsym_segments_pc(const struct ux_gsym_segments *segments, uint64_t off, 
 		*ret = near->pc + (off - near->off);
 	return near != NULL;
 }
+
+bool ux_gsym_segments_may_have(const struct ux_gsym_segments *segments, uint64_t pc)
+{
+	for (size_t i = 0; i < segments->n; i++)
+		if (pc >= segments->list[i].pc &&
+		    pc - segments->list[i].pc < segments->list[i].size)
+			return true;
+	return segments->n == 0;
+}

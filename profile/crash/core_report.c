@@ -32,7 +32,7 @@ struct core_tables {
 	uint64_t low;                    /* pc of its first byte */
 };
 
-/* A core dump and what its stacks are unwound with. */
+/* A core dump, and the state for unwinding its stacks. */
 struct core_report {
 	const struct ux_profile_sources *sources;
 	struct ux_elf elf;
@@ -102,7 +102,7 @@ static enum ux_code core_sort_memory(struct core_report *r, struct ux_error *err
 	return UX_OK;
 }
 
-/* The segment that has an address, or NULL. They do not overlap in what a kernel writes. */
+/* The segment that has an address, or NULL. In a dump of a kernel they do not overlap. */
 static const struct ux_elf_segment *core_segment_find(const struct core_report *r, uint64_t address)
 {
 	size_t low = 0, high = r->n_memory;
@@ -241,7 +241,7 @@ static void core_set_registers(struct ux_unwind_thread *t, struct ux_cur *c, con
 	}
 }
 
-/* Registers whose numbers are those of DWARF. */
+/* Registers that are numbered as in DWARF. */
 static void core_set_all(struct ux_unwind_thread *t, struct ux_cur *c, unsigned n, unsigned word)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -249,7 +249,7 @@ static void core_set_all(struct ux_unwind_thread *t, struct ux_cur *c, unsigned 
 }
 
 /* The state of a thread: its registers, and its stack from the stack pointer on. The machine is one
- * of those of ux_core_read_threads(). */
+ * that ux_core_read_threads() accepts. */
 static struct ux_unwind_thread core_report_thread(struct core_report *r,
 						  const struct ux_core_thread *thread)
 {

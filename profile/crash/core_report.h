@@ -12,7 +12,7 @@ enum {
 
 /*
  * Appends the report of a core dump, in the form of systemd-coredump: the modules with their build
- * IDs, and the stack of each thread, that of the crash first. Stacks are unwound by the tables of
+ * IDs, and the stack of each thread, the crashed one first. Stacks are unwound by the tables of
  * the modules' files, which are searched by their IDs, and where there is none by frame pointers.
  * UX_ENOTFOUND: it has no files, or no threads; UX_ECORRUPT; UX_ELIMIT: over UX_CORE_REPORT_MAX;
  * UX_ENOMEM.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What crash reports say besides frames: mappings, identities of modules, the kernel's release. */
+/* Lines of crash reports besides frames: mappings, identities of modules, the kernel's release. */
 #include "crash_internal.h"
 
 /* "7fc2ee0d2000-7fc2ee228000 r-xp 00026000 fe:00 332835   /usr/lib/libc.so.6" */
@@ -10,20 +10,20 @@ static bool fact_proc_map(struct ux_bytes line, struct ux_crash_line *ret)
 	size_t n = ux_digits_parse(s, 16, &ret->start);
 	if (n < 4 || n == s.size || s.data[n] != '-')
 		return false;
-	s = ux_crash_behind(s, n + 1);
+	s = ux_crash_after(s, n + 1);
 	n = ux_digits_parse(s, 16, &ret->end);
 	if (n < 4 || ret->end <= ret->start || s.size < n + 6 || s.data[n] != ' ' ||
 	    !memchr("r-", s.data[n + 1], 2) || !memchr("w-", s.data[n + 2], 2) ||
 	    !memchr("x-s", s.data[n + 3], 3) || s.data[n + 5] != ' ')
 		return false;
-	s = ux_crash_behind(s, n + 6);
+	s = ux_crash_after(s, n + 6);
 	n = ux_digits_parse(s, 16, &ret->off);
 	if (n == 0)
 		return false;
-	s = ux_trim(ux_crash_behind(s, n));
-	s = ux_trim(ux_crash_behind(s, ux_crash_word(s).size)); /* the device */
+	s = ux_trim(ux_crash_after(s, n));
+	s = ux_trim(ux_crash_after(s, ux_crash_word(s).size)); /* the device */
 	n = ux_crash_decimal(s, &ignored);
-	ret->module = ux_trim(ux_crash_behind(s, n));
+	ret->module = ux_trim(ux_crash_after(s, n));
 	return true;
 }
 
@@ -36,13 +36,13 @@ static bool fact_gdb_map(struct ux_bytes line, struct ux_crash_line *ret)
 		size_t n = ux_crash_hex(s, &numbers[i]);
 		if (n == 0 || n == s.size || !ux_is_blank(s.data[n]))
 			return false;
-		s = ux_trim(ux_crash_behind(s, n));
+		s = ux_trim(ux_crash_after(s, n));
 	}
 	if (numbers[1] <= numbers[0] || numbers[2] != numbers[1] - numbers[0])
 		return false;
 	struct ux_bytes perms = ux_crash_word(s);
 	if (perms.size == 4 && memchr("r-", perms.data[0], 2))
-		s = ux_trim(ux_crash_behind(s, perms.size));
+		s = ux_trim(ux_crash_after(s, perms.size));
 	ret->start = numbers[0];
 	ret->end = numbers[1];
 	ret->off = numbers[3];
@@ -57,12 +57,12 @@ static bool fact_coredump_module(struct ux_bytes line, struct ux_crash_line *ret
 	size_t at = ux_crash_find(line, head), mark = ux_crash_find(line, label);
 	if (at == line.size || mark == line.size || mark < at + head.size)
 		return false;
-	struct ux_bytes id = ux_crash_word(ux_crash_behind(line, mark + label.size));
+	struct ux_bytes id = ux_crash_word(ux_crash_after(line, mark + label.size));
 	while (id.size > 0 && (id.data[id.size - 1] == '.' || id.data[id.size - 1] == ','))
 		id.size--;
 	if (!ux_crash_is_bare_id(id))
 		return false;
-	ret->module = ux_crash_word(ux_crash_behind(line, at + head.size));
+	ret->module = ux_crash_word(ux_crash_after(line, at + head.size));
 	ret->id = id;
 	return ret->module.size > 0;
 }
@@ -73,7 +73,7 @@ static bool fact_release(struct ux_bytes line, struct ux_crash_line *ret)
 	struct ux_bytes version = UX_STR("Linux version ");
 	size_t at = ux_crash_find(line, version);
 	if (at < line.size) {
-		ret->module = ux_crash_word(ux_crash_behind(line, at + version.size));
+		ret->module = ux_crash_word(ux_crash_after(line, at + version.size));
 		return ret->module.size > 0;
 	}
 	size_t hash = ux_crash_find(line, UX_STR(" #"));
@@ -83,7 +83,7 @@ static bool fact_release(struct ux_bytes line, struct ux_crash_line *ret)
 	const uint8_t *blank = ux_bytes_find_last(before, ' ');
 	if (!blank)
 		return false;
-	ret->module = ux_crash_behind(before, (size_t)(blank + 1 - before.data));
+	ret->module = ux_crash_after(before, (size_t)(blank + 1 - before.data));
 	return ret->module.size > 0 && ux_is_digit(ret->module.data[0]);
 }
 
@@ -95,20 +95,20 @@ static bool fact_apple_image(struct ux_bytes line, struct ux_crash_line *ret)
 	size_t n = ux_crash_hex(s, &ret->start);
 	if (n == 0)
 		return false;
-	s = ux_trim(ux_crash_behind(s, n));
+	s = ux_trim(ux_crash_after(s, n));
 	if (!ux_crash_skip(&s, UX_STR("- ")))
 		return false;
 	s = ux_trim(s);
 	n = ux_crash_hex(s, &end);
 	if (n == 0 || end < ret->start)
 		return false;
-	s = ux_trim(ux_crash_behind(s, n));
+	s = ux_trim(ux_crash_after(s, n));
 	(void)ux_crash_skip(&s, UX_STR("+"));
 	ret->module = ux_crash_word(s);
 	ret->end = end + 1;
 	size_t open = ux_crash_find(s, UX_STR("<"));
 	if (open < s.size)
-		ret->id = ux_crash_before(ux_crash_behind(s, open + 1), UX_STR(">"));
+		ret->id = ux_crash_before(ux_crash_after(s, open + 1), UX_STR(">"));
 	return ret->module.size > 0;
 }
 

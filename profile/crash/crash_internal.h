@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of the forms of crash reports share. */
+/* Shared by the readers of the forms of crash reports. */
 #ifndef UX_CRASH_INTERNAL_H
 #define UX_CRASH_INTERNAL_H
 
 #include "crash_line.h"
 #include "text.h"
 
-/* The bytes behind the first n; empty when there are not so many. */
-static inline struct ux_bytes ux_crash_behind(struct ux_bytes s, size_t n)
+/* The bytes after the first n; empty if there are fewer. */
+static inline struct ux_bytes ux_crash_after(struct ux_bytes s, size_t n)
 {
 	n = ux_min(n, s.size);
 	return ux_bytes(s.data + n, s.size - n);
@@ -21,7 +21,7 @@ static inline size_t ux_crash_find(struct ux_bytes s, struct ux_bytes word)
 	return at ? (size_t)(at - s.data) : s.size;
 }
 
-/* The text in front of the first `word`, or all of it. */
+/* The text before the first `word`, or all of it. */
 static inline struct ux_bytes ux_crash_before(struct ux_bytes s, struct ux_bytes word)
 {
 	return ux_bytes(s.data, ux_crash_find(s, word));
@@ -45,7 +45,7 @@ bool ux_crash_split_offset(struct ux_bytes s, struct ux_bytes *ret_name, uint64_
 /* Sets the symbol, unless the text says that it is unknown ("??", "n/a", "<unknown>", ...). */
 void ux_crash_set_symbol(struct ux_crash_frame *f, struct ux_bytes symbol);
 
-/* The same for "symbol+0x12" or "symbol"; an offset behind an unknown symbol is no offset. */
+/* The same for "symbol+0x12" or "symbol"; an offset after an unknown symbol is ignored. */
 void ux_crash_set_place(struct ux_crash_frame *f, struct ux_bytes place);
 
 /* Whether s has a file and a line at its end: "/src/x.c:12" or "x.rs:12:3". */
@@ -59,17 +59,17 @@ struct ux_crash_frame *ux_crash_add(struct ux_crash_reader *r, struct ux_crash_l
 				    enum ux_crash_form form);
 
 /*
- * The line without what a log, a container's log or a quotation puts in front of each: "> ", the
- * time and the source. Blanks that belong to the line stay. A slice of the line.
+ * The line without the prefix of a log, a container's log or a quotation: "> ", the time and the
+ * source. Blanks that belong to the line stay. A slice of the line.
  */
 struct ux_bytes ux_crash_unprefixed(struct ux_bytes line);
 
-/* The next line of the text behind this one, without its line break and prefixes; empty at the end.
+/* The next line of the text after this one, without its line break and prefixes; empty at the end.
  */
 struct ux_bytes ux_crash_peek(struct ux_bytes text);
 
 /* Readers of the forms: each returns whether the line is of its form. `after` begins with the line
- * behind this one. */
+ * after this one. */
 typedef bool ux_crash_form_fn(struct ux_crash_reader *r, struct ux_bytes line,
 			      struct ux_bytes after, struct ux_crash_line *ret);
 

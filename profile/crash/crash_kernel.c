@@ -19,7 +19,7 @@ static bool kernel_find(struct ux_bytes line, size_t from, struct kernel_symbol 
 {
 	struct ux_bytes mark = UX_STR("+0x");
 	while (from < line.size) {
-		struct ux_bytes left = ux_crash_behind(line, from);
+		struct ux_bytes left = ux_crash_after(line, from);
 		size_t at = ux_crash_find(left, mark);
 		if (at == left.size)
 			return false;
@@ -27,11 +27,11 @@ static bool kernel_find(struct ux_bytes line, size_t from, struct kernel_symbol 
 		from = plus + mark.size;
 		while (start > 0 && kernel_is_symbol_byte(line.data[start - 1]))
 			start--;
-		size_t n = ux_crash_hex(ux_crash_behind(line, plus + 1), &ret->offset);
+		size_t n = ux_crash_hex(ux_crash_after(line, plus + 1), &ret->offset);
 		size_t slash = plus + 1 + n;
 		if (n == 0 || start == plus || slash + 1 >= line.size || line.data[slash] != '/')
 			continue;
-		size_t m = ux_crash_hex(ux_crash_behind(line, slash + 1), &ret->size);
+		size_t m = ux_crash_hex(ux_crash_after(line, slash + 1), &ret->size);
 		size_t end = slash + 1 + m;
 		if (m == 0 || (end < line.size && kernel_is_symbol_byte(line.data[end])))
 			continue;
@@ -43,18 +43,18 @@ static bool kernel_find(struct ux_bytes line, size_t from, struct kernel_symbol 
 	return false;
 }
 
-/* "[ext4]" or, with build IDs, "[ext4 93ac...]" or "93ac..." behind a symbol. */
-static void kernel_module(struct ux_crash_frame *f, struct ux_bytes behind)
+/* "[ext4]" or, with build IDs, "[ext4 93ac...]" or "93ac..." after a symbol. */
+static void kernel_module(struct ux_crash_frame *f, struct ux_bytes after)
 {
-	behind = ux_trim(behind);
+	after = ux_trim(after);
 	f->module = UX_STR("vmlinux");
-	if (!ux_crash_skip(&behind, UX_STR("[")))
+	if (!ux_crash_skip(&after, UX_STR("[")))
 		return;
-	struct ux_bytes inside = ux_crash_before(behind, UX_STR("]"));
-	if (inside.size == behind.size)
+	struct ux_bytes inside = ux_crash_before(after, UX_STR("]"));
+	if (inside.size == after.size)
 		return;
 	struct ux_bytes name = ux_crash_word(inside);
-	struct ux_bytes id = ux_trim(ux_crash_behind(inside, name.size));
+	struct ux_bytes id = ux_trim(ux_crash_after(inside, name.size));
 	if (ux_crash_is_bare_id(name)) {
 		f->id = name;
 		return;
@@ -65,9 +65,8 @@ static void kernel_module(struct ux_crash_frame *f, struct ux_bytes behind)
 		f->id = id;
 }
 
-/* Whether the text in front of a symbol says that it is where the processor was: "RIP: 0010:",
- * "pc : ", "epc : ", "NIP [c000...]". A caller's register ("lr : ", "LR") holds a return address.
- */
+/* Whether the text before a symbol says that the processor was there: "RIP: 0010:", "pc : ",
+ * "epc : ", "NIP [c000...]". A caller's register ("lr : ", "LR") holds a return address. */
 static bool kernel_is_exact(struct ux_bytes before)
 {
 	static const char *const marks[] = {
@@ -78,7 +77,7 @@ static bool kernel_is_exact(struct ux_bytes before)
 	return false;
 }
 
-/* "[<ffffffff81234567>]" in front of a symbol, as older kernels print the address. */
+/* "[<ffffffff81234567>]" before a symbol, as older kernels print the address. */
 static void kernel_address(struct ux_crash_frame *f, struct ux_bytes before)
 {
 	struct ux_bytes mark = UX_STR("[<");
@@ -86,7 +85,7 @@ static void kernel_address(struct ux_crash_frame *f, struct ux_bytes before)
 	uint64_t address = 0;
 	if (at == before.size)
 		return;
-	struct ux_bytes s = ux_crash_behind(before, at + mark.size);
+	struct ux_bytes s = ux_crash_after(before, at + mark.size);
 	size_t n = ux_digits_parse(s, 16, &address);
 	if (n >= 8 && n < s.size && s.data[n] == '>' && address != 0) {
 		f->address = address;
@@ -111,7 +110,7 @@ bool ux_crash_read_kernel(struct ux_crash_reader *r, struct ux_bytes line, struc
 		f->returns = !kernel_is_exact(before);
 		f->doubtful = s.start >= 2 && line.data[s.start - 1] == ' ' &&
 			      line.data[s.start - 2] == '?';
-		kernel_module(f, ux_crash_behind(line, s.end));
+		kernel_module(f, ux_crash_after(line, s.end));
 		kernel_address(f, before);
 	}
 	return ret->n > 0;
@@ -119,7 +118,7 @@ bool ux_crash_read_kernel(struct ux_crash_reader *r, struct ux_bytes line, struc
 
 /*
  * "NAME[POSITION,START+SIZE]", the mapping in which a program ended; older kernels have no
- * POSITION, which is that of the instruction in the file. Source: print_vma_addr() in mm/memory.c.
+ * POSITION, where the instruction is in the file. Source: print_vma_addr() in mm/memory.c.
  */
 static bool kernel_mapping(struct ux_bytes s, struct ux_crash_frame *f)
 {
@@ -128,18 +127,18 @@ static bool kernel_mapping(struct ux_bytes s, struct ux_crash_frame *f)
 	if (!open || open == s.data)
 		return false;
 	struct ux_bytes name = ux_bytes(s.data, (size_t)(open - s.data));
-	s = ux_crash_behind(s, name.size + 1);
+	s = ux_crash_after(s, name.size + 1);
 	size_t n = ux_digits_parse(s, 16, &first);
-	s = ux_crash_behind(s, n);
+	s = ux_crash_after(s, n);
 	bool has_position = n > 0 && ux_crash_skip(&s, UX_STR(","));
 	if (has_position) {
 		n = ux_digits_parse(s, 16, &start);
-		s = ux_crash_behind(s, n);
+		s = ux_crash_after(s, n);
 	}
 	if (n == 0 || !ux_crash_skip(&s, UX_STR("+")))
 		return false;
 	n = ux_digits_parse(s, 16, &size);
-	if (n == 0 || !ux_bytes_starts(ux_crash_behind(s, n), UX_STR("]")))
+	if (n == 0 || !ux_bytes_starts(ux_crash_after(s, n), UX_STR("]")))
 		return false;
 	f->module = name;
 	f->origin = has_position ? UX_CRASH_FILE : UX_CRASH_NOWHERE;
@@ -156,10 +155,10 @@ bool ux_crash_read_fault(struct ux_crash_reader *r, struct ux_bytes line, struct
 		struct ux_bytes mark = ux_bytes_cstr(marks[i]), in = UX_STR(" in ");
 		struct ux_crash_frame found = {0};
 		size_t at = ux_crash_find(line, mark);
-		struct ux_bytes left = ux_crash_behind(line, at + mark.size);
+		struct ux_bytes left = ux_crash_after(line, at + mark.size);
 		if (at == line.size || ux_digits_parse(left, 16, &found.address) == 0)
 			continue;
-		left = ux_crash_behind(left, ux_crash_find(left, in) + in.size);
+		left = ux_crash_after(left, ux_crash_find(left, in) + in.size);
 		if (!kernel_mapping(left, &found))
 			continue;
 		struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_FAULT);

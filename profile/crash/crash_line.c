@@ -42,15 +42,15 @@ bool ux_crash_is_signal_return(struct ux_bytes function)
 	return false;
 }
 
-/* The frame behind the return of a signal handler was interrupted, not called. */
+/* The frame after the return of a signal handler was interrupted, not called. */
 static void crash_note_signal(struct ux_crash_reader *r, struct ux_crash_line *line)
 {
 	if (line->n == 0)
 		return;
 	struct ux_crash_frame *f = &line->frames[line->n - 1];
-	if (r->behind_signal)
+	if (r->after_signal)
 		f->returns = false;
-	r->behind_signal = ux_crash_is_signal_return(f->symbol);
+	r->after_signal = ux_crash_is_signal_return(f->symbol);
 }
 
 static bool crash_has_digit(struct ux_bytes line)
@@ -82,7 +82,7 @@ static void crash_parse(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	for (size_t i = 0; i < ux_countof(readers); i++)
 		if (readers[i](r, line, after, ret))
 			break;
-	if (ux_bytes_eq(function, r->function)) /* it belongs to the line behind it alone */
+	if (ux_bytes_eq(function, r->function)) /* it belongs to the next line alone */
 		r->function = UX_BYTES_NONE;
 	crash_note_signal(r, ret);
 }
@@ -93,7 +93,7 @@ static struct ux_bytes crash_take_line(struct ux_bytes *text)
 	const uint8_t *end = memchr(text->data, '\n', text->size);
 	size_t used = end ? (size_t)(end - text->data) + 1 : text->size;
 	struct ux_bytes whole = ux_bytes(text->data, used);
-	*text = ux_crash_behind(*text, used);
+	*text = ux_crash_after(*text, used);
 	return whole;
 }
 

@@ -36,7 +36,7 @@ enum ux_crash_form {
  * "pyspy"; never NULL. */
 const char *ux_crash_form_name(enum ux_crash_form form);
 
-/* What the offset of a frame counts from. */
+/* The place from which the offset of a frame counts. */
 enum ux_crash_origin {
 	UX_CRASH_NOWHERE, /* there is no offset */
 	UX_CRASH_PC,      /* it is a virtual address of the module's file */
@@ -60,12 +60,12 @@ struct ux_crash_frame {
 	bool has_address;
 	bool has_symbol_offset;
 	bool has_position;
-	bool returns;  /* it is a return address: the call is in front of it */
+	bool returns;  /* it is a return address: the call is before it */
 	bool located;  /* the text has its function, file and line already */
 	bool doubtful; /* the writer says that it may be no caller ("? " of Linux) */
 };
 
-/* What a line says besides frames. */
+/* Kinds of lines besides frames. */
 enum ux_crash_fact {
 	UX_CRASH_NO_FACT,
 	UX_CRASH_MODULE,  /* `module` has the identity `id` */
@@ -80,37 +80,37 @@ enum {
 	UX_CRASH_LINE_MAX = 1 << 16, /* bytes; longer lines have neither frames nor facts */
 };
 
-/* What was found in one line. */
+/* The content of one line. */
 struct ux_crash_line {
 	struct ux_crash_frame frames[UX_CRASH_FRAMES_MAX];
 	size_t n;
 	bool more;        /* there were more than UX_CRASH_FRAMES_MAX */
-	size_t followers; /* lines behind the first one that belong to its frame */
+	size_t followers; /* lines after the first one that belong to its frame */
 	enum ux_crash_fact fact;
 	struct ux_bytes module, id;
 	uint64_t start, end, off;
 };
 
-/* What lines before this one have said about it. Zeroed at the start of a text. */
+/* Facts from earlier lines of the text. Zeroed at its start. */
 struct ux_crash_reader {
 	struct ux_bytes function; /* of Go: the line before, which is a call; else empty */
 	enum ux_crash_form form;  /* of the stack */
 	uint64_t depth;           /* frames since the stack began */
 	bool in_stack;
-	bool behind_signal; /* the frame before was that of a signal handler's return */
-	bool marks_calls;   /* of eu-stack: return addresses are marked */
+	bool after_signal; /* the previous frame was a signal handler's return */
+	bool marks_calls;  /* of eu-stack: return addresses are marked */
 };
 
 /*
- * Takes the next line off the text, and says what is in it. *ret_whole is the line with its line
- * break, and with those behind it that belong to its frame. Returns false at the end of the text.
+ * Takes the next line off the text, and reads it. *ret_whole is the line with its line break, and
+ * with the following lines that belong to its frame. Returns false at the end of the text.
  * The work is proportional to the size of the lines that it looks at.
  */
 bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_bytes *ret_whole,
 		   struct ux_crash_line *ret);
 
-/* Whether a function's name is that of the code to which signal handlers return. The frame behind
- * it was interrupted, so its address is no return address. */
+/* Whether a function is the code to which signal handlers return, by its name. The frame after it
+ * was interrupted, so its address is not a return address. */
 bool ux_crash_is_signal_return(struct ux_bytes function);
 
 /*

@@ -1,101 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a crash report: which file each is, and the pcs of frames in it. */
+/* The modules of a crash report among the files of this machine, and on a server. */
 #ifndef UX_CRASH_MODULE_H
 #define UX_CRASH_MODULE_H
 
-#include "crash_report.h"
+#include "crash_source.h"
 #include "elf_file.h"
 #include "file.h"
 #include "file_symbols.h"
 #include "gsym_names.h"
 #include "out.h"
 #include "profile_symbolize.h"
-
-enum {
-	UX_CRASH_STARTS_MAX = 16, /* functions of one name that are told apart */
-};
-
-/* Where a name begins in a module. */
-struct ux_crash_starts {
-	uint64_t pcs[UX_CRASH_STARTS_MAX]; /* ascending */
-	size_t n;
-	bool more; /* there are more than UX_CRASH_STARTS_MAX */
-};
-
-enum {
-	UX_CRASH_IDS_MAX = 16, /* builds of one name that a server has */
-};
+#include "vec.h"
 
 /* Searches builds whose file has a path, or a name without one, on a server: writes the IDs of at
- * most UX_CRASH_IDS_MAX. A failure is the reason why there are none. */
-typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, struct ux_id *ids,
+ * most UX_CRASH_BUILDS_MAX. A failure is the reason why there are none. */
+typedef enum ux_code ux_crash_builds_fn(void *ctx, const char *name, struct ux_id *ids,
 					size_t *ret_n, struct ux_error *err);
 
-/* Where modules are searched. */
-struct ux_crash_sources {
-	const struct ux_profile_sources *profile;
-	/* What a user has said: "NAME=WHAT", or "WHAT" for frames without a module, where WHAT is a
-	 * file or an ID. */
-	const char *const *modules;
-	size_t n_modules;
-	ux_crash_search_fn *search; /* NULL: there is no server */
-	void *search_ctx;
-};
+/* Sets the GSYM that a server has of a module. A failure is the reason why there is none. */
+typedef enum ux_code ux_crash_gsym_fn(void *ctx, const struct ux_id *id, struct ux_out *ret,
+				      struct ux_error *err);
 
-/* How the file or the identity of a module was found. */
-enum ux_crash_how {
-	UX_CRASH_HOW_NONE,   /* it was not */
-	UX_CRASH_BY_ID,      /* by the ID in the text */
-	UX_CRASH_BY_PATH,    /* by the path in the text; the text has no ID of it */
-	UX_CRASH_BY_NAME,    /* there is one file of that name in the folders that were searched */
-	UX_CRASH_BY_RELEASE, /* it is the module of that name of the kernel of that release */
-	UX_CRASH_BY_SERVER,  /* there is one build of that path or name on the server */
-	UX_CRASH_BY_CHOICE   /* the user has said it */
-};
-
-/* "the ID in the text", ...; never NULL. */
-const char *ux_crash_how_name(enum ux_crash_how how);
-
-/* A module as frames name it. Zeroed = closed. */
+/* A module as frames name it. */
 struct ux_crash_file {
-	struct ux_bytes name;            /* as the text has it; owned */
 	struct ux_id id;                 /* size 0: unknown */
 	char *path;                      /* malloc'ed; NULL: no file is here */
 	struct ux_file_symbols *symbols; /* its identity and segments; NULL: no file is here */
-	enum ux_crash_how how;
-	struct ux_error why; /* why there is no file; code UX_OK: there is one */
-	struct ux_out list;  /* instead, if it is long: what the name may mean */
-	/* Opened when they are first needed: */
-	bool elf_read, names_read, segments_read;
-	struct ux_gsym_segments segments; /* of the server, where no file is here */
+	const char *name;                /* in the text; of the naming */
+	const char *source;              /* where its symbols are from; NULL: from nowhere */
+	uint32_t module;                 /* of the profile of the part; 0: none yet */
+	/* Read when they are first needed: */
+	bool elf_read, names_read, gsym_read, segments_read, base_read;
+	bool base_known;
+	uint64_t base;                    /* of the server, if no file is here */
+	struct ux_gsym_segments segments; /* of the server */
 	struct ux_mapping mapping;
 	struct ux_elf elf;
-	struct ux_gsym_names gsym_names;
 	struct ux_file_symbols *whole; /* with all names; NULL: there are none */
+	struct ux_gsym_names whole_names;
+	struct ux_out gsym_bytes; /* of the server */
+	struct ux_gsym gsym;
+	struct ux_gsym_names gsym_names;
 };
 
-/*
- * Finds the file of a module that a frame names. A file with another identity than the frame's is
- * not used, and of several different files with one name none is: `why` then lists them.
- * UX_ENOMEM; what was not found is no failure. The file must be closed in any case.
- */
-enum ux_code ux_crash_file_open(struct ux_crash_file *m, const struct ux_crash_frame *f,
-				struct ux_bytes release, const struct ux_crash_sources *sources,
-				struct ux_error *err) ux_must;
-void ux_crash_file_close(struct ux_crash_file *m);
+UX_VEC(ux_crash_files, struct ux_crash_file *);
+
+/* A source (crash_source.h). Initialize it with ux_crash_sources_init(), then set the next four. */
+struct ux_crash_sources {
+	struct ux_crash_source source;
+	const struct ux_profile_sources *profile;
+	ux_crash_builds_fn *builds; /* NULL: there is no server */
+	ux_crash_gsym_fn *gsym;     /* of the same server; NULL: none */
+	void *server_ctx;
+	struct ux_crash_files files;
+	struct ux_arena arena; /* of texts that are shown at the end */
+	struct ux_profile *profile_of_part;
+};
+
+void ux_crash_sources_init(struct ux_crash_sources *s);
+void ux_crash_sources_deinit(struct ux_crash_sources *s);
+
+/* Begins a part of the text: its addresses are looked up in an empty profile. */
+void ux_crash_sources_begin(struct ux_crash_sources *s, struct ux_profile *p);
 
 /*
- * The pc of a frame that was settled (ux_crash_report_settle()). Without a file, only offsets from
- * the start and pcs are known. UX_ENOTFOUND: the message says why there is none. UX_ENOMEM.
+ * The location of an address of the part; 0: it was not added. Its frames are the names.
+ * UX_ENOMEM.
  */
-enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
-			      const struct ux_crash_sources *sources, uint64_t *ret,
-			      struct ux_error *err) ux_must;
-
-/* Why the module has no file; "" if it has one. */
-struct ux_bytes ux_crash_file_why(const struct ux_crash_file *m);
-
-/* Whether the code at a pc is what the kernel makes signal handlers return to. */
-bool ux_crash_file_is_signal_return(struct ux_crash_file *m, uint64_t pc);
+enum ux_code ux_crash_sources_find(struct ux_crash_sources *s, struct ux_crash_file *m, uint64_t pc,
+				   uint32_t *ret, struct ux_error *err) ux_must;
 
 #endif

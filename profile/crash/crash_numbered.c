@@ -7,23 +7,23 @@ struct numbered_line {
 	uint64_t number;
 	uint64_t address;
 	bool has_address;
-	struct ux_bytes rest; /* behind the address */
+	struct ux_bytes rest; /* after the address */
 };
 
-/* Finds "#N " at the beginning, or behind the prefix of a log. */
+/* Finds "#N " at the beginning, or after the prefix of a log. */
 static bool numbered_split(struct ux_bytes line, struct numbered_line *ret)
 {
 	for (size_t i = 0; i < line.size; i++) {
 		if (line.data[i] != '#' || (i > 0 && !ux_is_blank(line.data[i - 1])))
 			continue;
-		struct ux_bytes s = ux_crash_behind(line, i + 1);
+		struct ux_bytes s = ux_crash_after(line, i + 1);
 		size_t n = ux_crash_decimal(s, &ret->number);
 		if (n == 0 || n == s.size || !(ux_is_blank(s.data[n]) || s.data[n] == ':'))
 			continue;
-		s = ux_trim(ux_crash_behind(s, n + (s.data[n] == ':')));
+		s = ux_trim(ux_crash_after(s, n + (s.data[n] == ':')));
 		n = ux_crash_hex(s, &ret->address);
 		ret->has_address = n > 0 && (n == s.size || ux_is_blank(s.data[n]));
-		ret->rest = ret->has_address ? ux_crash_behind(s, n) : s;
+		ret->rest = ret->has_address ? ux_crash_after(s, n) : s;
 		return true;
 	}
 	return false;
@@ -36,7 +36,7 @@ static struct ux_bytes numbered_build_id(struct ux_bytes s)
 	size_t at = ux_crash_find(s, label);
 	if (at == s.size)
 		return UX_BYTES_NONE;
-	struct ux_bytes hex = ux_crash_before(ux_crash_behind(s, at + label.size), UX_STR(")"));
+	struct ux_bytes hex = ux_crash_before(ux_crash_after(s, at + label.size), UX_STR(")"));
 	return ux_crash_is_bare_id(hex) ? hex : UX_BYTES_NONE;
 }
 
@@ -63,7 +63,7 @@ static bool numbered_find_module(struct ux_bytes s, size_t *ret_at, struct ux_by
 	return false;
 }
 
-/* Splits "main /src/x.c:12:3": a function and, behind the last blank in front of it, a place. */
+/* Splits "main /src/x.c:12:3": a function and, after the last blank before it, a place. */
 static void numbered_function(struct ux_crash_frame *f, struct ux_bytes s)
 {
 	s = ux_trim(s);
@@ -74,7 +74,7 @@ static void numbered_function(struct ux_crash_frame *f, struct ux_bytes s)
 		return;
 	}
 	struct ux_bytes none = UX_STR(" <null>");
-	if (s.size > none.size && ux_bytes_eq(ux_crash_behind(s, s.size - none.size), none))
+	if (s.size > none.size && ux_bytes_eq(ux_crash_after(s, s.size - none.size), none))
 		s.size -= none.size;
 	ux_crash_set_symbol(f, s);
 }
@@ -106,13 +106,13 @@ static bool numbered_sanitizer(struct ux_crash_reader *r, const struct numbered_
 	return true; /* sanitizers print addresses inside of the calls: never return addresses */
 }
 
-/* "f (args) at x.c:3" or "f () from /lib/x.so" of gdb, behind "in ". */
+/* "f (args) at x.c:3" or "f () from /lib/x.so" of gdb, after "in ". */
 static void numbered_gdb_place(struct ux_crash_frame *f, struct ux_bytes s)
 {
 	struct ux_bytes from = UX_STR(" from /");
 	size_t at = ux_crash_find(s, from);
 	if (at < s.size) {
-		f->module = ux_trim(ux_crash_behind(s, at + from.size - 1));
+		f->module = ux_trim(ux_crash_after(s, at + from.size - 1));
 		s.size = at;
 	}
 	f->located = ux_crash_has_line(s) && ux_crash_find(s, UX_STR(") at ")) < s.size;
@@ -142,7 +142,7 @@ static bool numbered_gdb(struct ux_crash_reader *r, const struct numbered_line *
 		f->located = true;
 	} else {
 		numbered_gdb_place(f, rest);
-		/* An inlined frame has the address of the one in front of it. */
+		/* An inlined frame has the address of the previous one. */
 		f->located = f->located || (!l->has_address && f->symbol.size > 0);
 	}
 	return true;
@@ -163,7 +163,7 @@ static bool numbered_coredump(struct ux_crash_reader *r, const struct numbered_l
 	size_t mark = ux_crash_find(inside, plus);
 	uint64_t offset = 0;
 	if (mark == 0 || mark == inside.size ||
-	    ux_crash_hex(ux_crash_behind(inside, mark + 3), &offset) != inside.size - mark - 3)
+	    ux_crash_hex(ux_crash_after(inside, mark + 3), &offset) != inside.size - mark - 3)
 		return false;
 	if (l->number == 0)
 		r->in_stack = false;
@@ -181,8 +181,8 @@ static bool numbered_coredump(struct ux_crash_reader *r, const struct numbered_l
 }
 
 /*
- * "    [93ac...]@0x7f...+0x29d8f" behind a frame of eu-stack -b: the ID, where the module begins,
- * and how far behind that the address is, set back into the call.
+ * "    [93ac...]@0x7f...+0x29d8f" after a frame of eu-stack -b: the ID, where the module begins,
+ * and how far after that the address is, set back into the call.
  */
 static bool numbered_elfutils_id(struct ux_crash_frame *f, struct ux_bytes line)
 {
@@ -190,16 +190,16 @@ static bool numbered_elfutils_id(struct ux_crash_frame *f, struct ux_bytes line)
 	uint64_t base = 0, offset = 0;
 	if (s.size == 0 || s.data[0] != '[')
 		return false;
-	struct ux_bytes id = ux_crash_before(ux_crash_behind(s, 1), UX_STR("]"));
+	struct ux_bytes id = ux_crash_before(ux_crash_after(s, 1), UX_STR("]"));
 	if (!ux_crash_is_bare_id(id))
 		return false;
-	s = ux_crash_behind(s, id.size + 2 < s.size ? id.size + 2 : s.size);
+	s = ux_crash_after(s, id.size + 2 < s.size ? id.size + 2 : s.size);
 	if (!ux_crash_skip(&s, UX_STR("@")))
 		return false;
 	size_t n = ux_crash_hex(s, &base);
 	if (n == 0 || n == s.size || s.data[n] != '+')
 		return false;
-	s = ux_crash_behind(s, n + 1);
+	s = ux_crash_after(s, n + 1);
 	if (ux_crash_hex(s, &offset) != s.size || s.size == 0)
 		return false;
 	f->id = id;
@@ -232,7 +232,7 @@ static bool numbered_elfutils(struct ux_crash_reader *r, const struct numbered_l
 	f->returns = marked || (l->number > 0 && !r->marks_calls);
 	size_t dash = ux_bytes_starts(rest, UX_STR("- ")) ? 0 : ux_crash_find(rest, UX_STR(" - "));
 	if (dash < rest.size) {
-		struct ux_bytes module = ux_trim(ux_crash_behind(rest, dash + (dash == 0 ? 2 : 3)));
+		struct ux_bytes module = ux_trim(ux_crash_after(rest, dash + (dash == 0 ? 2 : 3)));
 		f->module = ux_crash_word(module);
 		ux_crash_set_symbol(f, ux_bytes(rest.data, dash));
 	} else {
@@ -258,12 +258,12 @@ static bool numbered_android(struct ux_crash_reader *r, const struct numbered_li
 	struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_ANDROID);
 	if (!f)
 		return true;
-	rest = ux_trim(ux_crash_behind(rest, n));
+	rest = ux_trim(ux_crash_after(rest, n));
 	f->origin = UX_CRASH_PC;
 	f->offset = pc;
 	f->id = numbered_build_id(rest);
 	f->module = ux_crash_word(rest);
-	rest = ux_trim(ux_crash_behind(rest, f->module.size));
+	rest = ux_trim(ux_crash_after(rest, f->module.size));
 	if (f->module.size > 0 && f->module.data[0] == '(')
 		f->module = UX_BYTES_NONE;
 	if (ux_crash_skip(&rest, UX_STR("("))) {
@@ -283,7 +283,7 @@ static bool numbered_summary(struct ux_crash_reader *r, struct ux_bytes line,
 	size_t at = ux_crash_find(line, UX_STR("SUMMARY: "));
 	if (at == line.size)
 		return false;
-	l.rest = ux_crash_behind(line, at);
+	l.rest = ux_crash_after(line, at);
 	if (!numbered_sanitizer(r, &l, ret))
 		return false;
 	if (ret->n > 0) {

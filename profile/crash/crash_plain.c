@@ -17,14 +17,14 @@ enum {
 
 /* --- backtrace(3) ----------------------------------------------------------------------------- */
 
-/* The path in front of the brackets: without the prefix of a log, which ends with a blank. */
+/* The path before the brackets: without the prefix of a log, which ends with a blank. */
 static struct ux_bytes plain_path(struct ux_bytes s)
 {
 	s = ux_trim(s);
 	if (s.size == 0 || s.data[0] == '/' || s.data[0] == '.')
 		return s;
 	const uint8_t *blank = ux_bytes_find_last(s, ' ');
-	return blank ? ux_crash_behind(s, (size_t)(blank + 1 - s.data)) : s;
+	return blank ? ux_crash_after(s, (size_t)(blank + 1 - s.data)) : s;
 }
 
 /* Cuts "[0x7f...]" off the end. */
@@ -43,7 +43,7 @@ static bool backtrace_address(struct ux_bytes *s, uint64_t *ret)
 	return true;
 }
 
-/* "(f+0x12)" and "(+0x12)" behind the path, or nothing. */
+/* "(f+0x12)" and "(+0x12)" after the path, or nothing. */
 static bool backtrace_symbol(struct ux_crash_frame *f, struct ux_bytes *s)
 {
 	if (s->size == 0 || s->data[s->size - 1] != ')')
@@ -103,18 +103,18 @@ bool ux_crash_read_apple(struct ux_crash_reader *r, struct ux_bytes line, struct
 	size_t n = ux_crash_decimal(s, &number);
 	if (n == 0 || n == s.size || !ux_is_blank(s.data[n]))
 		return false;
-	s = ux_trim(ux_crash_behind(s, n));
+	s = ux_trim(ux_crash_after(s, n));
 	size_t at = ux_crash_find(s, UX_STR(" 0x")), mark = 0;
 	if (at == s.size || at == 0)
 		return false;
 	struct ux_bytes module = ux_trim(ux_bytes(s.data, at));
-	s = ux_crash_behind(s, at + 1);
+	s = ux_crash_after(s, at + 1);
 	n = ux_crash_hex(s, &address);
 	if (n == 0 || n == s.size || !ux_is_blank(s.data[n]))
 		return false;
-	s = ux_trim(ux_crash_behind(s, n));
+	s = ux_trim(ux_crash_after(s, n));
 	mark = ux_crash_find(s, plus);
-	if (mark == s.size || ux_crash_decimal(ux_crash_behind(s, mark + plus.size), &offset) == 0)
+	if (mark == s.size || ux_crash_decimal(ux_crash_after(s, mark + plus.size), &offset) == 0)
 		return false;
 	if (number == 0)
 		r->in_stack = false;
@@ -153,7 +153,7 @@ bool ux_crash_read_perf(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	size_t n = ux_digits_parse(s, 16, &address);
 	if (n < PERF_DIGITS || n > ADDRESS_DIGITS || n == s.size || s.data[n] != ' ')
 		return false;
-	s = ux_crash_behind(s, n);
+	s = ux_crash_after(s, n);
 	const uint8_t *open = ux_bytes_find_last(s, '(');
 	if (!open || open[-1] != ' ')
 		return false;
@@ -194,7 +194,7 @@ static struct ux_bytes plain_next_word(struct ux_bytes *s)
 	while (i + n < s->size && !plain_is_separator(s->data[i + n]))
 		n++;
 	struct ux_bytes word = ux_bytes(s->data + i, n);
-	*s = ux_crash_behind(*s, i + n);
+	*s = ux_crash_after(*s, i + n);
 	return n > 0 ? word : UX_BYTES_NONE;
 }
 
@@ -281,7 +281,7 @@ static bool plain_build_id(struct plain_line *l, struct ux_bytes word, struct ux
 	if (word.size < label.size ||
 	    strncasecmp((const char *)word.data, (const char *)label.data, label.size) != 0)
 		return false;
-	struct ux_bytes hex = ux_crash_behind(word, label.size);
+	struct ux_bytes hex = ux_crash_after(word, label.size);
 	if (hex.size == 0)
 		hex = plain_next_word(&rest);
 	struct ux_id id;

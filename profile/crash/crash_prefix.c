@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What logs and mails put in front of each line of a report. */
+/* Prefixes that logs and mails give to each line of a report. */
 #include "crash_internal.h"
 
 /* Skips a character. False, with *s unchanged: another one is there. */
@@ -7,7 +7,7 @@ static bool prefix_skip_char(struct ux_bytes *s, char c)
 {
 	if (s->size == 0 || s->data[0] != (uint8_t)c)
 		return false;
-	*s = ux_crash_behind(*s, 1);
+	*s = ux_crash_after(*s, 1);
 	return true;
 }
 
@@ -19,19 +19,19 @@ static bool prefix_skip_form(struct ux_bytes *s, const char *pattern)
 		if (rest.size == 0 ||
 		    (*p == '0' ? !ux_is_digit(rest.data[0]) : rest.data[0] != (uint8_t)*p))
 			return false;
-		rest = ux_crash_behind(rest, 1);
+		rest = ux_crash_after(rest, 1);
 	}
 	*s = rest;
 	return true;
 }
 
-/* Skips a word and the blank behind it, and returns the word; empty: there is none. */
+/* Skips a word and the blank after it, and returns the word; empty: there is none. */
 static struct ux_bytes prefix_skip_word(struct ux_bytes *s)
 {
 	struct ux_bytes word = ux_crash_word(*s);
 	if (word.size == 0 || word.size == s->size)
 		return UX_BYTES_NONE;
-	*s = ux_crash_behind(*s, word.size + 1);
+	*s = ux_crash_after(*s, word.size + 1);
 	return word;
 }
 
@@ -42,17 +42,17 @@ static void prefix_skip_quotes(struct ux_bytes *s)
 		(void)prefix_skip_char(s, ' ');
 }
 
-/* "host app[12]: " behind the time of syslog and journalctl, or "host kernel: ". The blanks behind
+/* "host app[12]: " after the time of syslog and journalctl, or "host kernel: ". The blanks after
  * it are the line's. */
 static bool prefix_skip_source(struct ux_bytes *s)
 {
 	struct ux_bytes rest = *s, end = UX_STR("]:"), host = prefix_skip_word(&rest);
 	struct ux_bytes tag = ux_crash_word(rest);
 	bool is_process =
-		tag.size > end.size && ux_bytes_eq(ux_crash_behind(tag, tag.size - end.size), end);
+		tag.size > end.size && ux_bytes_eq(ux_crash_after(tag, tag.size - end.size), end);
 	if (host.size == 0 || (!is_process && !ux_bytes_eq(tag, UX_STR("kernel:"))))
 		return false;
-	*s = ux_crash_behind(rest, tag.size);
+	*s = ux_crash_after(rest, tag.size);
 	(void)prefix_skip_char(s, ' ');
 	return true;
 }
@@ -110,8 +110,8 @@ static bool prefix_skip_service(struct ux_bytes *s)
 	rest = ux_trim(rest);
 	if (!prefix_skip_char(&rest, '|'))
 		return false;
-	/* The blanks behind the one that belongs to it are the line's. */
-	*s = ux_crash_behind(*s, (size_t)(rest.data - s->data));
+	/* The blanks after the one that belongs to it are the line's. */
+	*s = ux_crash_after(*s, (size_t)(rest.data - s->data));
 	(void)prefix_skip_char(s, ' ');
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a whole crash report says about the modules in its stacks. */
+/* Facts in a whole crash report about the modules in its stacks. */
 #include "crash_report.h"
 
 #include "crash_internal.h"
@@ -19,7 +19,7 @@ void ux_crash_report_deinit(struct ux_crash_report *c)
 struct ux_bytes ux_crash_base_name(struct ux_bytes path)
 {
 	const uint8_t *slash = ux_bytes_find_last(path, '/');
-	return slash ? ux_crash_behind(path, (size_t)(slash + 1 - path.data)) : path;
+	return slash ? ux_crash_after(path, (size_t)(slash + 1 - path.data)) : path;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a whole crash report says about the modules in its stacks: mappings, identities, and where
+/* Facts in a whole crash report about the modules in its stacks: mappings, identities, and where
  * each was in memory. */
 #ifndef UX_CRASH_REPORT_H
 #define UX_CRASH_REPORT_H
@@ -26,7 +26,7 @@ enum ux_crash_base {
 	UX_CRASH_BASE_MANY,  /* the text has it in several places, as of several processes */
 };
 
-/* What the text says about a module, whose name may be a path. */
+/* Facts about a module, whose name may be a path. */
 struct ux_crash_module {
 	struct ux_bytes name;
 	struct ux_bytes id; /* empty: unknown, or the text has several */
@@ -52,15 +52,15 @@ struct ux_crash_report {
 void ux_crash_report_deinit(struct ux_crash_report *c);
 
 /*
- * Adds what a text says. It may be called for the parts of a long text one after another.
+ * Adds the facts in a text. It may be called for the parts of a long text one after another.
  * UX_ENOMEM.
  */
 enum ux_code ux_crash_report_read(struct ux_crash_report *c, struct ux_bytes text,
 				  struct ux_error *err) ux_must;
 
 /*
- * Completes a frame by what the report says: its module and its position from the mappings, the ID
- * of its module, the path of a module of which it has only the name, and its offset from its
+ * Completes a frame by the facts in the report: its module and its position from the mappings, the
+ * ID of its module, the path of a module that has only a name there, and its offset from its
  * address. The slices that it sets live as long as the report.
  */
 void ux_crash_report_settle(const struct ux_crash_report *c, struct ux_crash_frame *f);

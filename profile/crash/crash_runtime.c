@@ -25,7 +25,7 @@ static bool go_pc(struct ux_bytes s, uint64_t *ret)
 {
 	struct ux_bytes mark = UX_STR(" pc=0x");
 	size_t at = ux_crash_find(s, mark);
-	return at < s.size && ux_crash_hex(ux_crash_behind(s, at + mark.size - 2), ret) > 0;
+	return at < s.size && ux_crash_hex(ux_crash_after(s, at + mark.size - 2), ret) > 0;
 }
 
 /* "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x45f4c6]" */
@@ -69,7 +69,7 @@ bool ux_crash_read_go(struct ux_crash_reader *r, struct ux_bytes line, struct ux
 	ux_crash_set_symbol(f, go_function(function));
 	f->located = f->symbol.size > 0;
 	f->has_symbol_offset = f->symbol.size > 0 && at < rest.size &&
-			       ux_crash_hex(ux_crash_behind(rest, at + 2), &f->symbol_offset) > 0;
+			       ux_crash_hex(ux_crash_after(rest, at + 2), &f->symbol_offset) > 0;
 	f->has_address = go_pc(rest, &f->address);
 	f->returns = true;
 	return true;
@@ -77,7 +77,7 @@ bool ux_crash_read_go(struct ux_crash_reader *r, struct ux_bytes line, struct ux
 
 /* --- Rust ------------------------------------------------------------------------------------- */
 
-/* "at /rustc/.../panicking.rs:689:5" behind a frame. */
+/* "at /rustc/.../panicking.rs:689:5" after a frame. */
 static bool rust_is_place(struct ux_bytes line)
 {
 	struct ux_bytes s = ux_trim(line);
@@ -93,9 +93,9 @@ bool ux_crash_read_rust(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	size_t n = ux_crash_decimal(s, &number);
 	if (n == 0 || n + 1 >= s.size || s.data[n] != ':' || !ux_is_blank(s.data[n + 1]))
 		return false;
-	s = ux_trim(ux_crash_behind(s, n + 1));
+	s = ux_trim(ux_crash_after(s, n + 1));
 	n = ux_crash_hex(s, &address);
-	bool has_address = n > 0 && ux_bytes_starts(ux_crash_behind(s, n), UX_STR(" - "));
+	bool has_address = n > 0 && ux_bytes_starts(ux_crash_after(s, n), UX_STR(" - "));
 	bool located = rust_is_place(ux_crash_peek(after));
 	/* Many texts have numbers with a colon: without an address there must be a place. */
 	if (!has_address && !located)
@@ -110,7 +110,7 @@ bool ux_crash_read_rust(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	f->address = address;
 	f->has_address = has_address;
 	f->returns = has_address;
-	ux_crash_set_symbol(f, has_address ? ux_crash_behind(s, n + 3) : s);
+	ux_crash_set_symbol(f, has_address ? ux_crash_after(s, n + 3) : s);
 	f->located = located && f->symbol.size > 0;
 	ret->followers = located;
 	return true;
@@ -131,7 +131,7 @@ bool ux_crash_read_java(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	    (s.data[0] != 'J' && s.data[2] != ' '))
 		return false;
 	uint8_t kind = s.data[0];
-	s = ux_trim(ux_crash_behind(s, 2));
+	s = ux_trim(ux_crash_after(s, 2));
 	struct ux_bytes module = UX_BYTES_NONE;
 	uint64_t offset = 0;
 	if (kind == 'j' || kind == 'J' || kind == 'v' || kind == 'A') {
@@ -142,7 +142,7 @@ bool ux_crash_read_java(struct ux_crash_reader *r, struct ux_bytes line, struct 
 		    !ux_crash_split_offset(ux_crash_before(s, UX_STR("]")), &module, &offset) ||
 		    module.size == 0)
 			return false;
-		s = ux_crash_behind(s, ux_crash_find(s, UX_STR("]")) + 1);
+		s = ux_crash_after(s, ux_crash_find(s, UX_STR("]")) + 1);
 	}
 	struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_JAVA);
 	if (!f)

@@ -20,7 +20,7 @@ size_t ux_crash_hex(struct ux_bytes s, uint64_t *ret)
 {
 	if (s.size < 3 || s.data[0] != '0' || (s.data[1] | 0x20) != 'x')
 		return 0;
-	size_t n = ux_digits_parse(ux_crash_behind(s, 2), 16, ret);
+	size_t n = ux_digits_parse(ux_crash_after(s, 2), 16, ret);
 	return n > 0 ? n + 2 : 0;
 }
 
@@ -33,7 +33,7 @@ bool ux_crash_skip(struct ux_bytes *s, struct ux_bytes word)
 {
 	if (!ux_bytes_starts(*s, word))
 		return false;
-	*s = ux_crash_behind(*s, word.size);
+	*s = ux_crash_after(*s, word.size);
 	return true;
 }
 
@@ -43,7 +43,7 @@ bool ux_crash_split_offset(struct ux_bytes s, struct ux_bytes *ret_name, uint64_
 	if (!plus)
 		return false;
 	size_t n = (size_t)(plus - s.data);
-	struct ux_bytes number = ux_crash_behind(s, n + 1);
+	struct ux_bytes number = ux_crash_after(s, n + 1);
 	if (ux_crash_hex(number, ret_offset) != number.size || number.size == 0)
 		return false;
 	*ret_name = ux_bytes(s.data, n);
@@ -109,7 +109,7 @@ struct ux_crash_frame *ux_crash_add(struct ux_crash_reader *r, struct ux_crash_l
 	}
 	if (!r->in_stack || r->form != form) {
 		r->depth = 0;
-		r->behind_signal = false;
+		r->after_signal = false;
 		r->marks_calls = false;
 	}
 	r->in_stack = true;

@@ -17,9 +17,9 @@ static bool valgrind_skip_process(struct ux_bytes *s)
 	size_t at = ux_crash_find(*s, mark);
 	if (at == s->size)
 		return false;
-	struct ux_bytes rest = ux_crash_behind(*s, at + mark.size);
+	struct ux_bytes rest = ux_crash_after(*s, at + mark.size);
 	size_t n = ux_crash_decimal(rest, &pid);
-	rest = ux_crash_behind(rest, n);
+	rest = ux_crash_after(rest, n);
 	if (n == 0 || !ux_crash_skip(&rest, mark))
 		return false;
 	*s = ux_trim(rest);
@@ -58,7 +58,7 @@ bool ux_crash_read_valgrind(struct ux_crash_reader *r, struct ux_bytes line, str
 	    (!ux_crash_skip(&s, UX_STR("at ")) && !ux_crash_skip(&s, UX_STR("by "))))
 		return false;
 	size_t n = ux_crash_hex(s, &found.address);
-	s = ux_crash_behind(s, n);
+	s = ux_crash_after(s, n);
 	if (n == 0 || !ux_crash_skip(&s, UX_STR(":")))
 		return false;
 	valgrind_place(ux_trim(s), &found);
@@ -91,15 +91,15 @@ bool ux_crash_read_python(struct ux_crash_reader *r, struct ux_bytes line, struc
 	const uint8_t *open = ux_bytes_find_last(s, '[');
 	if (at == s.size || !open || s.data[s.size - 1] != ']')
 		return false;
-	struct ux_bytes address = ux_crash_behind(s, (size_t)(open + 1 - s.data));
+	struct ux_bytes address = ux_crash_after(s, (size_t)(open + 1 - s.data));
 	if (ux_crash_hex(address, &found.address) + 1 != address.size)
 		return false;
-	s = ux_crash_behind(ux_bytes(s.data, (size_t)(open - s.data)), at + begin.size);
+	s = ux_crash_after(ux_bytes(s.data, (size_t)(open - s.data)), at + begin.size);
 	const uint8_t *quote = ux_bytes_find_last(s, '"');
 	if (!quote || quote == s.data)
 		return false;
 	found.module = ux_bytes(s.data, (size_t)(quote - s.data));
-	s = ux_trim(ux_crash_behind(s, found.module.size + 1));
+	s = ux_trim(ux_crash_after(s, found.module.size + 1));
 	struct ux_bytes symbol = UX_BYTES_NONE;
 	uint64_t offset = 0;
 	if (ux_crash_skip(&s, UX_STR(", at ")) && ux_crash_split_offset(s, &symbol, &offset)) {
@@ -127,12 +127,12 @@ static bool pyspy_is_thread(struct ux_bytes s)
 	size_t n = ux_crash_hex(s, &id);
 	if (n == 0)
 		n = ux_crash_decimal(s, &id);
-	s = ux_crash_behind(s, n);
+	s = ux_crash_after(s, n);
 	return n > 0 &&
 	       (ux_crash_skip(&s, UX_STR(" (active")) || ux_crash_skip(&s, UX_STR(" (idle")));
 }
 
-/* Reads "0x7f12 (libx.so)", what has no name, "f (x.py:12)" or "f (libx.so)". */
+/* Reads "0x7f12 (libx.so)", which has no name, "f (x.py:12)" or "f (libx.so)". */
 static bool pyspy_place(struct ux_bytes s, struct ux_crash_frame *f)
 {
 	const uint8_t *open =

@@ -449,10 +449,9 @@ enum ux_code ux_open_module_extent(struct ux_open_module *m, uint64_t pc, uint64
 	return ux_error_set(err, UX_ENOTFOUND, "no function at 0x%" PRIx64, pc);
 }
 
-enum ux_code ux_open_module_file_pc(struct ux_open_module *m, uint64_t off, uint64_t *ret,
-				    struct ux_error *err)
+enum ux_code ux_open_module_segments(struct ux_open_module *m, struct ux_gsym_segments *ret,
+				     struct ux_error *err)
 {
-	struct ux_gsym_segments segments;
 	for (size_t i = 0; i < m->n; i++) {
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = ux_open_candidate_bring_segments(&m->candidates[i], &why);
@@ -460,10 +459,18 @@ enum ux_code ux_open_module_file_pc(struct ux_open_module *m, uint64_t off, uint
 			return ux_error_set(err, code, "%s", why.text);
 		if (code != UX_OK)
 			UX_TRY(ux_open_module_complete(m, err));
-		if (ux_gsym_segments_read(ux_open_module_gsym(m, i)->file, &segments) > 0)
-			return ux_gsym_segments_pc(&segments, off, ret) ? UX_OK : UX_ENOTFOUND;
+		if (ux_gsym_segments_read(ux_open_module_gsym(m, i)->file, ret) > 0)
+			return UX_OK;
 	}
 	return UX_ENOTFOUND;
+}
+
+enum ux_code ux_open_module_file_pc(struct ux_open_module *m, uint64_t off, uint64_t *ret,
+				    struct ux_error *err)
+{
+	struct ux_gsym_segments segments;
+	UX_TRY(ux_open_module_segments(m, &segments, err));
+	return ux_gsym_segments_pc(&segments, off, ret) ? UX_OK : UX_ENOTFOUND;
 }
 
 /* --- functions by name ------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include "frame_cache.h"
 #include "frame_cache_wire.h"
 #include "gsym_names.h"
+#include "gsym_segments.h"
 #include "store.h"
 
 #include <stdatomic.h>
@@ -54,6 +55,13 @@ enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t
  */
 enum ux_code ux_open_module_file_pc(struct ux_open_module *m, uint64_t off, uint64_t *ret,
 				    struct ux_error *err) ux_must;
+
+/*
+ * Sets the segments of the module's code, by the best candidate that has their table.
+ * UX_ENOTFOUND, with no message: none has it.
+ */
+enum ux_code ux_open_module_segments(struct ux_open_module *m, struct ux_gsym_segments *ret,
+				     struct ux_error *err) ux_must;
 
 /*
  * Sets the start and size of the function at pc, by the best candidate that knows one there.

@@ -136,6 +136,9 @@ NEEDS = {
     "gdb": {
         "test_core_signals.py": "",
         "test_cli_id.py": "test_a_core_dump_lists_its_modules",
+        "test_crash_engine.py":
+            "test_a_report_of_a_debugger_gets_the_same_names_everywhere "
+            "test_a_report_with_mappings_and_one_of_a_sanitizer_do_too",
         "test_crash_reports.py":
             "test_a_core_dump_has_the_stacks_that_elfutils_finds "
             "test_a_damaged_core_dump_is_read_as_far_as_it_goes_or_said_to_be "
@@ -162,6 +165,7 @@ NEEDS = {
         "test_ci_recipes.py":
             "test_go_programs_of_one_commit_have_different_ids "
             "test_go_without_arguments_builds_the_program_of_the_folder",
+        "test_crash_engine.py": "test_a_panic_of_go_gets_the_same_names_everywhere",
         "test_crash_reports.py": "test_a_panic_of_go_keeps_its_names_and_its_signal_has_an_address",
         "test_go.py": "",
         "test_kept_profiles.py": "test_go_tool_pprof_reads_a_kept_profile_and_a_span test_pprof_fetches_names_of_addresses_from_here",
@@ -184,6 +188,7 @@ NEEDS = {
         "test_jit.py": "test_cpython_with_a_perf_map",
     },
     "java": {
+        "test_crash_engine.py": "test_hs_err_gets_the_same_names_everywhere",
         "test_crash_reports.py": "test_hs_err_has_the_mappings_of_its_process",
         "test_jit.py": "test_java_with_a_map_on_request",
         "test_web_crash.py": "test_ten_kinds_of_text_are_named_however_they_come_to_be_pasted",
@@ -324,6 +329,7 @@ NEEDS = {
         "test_operation.py": "test_systemd_starts_it_when_somebody_comes test_the_units_are_what_systemd_takes_and_calls_confined",
     },
     "valgrind": {
+        "test_crash_engine.py": "test_valgrinds_rules_hold_everywhere",
         "test_crash_reports.py": "test_a_stripped_program_under_valgrind_gets_the_names_that_valgrind_has_of_it",
         "test_terminal.py": "test_an_extraction_shows_its_progress_on_a_terminal",
     },

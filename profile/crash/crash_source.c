@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by all sources of modules: functions of one name, and the names of files. */
+#include "crash_source.h"
+
+#include "crash_report.h"
+
+#include <stdarg.h>
+
+enum {
+	NAME_MAX_BYTES = 1024, /* of a path that is searched */
+};
+
+/* --- functions by name ------------------------------------------------------------------------ */
+
+bool ux_crash_start_fits(const struct ux_crash_start *start, uint64_t printed, uint64_t padding)
+{
+	if (printed == 0 || start->size == 0)
+		return true;
+	if (start->begin != start->pc) /* of a symbol inside of a function only the end is known */
+		return printed < start->begin + start->size - start->pc + padding;
+	return start->size <= printed && printed - start->size < padding;
+}
+
+void ux_crash_starts_add(struct ux_crash_starts *s, struct ux_crash_start start)
+{
+	size_t at = 0;
+	while (at < s->n && s->list[at].pc < start.pc)
+		at++;
+	if (at < s->n && s->list[at].pc == start.pc)
+		return;
+	if (s->total == UX_CRASH_SAME_NAME_MAX) {
+		s->more = true;
+		return;
+	}
+	s->total++;
+	if (!ux_crash_start_fits(&start, s->printed, UX_CRASH_PAGE)) {
+		s->other_size = start.size;
+		return;
+	}
+	if (s->n == UX_CRASH_STARTS_MAX) {
+		s->more = true;
+		return;
+	}
+	memmove(&s->list[at + 1], &s->list[at], (s->n - at) * sizeof(*s->list));
+	s->list[at] = start;
+	s->n++;
+}
+
+/* --- searching by name ------------------------------------------------------------------------ */
+
+/* A search that ends with the first name that has builds. */
+struct crash_name_search {
+	ux_crash_search_fn *fn;
+	void *ctx;
+	struct ux_error *err;
+	size_t n;
+};
+
+__attribute__((format(printf, 2, 3))) static enum ux_code crash_name_try(
+	struct crash_name_search *s, const char *fmt, ...)
+{
+	char name[NAME_MAX_BYTES];
+	va_list args;
+	if (s->n > 0)
+		return UX_OK;
+	va_start(args, fmt);
+	int n = vsnprintf(name, sizeof(name), fmt, args);
+	va_end(args);
+	if (n <= 0 || n >= (int)sizeof(name))
+		return UX_OK;
+	return s->fn(s->ctx, name, &s->n, s->err);
+}
+
+/* The kernel of a release has its release in its path. */
+static enum ux_code crash_name_try_kernel(struct crash_name_search *s, struct ux_bytes release)
+{
+	int n = (int)ux_min(release.size, (size_t)200);
+	const char *text = (const char *)release.data;
+	if (n > 0) {
+		UX_TRY(crash_name_try(s, "vmlinux-%.*s", n, text));
+		UX_TRY(crash_name_try(s, "/usr/lib/debug/lib/modules/%.*s/vmlinux", n, text));
+		UX_TRY(crash_name_try(s, "/usr/lib/debug/usr/lib/modules/%.*s/vmlinux", n, text));
+		UX_TRY(crash_name_try(s, "/lib/modules/%.*s/vmlinux", n, text));
+		UX_TRY(crash_name_try(s, "/lib/modules/%.*s/build/vmlinux", n, text));
+	}
+	return crash_name_try(s, "vmlinux");
+}
+
+/* The kernel writes '_' in the name of each module; its file has '_' or '-'. */
+static enum ux_code crash_name_try_module(struct crash_name_search *s, const char *name)
+{
+	static const char marks[] = {'_', '-'};
+	char file[NAME_MAX_BYTES];
+	size_t size = strlen(name) + 1;
+	if (size > sizeof(file))
+		return UX_OK;
+	for (size_t i = 0; i < sizeof(marks); i++) {
+		memcpy(file, name, size);
+		for (char *c = file; *c; c++)
+			if (*c == '_' || *c == '-')
+				*c = marks[i];
+		UX_TRY(crash_name_try(s, "%s.ko", file));
+		if (!strpbrk(name, "_-"))
+			break;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_crash_search(const struct ux_crash_wanted *w, ux_crash_search_fn *fn, void *ctx,
+			     struct ux_error *err)
+{
+	struct crash_name_search s = {.fn = fn, .ctx = ctx, .err = err};
+	struct ux_bytes base = ux_crash_base_name(ux_bytes_cstr(w->name));
+	if (w->name[0] == '[')
+		return UX_OK;
+	if (w->is_kernel && strcmp(w->name, "vmlinux") == 0)
+		return crash_name_try_kernel(&s, w->release);
+	if (w->is_kernel)
+		return crash_name_try_module(&s, w->name);
+	if (w->name[0] == '/')
+		UX_TRY(crash_name_try(&s, "%s", w->name));
+	return crash_name_try(&s, "%.*s", (int)base.size, (const char *)base.data);
+}

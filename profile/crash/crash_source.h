@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the modules of a crash report are found, as an interface: files of this machine and a
+ * server for the command (crash_module.h), the store for the server's page (server/pages/paste.h).
+ * Everything else about a report is decided in crash_naming.h.
+ */
+#ifndef UX_CRASH_SOURCE_H
+#define UX_CRASH_SOURCE_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+#include "id.h"
+
+enum {
+	UX_CRASH_BUILDS_MAX = 16,      /* builds of one name that are listed */
+	UX_CRASH_STARTS_MAX = 16,      /* functions of one name that are told apart */
+	UX_CRASH_SAME_NAME_MAX = 256,  /* functions of one name that are compared by size */
+	UX_CRASH_PAGE = 4096,          /* modules are moved by whole pages */
+	UX_CRASH_SYMBOL_TEXT_MAX = 60, /* bytes of a function's name in a reason */
+};
+
+/* --- functions by name ------------------------------------------------------------------------ */
+
+/* Where a function or symbol starts. `begin` and `size` are of the function around it; size 0:
+ * unknown. */
+struct ux_crash_start {
+	uint64_t pc;
+	uint64_t begin;
+	uint64_t size;
+};
+
+/* The functions of one name whose size may be the printed one. Zeroed, with `printed`, is empty. */
+struct ux_crash_starts {
+	uint64_t printed; /* bytes of the function, as Linux prints them; 0: unknown */
+	struct ux_crash_start list[UX_CRASH_STARTS_MAX];
+	size_t n;
+	size_t total;        /* including functions of another size */
+	uint64_t other_size; /* bytes of one of these */
+	bool more;           /* there are more than are in the list, or were compared */
+	const char *why;     /* static: why symbols could not be read; NULL: they were */
+};
+
+/* Adds a function, unless its start was added before. */
+void ux_crash_starts_add(struct ux_crash_starts *s, struct ux_crash_start start);
+
+/*
+ * Whether a start may be of a function of the printed size, which goes up to the next symbol:
+ * `padding` bytes may be between them.
+ */
+bool ux_crash_start_fits(const struct ux_crash_start *start, uint64_t printed, uint64_t padding);
+
+/* --- modules ---------------------------------------------------------------------------------- */
+
+/* Which module is searched. If `choice` is not empty, it alone says which. */
+struct ux_crash_wanted {
+	struct ux_bytes choice;  /* a file or an ID, which the user has chosen */
+	const char *name;        /* path or name in the text; "": the text has none */
+	struct ux_id id;         /* in the text; size 0: none */
+	struct ux_bytes release; /* of the kernel; empty: unknown */
+	bool is_kernel;          /* the kernel ("vmlinux") or a module of it */
+	struct ux_arena *arena;  /* for the texts of the answer */
+};
+
+/* Which build that is. */
+struct ux_crash_found {
+	void *record;    /* of the source; NULL: it was not opened */
+	bool open;       /* the functions of the source that ask about a module may be called */
+	bool differs;    /* of a choice: it is not known to have the ID in the text */
+	const char *id;  /* canonical; "": unknown */
+	const char *how; /* "by the ID in the text"; never NULL */
+	const char *why; /* why it is not open; NULL: it is */
+};
+
+/* A module as frames name it. */
+struct ux_crash_build {
+	const char *name; /* as the text has it; "": the text has none */
+	struct ux_bytes text_id;
+	struct ux_crash_found found;
+	const char *note; /* that the chosen build was not used, or contradicts the text; or NULL */
+	const char *why;  /* why one of its frames has no name; NULL: all have one */
+	uint64_t frames;
+	uint64_t named; /* with names from symbols, or with function, file and line in the text */
+};
+
+/* Facts from symbols about an address. */
+struct ux_crash_look {
+	bool named;
+	bool signal_return; /* its function is the code to which signal handlers return */
+};
+
+/*
+ * A source, which is the first member of the struct that implements it. `record` is one of an open
+ * module. Only failures that end the whole report are returned: UX_ENOMEM, and, if the work was
+ * limited, UX_ELIMIT and UX_EUNAVAILABLE. Other codes are listed.
+ */
+struct ux_crash_source {
+	/* Finds a module. Finding none is not a failure. UX_EINVAL: the choice has no meaning. */
+	enum ux_code (*open)(struct ux_crash_source *s, const struct ux_crash_wanted *w,
+			     struct ux_crash_found *ret, struct ux_error *err);
+	void (*close)(struct ux_crash_source *s, void *record);
+	/* The first address of the image. UX_ENOTFOUND: unknown. */
+	enum ux_code (*image_start)(struct ux_crash_source *s, void *record, uint64_t *ret,
+				    struct ux_error *err);
+	/* The pc of a position in the file. UX_ENOTFOUND: unknown, or not of code. */
+	enum ux_code (*file_pc)(struct ux_crash_source *s, void *record, uint64_t off,
+				uint64_t *ret, struct ux_error *err);
+	/* Whether an address may be of the module's code, as the file has it. */
+	enum ux_code (*has_code)(struct ux_crash_source *s, void *record, uint64_t pc, bool *ret,
+				 struct ux_error *err);
+	/* Adds the functions of a name to `ret`. */
+	enum ux_code (*functions)(struct ux_crash_source *s, void *record, struct ux_bytes symbol,
+				  struct ux_crash_starts *ret, struct ux_error *err);
+	/* Whether the bytes at a pc are the code to which signal handlers return. NULL: the source
+	 * has no code. */
+	bool (*is_signal_return)(struct ux_crash_source *s, void *record, uint64_t pc);
+	/* Adds an address that resolve() looks up. */
+	enum ux_code (*add)(struct ux_crash_source *s, void *record, uint64_t pc,
+			    struct ux_error *err);
+	/* Looks up the added addresses of all builds. A module that turns out to have no symbols
+	 * is closed: found.open, found.why. */
+	enum ux_code (*resolve)(struct ux_crash_source *s, struct ux_crash_build *builds, size_t n,
+				struct ux_error *err);
+	/* The result for an address that was added. */
+	enum ux_code (*look)(struct ux_crash_source *s, void *record, uint64_t pc,
+			     struct ux_crash_look *ret, struct ux_error *err);
+	/* Why an address without a name has none; never NULL. It lives as long as the part of the
+	 * text that is read. */
+	const char *(*why)(struct ux_crash_source *s, void *record);
+	/* Charges a line of so many bytes. NULL: work has no limit. */
+	enum ux_code (*charge)(struct ux_crash_source *s, size_t bytes, struct ux_error *err);
+};
+
+/* --- searching by name ------------------------------------------------------------------------ */
+
+/* Searches builds that have a file of that path, or of that name if it has no slash, and sets how
+ * many there are. */
+typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, size_t *ret_n,
+					struct ux_error *err);
+
+/*
+ * Calls `fn` for the paths and names that the file of a module may have, best first, until builds
+ * are found. For a kernel these are the places of its release, then "vmlinux"; for a module of it
+ * NAME.ko; for any other file its path, then its name. Codes: as of fn.
+ */
+enum ux_code ux_crash_search(const struct ux_crash_wanted *w, ux_crash_search_fn *fn, void *ctx,
+			     struct ux_error *err) ux_must;
+
+#endif
