@@ -114,6 +114,8 @@ uint64_t ux_push_direct_send(struct ux_push_client *c, const json_t *direct, str
 	for (size_t i = 0; i < json_array_size(urls) && offset < bytes.size; i++) {
 		size_t n = (size_t)ux_min((uint64_t)size, bytes.size - offset);
 		const char *url = json_string_value(json_array_get(urls, i));
+		if (c->sends)
+			c->sends(c->sends_ctx, c, n);
 		if (!direct_send_piece(c, url, ux_bytes(bytes.data + offset, n)))
 			break;
 		offset += n;

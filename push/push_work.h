@@ -44,12 +44,22 @@ struct ux_push_client {
 	unsigned tries;                          /* attempts of a call that makes no progress */
 	void (*sent)(void *ctx, uint64_t bytes); /* called when a chunk has arrived; may be NULL */
 	void *sent_ctx;
+	/*
+	 * Called by the thread that uses the client, before it sends a chunk of so many bytes. It
+	 * may wait, and move the deadline by that time. NULL: chunks are sent immediately.
+	 */
+	void (*sends)(void *ctx, struct ux_push_client *c, uint64_t bytes);
+	void *sends_ctx;
 };
 
 /* Uses url, token, cacert, proxy, retries and timeout_ms of the options, which must outlive it. */
 enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_options *o,
 				 struct ux_error *err) ux_must;
-/* Opens a further connection with the deadline of another one, for another thread. */
+/*
+ * Opens a further connection with the deadline of another one, for another thread. A bucket that
+ * the other one could not reach is not tried, either. *o must outlive it. Codes: those of
+ * ux_push_client_open().
+ */
 enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
 				  const struct ux_push_client *other, struct ux_error *err) ux_must;
 void ux_push_client_close(struct ux_push_client *c);
@@ -277,6 +287,16 @@ void ux_push_reading(const struct ux_push_options *o, const char *path);
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
 			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err) ux_must;
+
+/*
+ * The first part of ux_push_module_send(), which needs no connection: extracts m into gsym if the
+ * answer requests its symbols. *ret_sends: ux_push_gsym_send() is to follow; otherwise the result
+ * was reported. For a push that sends neither files nor sources. Codes: UX_ENOMEM.
+ */
+enum ux_code ux_push_module_extract(struct ux_push_work *p, struct ux_push_module *m,
+				    const struct ux_push_answer *answer, struct ux_push_gsym *gsym,
+				    struct ux_extract_stats *stats, bool *ret_sends,
+				    struct ux_error *err) ux_must;
 
 /*
  * Sends the extracted symbols of a module, unless their quality is below what its sections promised
