@@ -89,22 +89,22 @@ static int64_t budget_look(struct ux_agent *a, pid_t child)
 		      ux_usage_wait(&a->cpu_of[a->large], now, part));
 }
 
-/* Sleeps; the deadline of what is under way moves by that time. */
-static void budget_sleep(struct ux_agent *a, int64_t ns)
+/* Sleeps. Returns for how many milliseconds, by which a deadline moves. */
+static int64_t budget_sleep(struct ux_agent *a, int64_t ns)
 {
 	struct timespec t = {.tv_sec = ns / UX_CLOCK_NS_IN_S, .tv_nsec = ns % UX_CLOCK_NS_IN_S};
 	int64_t before = ux_clock_ms();
 	(void)nanosleep(&t, NULL);
 	int64_t slept = ux_clock_ms() - before;
-	a->work.client.deadline_ms += slept;
 	ux_agent_metric_add(&a->metrics.paused_ms, (uint64_t)slept);
+	return slept;
 }
 
 static void budget_wait(struct ux_agent *a, pid_t child)
 {
 	const int64_t max = (int64_t)WAIT_MS * UX_CLOCK_NS_IN_MS;
 	for (int64_t ns; (ns = budget_look(a, child)) > 0;)
-		budget_sleep(a, ux_min(ns, max));
+		a->work.client.deadline_ms += budget_sleep(a, ux_min(ns, max));
 }
 
 bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended)
@@ -134,15 +134,22 @@ void ux_agent_budget_pace(void *ctx, int child)
 		(void)kill(child, SIGCONT);
 }
 
-void ux_agent_budget_sent(void *ctx, uint64_t bytes)
+/* Takes bytes out of the bucket. Returns how long to wait before they are sent, in ns. */
+static int64_t budget_take_bytes(struct ux_agent *a, uint64_t bytes)
+{
+	const int64_t now = ux_clock_ns();
+	int64_t cost = (int64_t)((double)bytes / (double)a->push.rate * UX_CLOCK_NS_IN_S);
+	(void)pthread_mutex_lock(&a->bytes_lock);
+	int64_t ns = ux_bucket_wait(&a->bytes, now, 0, UX_CLOCK_NS_IN_S);
+	ux_bucket_take(&a->bytes, now, cost);
+	(void)pthread_mutex_unlock(&a->bytes_lock);
+	return ns;
+}
+
+void ux_agent_budget_sends(void *ctx, struct ux_push_client *c, uint64_t bytes)
 {
 	struct ux_agent *a = ctx;
-	int64_t now = ux_clock_ns();
-	if (a->push.rate == 0)
-		return;
-	int64_t cost = (int64_t)((double)bytes / (double)a->push.rate * UX_CLOCK_NS_IN_S);
-	ux_bucket_take(&a->bytes, now, cost);
-	int64_t ns = ux_bucket_wait(&a->bytes, now, 0, UX_CLOCK_NS_IN_S);
+	int64_t ns = a->push.rate > 0 ? budget_take_bytes(a, bytes) : 0;
 	if (ns > 0)
-		budget_sleep(a, ns);
+		c->deadline_ms += budget_sleep(a, ns);
 }

@@ -4,7 +4,9 @@
 #define UX_AGENT_WORK_H
 
 #include "agent.h"
+#include "agent_batch.h"
 #include "agent_metrics.h"
+#include "agent_senders.h"
 #include "agent_state.h"
 #include "bucket.h"
 #include "disk_queue.h"
@@ -66,21 +68,24 @@ struct ux_agent {
 	struct ux_push_options push; /* o->push, completed */
 	struct ux_push_work work;    /* client, children, counts */
 	struct ux_host_watch watch;
-	struct ux_push_packs debug_files; /* descriptors of those of the batch under way */
+	struct ux_push_packs *debug_files; /* of the batch whose turn it is */
 	pid_t owner; /* a process that has mapped the module that is extracted; 0: none */
-	struct ux_mapped_files files; /* that were found and not sent yet */
-	struct ux_agent_keys done;    /* of IDs that need nothing more */
-	struct ux_agent_state state;  /* the same, and files, for the next run */
-	struct ux_disk_queue *queue;  /* symbols that wait for the server; NULL: none are kept */
-	bool failed;                  /* a result was a failure since this was cleared */
-	bool reached;                 /* the server has answered once */
-	bool away;                    /* the server could not be reached the last time */
-	unsigned attempts;            /* how often that was so in succession */
-	int64_t again_ms;             /* when it is tried again, by the monotonic clock */
-	struct ux_usage_window cpu;   /* processor time... */
+	struct ux_mapped_files files;    /* that were found, and are in no batch */
+	struct ux_agent_batches batches; /* under way */
+	struct ux_agent_senders senders;
+	struct ux_agent_keys done;   /* of IDs that need nothing more */
+	struct ux_agent_state state; /* the same, and files, for the next run */
+	struct ux_disk_queue *queue; /* symbols that wait for the server; NULL: none are kept */
+	bool failed;                 /* a result was a failure since this was cleared */
+	bool reached;                /* the server has answered once */
+	bool away;                   /* the server could not be reached the last time */
+	unsigned attempts;           /* how often that was so in succession */
+	int64_t again_ms;            /* when it is tried again, by the monotonic clock */
+	struct ux_usage_window cpu;  /* processor time... */
 	struct ux_usage_window cpu_of[2]; /* ...for small files, and for large ones */
 	bool large;                       /* it is used for a large file */
-	struct ux_bucket bytes;           /* of uploads */
+	pthread_mutex_t bytes_lock;       /* of `bytes` */
+	struct ux_bucket bytes;           /* of uploads, over all connections */
 	int64_t cpu_ns;                   /* that was used in all */
 	struct ux_agent_metrics metrics;
 	struct ux_runtime_code runtime;
@@ -88,10 +93,11 @@ struct ux_agent {
 };
 
 /*
- * Identifies the files, queries the server about those that have an ID that is new, extracts and
- * sends those that it wants. Each file is read by a confined child. Takes the files that it has
- * dealt with out of a->files; after an error of the connection the others stay there. Codes: those
- * of ux_push_query().
+ * Sends the queue, then identifies the files, queries the server about modules that have an ID that
+ * is new, extracts and sends the ones that it wants. Each file is read by a confined child. Takes
+ * files out of a->files; those that there is no time for now stay there, or in a->batches. After an
+ * error of the connection all that were not dealt with are in a->files. Codes: those of
+ * ux_push_query().
  */
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
 
@@ -105,9 +111,21 @@ enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err) ux_must;
 /* Sorts files: the next one to be dealt with first. */
 void ux_agent_order(struct ux_mapped_files *files);
 
-/* Were modules with one of these IDs dealt with? Else they are now. UX_ENOMEM. */
-enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
-			       struct ux_error *err) ux_must;
+enum ux_agent_taken {
+	UX_AGENT_NEW,
+	UX_AGENT_TAKEN,      /* dealt with by this run, or on the way */
+	UX_AGENT_REMEMBERED, /* the server has answered that nothing more is needed */
+};
+
+/* Was a module with one of these IDs dealt with? A new one is taken now. UX_ENOMEM. */
+enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids,
+			       enum ux_agent_taken *ret, struct ux_error *err) ux_must;
+
+/*
+ * IDs that were taken count as new again, except those in the queue: after a failure, so that the
+ * files that wait find them. UX_ENOMEM.
+ */
+enum ux_code ux_agent_forget_ids(struct ux_agent *a, struct ux_error *err) ux_must;
 
 /*
  * Completes a module: its debug file, when that has more, of this host or in the root of the
@@ -124,7 +142,7 @@ enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
 					 struct ux_sandbox_part *ret, struct ux_error *err) ux_must;
 
 /* Closes the debug files that modules of a batch have. */
-void ux_agent_close_debug_files(struct ux_agent *a);
+void ux_agent_close_debug_files(struct ux_push_packs *files);
 
 /* Keeps for the next run what is known of the module with these IDs. */
 void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
@@ -136,8 +154,9 @@ void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
 enum ux_code ux_agent_public_open(struct ux_agent *a, struct ux_error *err) ux_must;
 void ux_agent_public_close(struct ux_agent *a);
 
-/* Does one of the debuginfod servers have a debug file for the module? Then that is reported. */
-bool ux_agent_is_public(struct ux_agent *a, const struct ux_push_module *m);
+/* Does one of the debuginfod servers have a debug file for the module? Then that is reported to w.
+ */
+bool ux_agent_is_public(struct ux_agent *a, struct ux_push_work *w, const struct ux_push_module *m);
 
 /* --- what may be used of the machine ---------------------------------------------------------- */
 
@@ -156,8 +175,11 @@ bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended);
 /* Stops a child while there is none. ctx: struct ux_agent; see struct ux_sandbox_limits. */
 void ux_agent_budget_pace(void *ctx, int child);
 
-/* Waits until these bytes were allowed to be sent. ctx: struct ux_agent; see ux_push_client. */
-void ux_agent_budget_sent(void *ctx, uint64_t bytes);
+/*
+ * Waits until these bytes may be sent, so that all connections together keep the limit, and moves
+ * the deadline of the client by that. ctx: struct ux_agent; see ux_push_client. Any thread.
+ */
+void ux_agent_budget_sends(void *ctx, struct ux_push_client *c, uint64_t bytes);
 
 /* --- what was sent of run-time code, for the next run ----------------------------------------- */
 
@@ -217,9 +239,9 @@ enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
 enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err) ux_must;
 
 /*
- * Sends what is in the queue, as far as the server wants it. After an error of the connection the
- * rest stays. Codes: those of ux_push_query().
+ * Sends the first messages of the queue, as far as the server wants them; *more is set if there
+ * were any. After an error of the connection the rest stays. Codes: those of ux_push_query().
  */
-enum ux_code ux_agent_queue_send(struct ux_agent *a, struct ux_error *err) ux_must;
+enum ux_code ux_agent_queue_send(struct ux_agent *a, bool *more, struct ux_error *err) ux_must;
 
 #endif
