@@ -153,7 +153,7 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(agent_try_send(a, err));
 		UX_TRY(agent_follow_runtime(a, err));
 		agent_count(a);
-		if (any) /* what was freed lies between small things that stay */
+		if (any) /* freed memory lies between small things that stay */
 			(void)malloc_trim(0);
 	}
 }
@@ -178,13 +178,13 @@ static void agent_on_result(void *ctx, const struct ux_push_result *r)
 		a->o->push.result(a->o->push.ctx, r);
 }
 
-/* What is known and what waits. The lock of the queue keeps others from the folder. */
+/* Opens the known answers and the queue. The lock of the queue keeps others from the folder. */
 static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 {
 	const struct ux_agent_options *o = a->o;
 	char url[PATH_SIZE], known[PATH_SIZE], queue[PATH_SIZE];
 	const char *dir = a->push.dry_run ? NULL : o->state;
-	/* What the server has without DWARF says nothing about what it lacks with it. */
+	/* An answer about symbols without DWARF says nothing about symbols with it. */
 	int n = snprintf(url, sizeof(url), "%s%s", a->push.url, a->push.no_dwarf ? "" : " dwarf");
 	int m = snprintf(known, sizeof(known), "%s/known", dir ? dir : "");
 	int k = snprintf(queue, sizeof(queue), "%s/queue", dir ? dir : "");
@@ -202,7 +202,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(ux_disk_queue_open(&a->queue, &options, err));
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_agent_state_open(&a->state, dir ? known : NULL, url, &why);
-	if (code == UX_EIO) { /* such as a full disk: what is found is sent none the less */
+	if (code == UX_EIO) { /* such as a full disk: files are sent none the less */
 		agent_notice(a, "known files are remembered only until the agent ends", &why);
 		code = ux_agent_state_open(&a->state, NULL, url, &why);
 	}

@@ -35,7 +35,7 @@ size_t ux_agent_waiting(const struct ux_agent *a)
 	return n;
 }
 
-/* --- what is known by IDs --------------------------------------------------------------------- */
+/* --- IDs that are known ----------------------------------------------------------------------- */
 
 enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids,
 			       enum ux_agent_taken *ret, struct ux_error *err)
@@ -316,7 +316,7 @@ static void batch_end_task(struct ux_agent *a, struct ux_agent_task *task, bool 
 	free(t);
 }
 
-/* Extracts the module of a task; what is reported waits for its turn. */
+/* Extracts the module of a task, whose results wait for their turn. */
 static enum ux_code batch_extract(struct batch_task *t, struct ux_error *err)
 {
 	struct ux_agent *a = t->batch->agent;
@@ -389,7 +389,7 @@ enum ux_code ux_agent_batch_step(struct ux_agent_batch *b, struct ux_error *err)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Remembers what is known of the files. */
+/* Remembers the answers about the files. */
 static void batch_remember(const struct ux_agent_batch *b)
 {
 	struct ux_agent *a = b->agent;

@@ -10,7 +10,7 @@ struct ux_agent;
 
 enum {
 	/*
-	 * Batches under way, each of which has modules left after its first turn; while there are
+	 * Batches under way that have modules left after its first turn; while there are
 	 * so many, no further one begins.
 	 */
 	UX_AGENT_BATCHES_MAX = 8,
@@ -20,7 +20,7 @@ enum {
 
 struct ux_agent_batch {
 	struct ux_agent *agent;
-	struct ux_mapped_files files; /* taken over from those that were found */
+	struct ux_mapped_files files; /* taken over from a->files */
 	enum ux_agent_known *known;   /* of each file; UX_AGENT_UNKNOWN: it is not remembered */
 	bool *read;                   /* of each file: it was not known before */
 	struct ux_push_modules modules;
@@ -40,15 +40,15 @@ UX_VEC(ux_agent_batches, struct ux_agent_batch *);
  * Identifies some of the first n files that were found, takes them out of a->files, queries the
  * server about their modules unless `kept`, and appends the batch to a->batches. Every file has its
  * first module before any has its second one, so that a small file does not wait for one with
- * thousands. After an error all files are still in a->files or in a batch. Codes: those of
+ * thousands. After an error all files are still in a->files or in a batch. Codes: as of
  * ux_push_query().
  */
 enum ux_code ux_agent_batch_begin(struct ux_agent *a, size_t n, bool kept,
 				  struct ux_agent_batch **ret, struct ux_error *err) ux_must;
 
 /*
- * Does with the next module what the server's answer demands: extracts it, and hands it to a
- * sender, or to the queue. Codes: those of ux_agent_senders_add().
+ * Follows the server's answer about the next module: extracts it, and hands it to a
+ * sender, or to the queue. Codes: as of ux_agent_senders_add().
  */
 enum ux_code ux_agent_batch_step(struct ux_agent_batch *b, struct ux_error *err) ux_must;
 
@@ -60,7 +60,7 @@ void ux_agent_batches_settle(struct ux_agent *a);
 
 /*
  * Moves the files of batches that need the server back to a->files, after an error of the
- * connection; what was sent of them is remembered. No task may be left. UX_ENOMEM.
+ * connection; modules of them that were sent are remembered. No task may be left. UX_ENOMEM.
  */
 enum ux_code ux_agent_batches_give_back(struct ux_agent *a, struct ux_error *err) ux_must;
 

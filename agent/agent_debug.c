@@ -18,7 +18,7 @@ static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
 	return ux_min(m->claim, max);
 }
 
-/* Where debug files are searched: in the folders of this host, or in those of a process. */
+/* Where debug files are searched: in the folders of this host, or in the folders of a process. */
 struct debug_search {
 	struct ux_agent *agent;
 	struct ux_push_module *module;

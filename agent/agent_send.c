@@ -18,7 +18,7 @@
 enum {
 	BATCH_MAX = 32,    /* files of one query */
 	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
-	TURN_MS = 1000,    /* of a batch, until there is a look at what was found */
+	TURN_MS = 1000,    /* of a batch, until the agent looks for files */
 	WAIT_MS = 200,     /* for a sender, between two such looks */
 };
 
@@ -77,14 +77,14 @@ static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux
 
 /*
  * Moves the files that are dealt with next to the front, at most max, all of processes that live or
- * that have ended: in their order, but those that there is no time for now. Returns their number;
- * 0: others may be found before there is time again.
+ * that have ended: in their order, except files that there is no time for now. Returns their
+ * number; 0: others may be found before there is time again.
  */
 static size_t agent_choose(struct ux_agent *a, size_t max)
 {
 	struct ux_mapped_file *f = a->files.data;
 	size_t n = 0;
-	bool low[2][2]; /* of large ones; of those that have ended */
+	bool low[2][2]; /* for large files; for files of ended processes */
 	for (int i = 0; i < 4; i++)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
 	for (size_t i = 0; i < a->files.size && n < max; i++) {

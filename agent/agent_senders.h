@@ -39,7 +39,7 @@ enum ux_agent_task_state {
 struct ux_agent_task {
 	/*
 	 * Sends over w->client and reports to w; called once, by any thread. What it needs must
-	 * stay unchanged until `end` is called. NULL: there is nothing to send. Codes: those of
+	 * stay unchanged until `end` is called. NULL: there is nothing to send. Codes: as of
 	 * ux_push_upload().
 	 */
 	enum ux_code (*send)(struct ux_agent_task *t, struct ux_push_work *w, struct ux_error *err);

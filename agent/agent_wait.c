@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent does while the server is away, and when it is back. */
+/* The agent while the server is away, and when it is back. */
 #include "agent_work.h"
 
 #include "agent_queue.h"

@@ -20,8 +20,8 @@ enum {
 };
 
 enum {
-	UX_RUNTIME_PROCESSES_MAX = 1024, /* that are watched at once; others are left out */
-	UX_RUNTIME_FILES_MAX = 4,        /* of one process, each of which is open */
+	UX_RUNTIME_PROCESSES_MAX = 1024, /* that are watched at a time; others are left out */
+	UX_RUNTIME_FILES_MAX = 4,        /* of one process; each is open */
 	UX_RUNTIME_FILE_MAX = 256 << 20, /* bytes of a file that is read */
 	UX_RUNTIME_BYTES_MAX = 64 << 20, /* of GSYMs that are sent for one process */
 };
@@ -95,15 +95,15 @@ struct ux_agent {
 /*
  * Sends the queue, then identifies the files, queries the server about modules that have an ID that
  * is new, extracts and sends the ones that it wants. Each file is read by a confined child. Takes
- * files out of a->files; those that there is no time for now stay there, or in a->batches. After an
- * error of the connection all that were not dealt with are in a->files. Codes: those of
+ * files out of a->files; files that there is no time for now stay there, or in a->batches. After an
+ * error of the connection all that were not dealt with are in a->files. Codes: as of
  * ux_push_query().
  */
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
 
 /*
  * Extracts all files that were found into the queue, without the server: a file that is deleted
- * would be lost with this process. Codes: those of ux_agent_queue_put(), after which the others
+ * would be lost with this process. Codes: as of ux_agent_queue_put(), after which the others
  * stay in a->files.
  */
 enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err) ux_must;
@@ -144,7 +144,7 @@ enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
 /* Closes the debug files that modules of a batch have. */
 void ux_agent_close_debug_files(struct ux_push_packs *files);
 
-/* Keeps for the next run what is known of the module with these IDs. */
+/* Keeps for the next run the answer about the module with these IDs. */
 void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
 			   enum ux_agent_known known);
 
@@ -168,7 +168,7 @@ void ux_agent_budget_wait(struct ux_agent *a);
 
 /*
  * Was most of the part of the minute's processor time used that is for such files: large ones, or
- * those of processes that have ended?
+ * files of processes that have ended?
  */
 bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended);
 
@@ -181,11 +181,11 @@ void ux_agent_budget_pace(void *ctx, int child);
  */
 void ux_agent_budget_sends(void *ctx, struct ux_push_client *c, uint64_t bytes);
 
-/* --- what was sent of run-time code, for the next run ----------------------------------------- */
+/* --- how far run-time code was sent, for the next run ----------------------------------------- */
 
 /*
  * Sets when the process was started, as an earlier run has sent it: the wall clock gives it with an
- * error, and what was sent of one process is to have one time.
+ * error, and all snapshots of one process are to have one time.
  */
 void ux_agent_runtime_recall_start(struct ux_agent *a, struct ux_runtime_process *p,
 				   const struct ux_proc *proc);
@@ -206,9 +206,9 @@ void ux_runtime_code_deinit(struct ux_runtime_code *r);
 int64_t ux_agent_runtime_due(const struct ux_agent *a);
 
 /*
- * Takes over the processes that were found to have run-time code, and sends what is new in the perf
+ * Takes over the processes that were found to have run-time code, and sends new code in the perf
  * maps and jitdumps of processes that are due. After an error of the connection they stay due.
- * Codes: those of ux_push_upload().
+ * Codes: as of ux_push_upload().
  */
 enum ux_code ux_agent_runtime_step(struct ux_agent *a, struct ux_error *err) ux_must;
 
@@ -221,12 +221,12 @@ void ux_agent_back(struct ux_agent *a);
 /* Are symbols kept on disk? */
 bool ux_agent_keeps(const struct ux_agent *a);
 
-/* Does it answer? Codes: those of ux_http_client_call(). */
+/* Does it answer? Codes: as of ux_http_client_call(). */
 enum ux_code ux_agent_probe(struct ux_agent *a, struct ux_error *err) ux_must;
 
 struct ux_agent_message;
 
-/* Puts symbols into the queue. Codes: those of ux_disk_queue_add_parts(). */
+/* Puts symbols into the queue. Codes: as of ux_disk_queue_add_parts(). */
 enum ux_code ux_agent_queue_put(struct ux_agent *a, const struct ux_agent_message *m,
 				struct ux_error *err) ux_must;
 
@@ -234,13 +234,14 @@ enum ux_code ux_agent_queue_put(struct ux_agent *a, const struct ux_agent_messag
 enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
 				   struct ux_error *err) ux_must;
 
-/* Counts the modules in the queue, of an earlier run, among those that were dealt with. UX_ENOMEM.
+/* Counts the modules in the queue, of an earlier run, among the modules that were dealt with.
+ * UX_ENOMEM.
  */
 enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err) ux_must;
 
 /*
  * Sends the first messages of the queue, as far as the server wants them; *more is set if there
- * were any. After an error of the connection the rest stays. Codes: those of ux_push_query().
+ * were any. After an error of the connection the rest stays. Codes: as of ux_push_query().
  */
 enum ux_code ux_agent_queue_send(struct ux_agent *a, bool *more, struct ux_error *err) ux_must;
 

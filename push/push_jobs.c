@@ -23,8 +23,8 @@ enum {
 	/* Modules that are sent while others are extracted: a server that is 100 ms away answers
 	 * the three requests of a small module in 0.3 s. */
 	SENDERS = 64,
-	/* With a limit: what the rest of the command takes, and what one extraction should have at
-	 * least; there are fewer jobs at once where this is not enough for all. */
+	/* With a limit: the memory of the rest of the command, and of one extraction at
+	 * least; there are fewer jobs at a time where this is not enough for all. */
 	REST_MEMORY = 16 << 20,
 	SHARE_MIN = 24 << 20,
 };
@@ -142,7 +142,8 @@ static void job_end(struct job_pool *s, struct job *job)
 	job_show_progress(s->p);
 }
 
-/* Returns what the job takes at most: with a limit, its share, as the rest goes to disk. */
+/* Returns the memory that the job takes at most: with a limit, its share, as the rest goes to disk.
+ */
 static uint64_t job_need(const struct job_pool *s, const struct job *job)
 {
 	return s->share > 0 ? ux_min(job->weight, s->share) : job->weight;
@@ -263,7 +264,7 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Reports what was done, and the error for the modules that it came before. */
+/* Reports the results, and the error for the modules that it came before. */
 static void job_report_rest(struct job_pool *s, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];

@@ -211,7 +211,7 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
  */
 static enum ux_code push_find_supplementary(struct ux_push_work *p, struct ux_error *err)
 {
-	size_t n = p->modules.size; /* those that are added refer to no further file */
+	size_t n = p->modules.size; /* the ones that are added refer to no further file */
 	for (size_t i = 0; i < n; i++) {
 		ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 		struct ux_push_module *m = &p->modules.data[i];
@@ -335,8 +335,8 @@ static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push
 
 /*
  * The server has the sent files, but not the files beside them on this machine, such as parts of a
- * split build or the file that dwz made. If the server's quality is below what the sections
- * promised, a GSYM that is extracted here is sent too.
+ * split build or the file that dwz made. If the server's quality is below the claim of the
+ * sections, a GSYM that is extracted here is sent too.
  */
 static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module *m,
 				  struct ux_push_gsym *gsym, struct ux_error *err)

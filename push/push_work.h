@@ -57,7 +57,7 @@ enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_
 				 struct ux_error *err) ux_must;
 /*
  * Opens a further connection with the deadline of another one, for another thread. A bucket that
- * the other one could not reach is not tried, either. *o must outlive it. Codes: those of
+ * the other one could not reach is not tried, either. *o must outlive it. Codes: as of
  * ux_push_client_open().
  */
 enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
@@ -192,7 +192,7 @@ struct ux_push_work {
 enum ux_code ux_push_jobs_run(struct ux_push_work *p, const struct ux_push_answer *answers,
 			      size_t front, struct ux_error *err) ux_must;
 
-/* Does with one module what the server's answer demands. */
+/* Follows the server's answer about one module. */
 enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_error *err) ux_must;
 
@@ -227,7 +227,7 @@ enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool
 
 /*
  * Appends the modules in a part of a file, which a confined child reads, under a name. The
- * descriptor must stay open. Codes: those of ux_sandbox_facts().
+ * descriptor must stay open. Codes: as of ux_sandbox_facts().
  */
 enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 			       const struct ux_sandbox_part *part, bool packed,
@@ -244,14 +244,14 @@ struct ux_push_gsym {
 
 void ux_push_gsym_deinit(struct ux_push_gsym *gsym);
 
-/* Extracts a module that has parts, in a confined child. Codes: those of ux_sandbox_symbols(). */
+/* Extracts a module that has parts, in a confined child. Codes: as of ux_sandbox_symbols(). */
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err) ux_must;
 
 /*
  * Makes GSYMs of a perf map or jitdump in a confined child. *ret is the output, to be read with
- * ux_runtime_part_next(). Codes: those of ux_sandbox_runtime().
+ * ux_runtime_part_next(). Codes: as of ux_sandbox_runtime().
  */
 enum ux_code ux_push_runtime_read(struct ux_push_work *p, const struct ux_sandbox_part *file,
 				  const struct ux_runtime_request *what, struct ux_mapping *ret,
@@ -281,7 +281,7 @@ void ux_push_reading(const struct ux_push_options *o, const char *path);
 
 /*
  * Extracts m into gsym, which is emptied first. A debug file that was found by a search may be
- * damaged: then it is dropped, and the file is extracted alone. Codes: those of ux_extract() and
+ * damaged: then it is dropped, and the file is extracted alone. Codes: as of ux_extract() and
  * ux_file_map().
  */
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
@@ -318,7 +318,7 @@ struct ux_push_sources {
 	struct ux_out archive; /* see bundle.h */
 	uint64_t files;        /* number of files in the archive */
 	uint64_t missing;      /* files that do not exist here, or cannot be read */
-	/* files that are too large, or whose names are not those of source files */
+	/* files that are too large, or whose names no source file has */
 	uint64_t left_out;
 };
 
