@@ -166,10 +166,12 @@ static struct ux_agent_task *senders_take(struct ux_agent_senders *s, int64_t un
 	ux_cleanup(senders_unlock) pthread_mutex_t *lock = senders_lock(s);
 	while (s->first && s->first->state != UX_AGENT_TASK_DONE &&
 	       !(s->failed && s->first->state == UX_AGENT_TASK_WAITS)) {
-		const struct timespec t = ux_clock_timespec(until_ms * UX_CLOCK_NS_IN_MS);
-		if (until_ms == INT64_MAX)
+		if (until_ms == INT64_MAX) {
 			(void)pthread_cond_wait(&s->done, lock);
-		else if (pthread_cond_timedwait(&s->done, lock, &t) == ETIMEDOUT)
+			continue;
+		}
+		const struct timespec t = ux_clock_timespec(until_ms * UX_CLOCK_NS_IN_MS);
+		if (pthread_cond_timedwait(&s->done, lock, &t) == ETIMEDOUT)
 			return NULL;
 	}
 	struct ux_agent_task *t = s->first;
