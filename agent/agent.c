@@ -17,6 +17,9 @@ enum {
 
 static void agent_deinit(struct ux_agent *a)
 {
+	ux_agent_senders_deinit(a);
+	ux_agent_batches_free(a);
+	(void)pthread_mutex_destroy(&a->bytes_lock);
 	ux_agent_metrics_close(&a->metrics);
 	ux_agent_public_close(a);
 	ux_host_watch_deinit(&a->watch);
@@ -110,7 +113,7 @@ static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 /* Shows how the agent is. */
 static void agent_count(struct ux_agent *a)
 {
-	ux_agent_metric_set(&a->metrics.waiting, a->files.size);
+	ux_agent_metric_set(&a->metrics.waiting, ux_agent_waiting(a));
 	ux_agent_metric_set(&a->metrics.away, a->away);
 	ux_agent_metric_set(&a->metrics.known, a->state.known.n);
 	ux_agent_metric_set(&a->metrics.not_written, a->state.not_written);
@@ -140,17 +143,17 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	for (bool first = true;; first = false) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		until = ux_min(until, ux_agent_runtime_due(a));
-		if (a->files.size > 0) /* they wait for processor time */
+		if (ux_agent_waiting(a) > 0) /* they wait for processor time */
 			until = ux_min(until, ux_clock_ms() + TIME_MS);
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
 		if (first)
 			agent_notice_hidden(a);
 		agent_count(a);
-		bool any = a->files.size > 0;
+		bool any = ux_agent_waiting(a) > 0;
 		UX_TRY(agent_try_send(a, err));
 		UX_TRY(agent_follow_runtime(a, err));
 		agent_count(a);
-		if (any) /* what was freed lies between small things that stay */
+		if (any) /* freed memory lies between small things that stay */
 			(void)malloc_trim(0);
 	}
 }
@@ -175,13 +178,13 @@ static void agent_on_result(void *ctx, const struct ux_push_result *r)
 		a->o->push.result(a->o->push.ctx, r);
 }
 
-/* What is known and what waits. The lock of the queue keeps others from the folder. */
+/* Opens the known answers and the queue. The lock of the queue keeps others from the folder. */
 static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 {
 	const struct ux_agent_options *o = a->o;
 	char url[PATH_SIZE], known[PATH_SIZE], queue[PATH_SIZE];
 	const char *dir = a->push.dry_run ? NULL : o->state;
-	/* What the server has without DWARF says nothing about what it lacks with it. */
+	/* An answer about symbols without DWARF says nothing about symbols with it. */
 	int n = snprintf(url, sizeof(url), "%s%s", a->push.url, a->push.no_dwarf ? "" : " dwarf");
 	int m = snprintf(known, sizeof(known), "%s/known", dir ? dir : "");
 	int k = snprintf(queue, sizeof(queue), "%s/queue", dir ? dir : "");
@@ -199,7 +202,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(ux_disk_queue_open(&a->queue, &options, err));
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_agent_state_open(&a->state, dir ? known : NULL, url, &why);
-	if (code == UX_EIO) { /* such as a full disk: what is found is sent none the less */
+	if (code == UX_EIO) { /* such as a full disk: files are sent none the less */
 		agent_notice(a, "known files are remembered only until the agent ends", &why);
 		code = ux_agent_state_open(&a->state, NULL, url, &why);
 	}
@@ -231,7 +234,9 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 		.push = options->push,
 		.state = UX_AGENT_STATE_INIT,
 		.work = {.summary = &ret->push, .scratch = -1},
+		.bytes_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
+	ux_agent_senders_init(&a.senders);
 	a.work.o = &a.push;
 	a.push.threads = 1;
 	a.push.names_at_least = true;
@@ -262,7 +267,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 		UX_TRY(ux_agent_metrics_open(&a.metrics, options->metrics, err));
 	ret->subject = NULL;
 	UX_TRY(ux_push_client_open(&a.work.client, &a.push, err));
-	a.work.client.sent = ux_agent_budget_sent;
-	a.work.client.sent_ctx = &a;
+	a.work.client.sends = ux_agent_budget_sends;
+	a.work.client.sends_ctx = &a;
 	return options->once ? agent_once(&a, err) : agent_follow(&a, err);
 }

@@ -20,7 +20,7 @@ struct ux_agent_options {
 	 * for one round: a query and what it leads to.
 	 */
 	struct ux_push_options push;
-	/* folder with what is known and what waits, made when missing; NULL: nothing is kept */
+	/* folder of known answers and of the queue, made when missing; NULL: nothing is kept */
 	const char *state;
 	uint64_t queue_max; /* bytes of symbols that wait on disk for the server; 0: none */
 	/*
@@ -28,7 +28,8 @@ struct ux_agent_options {
 	 * minute; 0: no limit, and no low priority
 	 */
 	uint64_t cpu_ppm;
-	const char *const *debuginfod; /* URLs of servers; what they have is not uploaded */
+	const char *const
+		*debuginfod; /* URLs of servers; modules that they have are not uploaded */
 	size_t n_debuginfod;
 	/* patterns of paths that are left out, see struct ux_file_table */
 	const char *const *exclude;
@@ -37,11 +38,11 @@ struct ux_agent_options {
 	const char *host;    /* under which they are listed; NULL: uname(2)'s */
 	const char *metrics; /* where they are served: "HOST:PORT", "unix:PATH"; NULL: nowhere */
 	bool once;           /* ends when what runs now was pushed */
-	/* what the user should know, such as rights that are lacking; may be called at any time */
+	/* called with news for the user, such as rights that are lacking; at any time */
 	void (*notice)(void *ctx, const char *text);
 };
 
-/* What was done. */
+/* Counts of results. */
 struct ux_agent_summary {
 	struct ux_push_summary push;
 	/* what a failure is about: an option's value; NULL: the server, or the host */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the agent may use of the machine: a share of a core, bytes a second, low priority for
- * processor and disk.
+ * The share of the machine that the agent may use: a share of a core, bytes a second, low priority
+ * for processor and disk.
  *
  * The share holds for any minute (usage_window.h), and a host that was at rest may use a minute's
- * worth of it at once: what is new is known within seconds. Large files leave a part of it for
+ * worth of it in one go: new files are known within seconds. Large files leave a part of it for
  * small ones, and small ones for large ones, so that neither waits for a minute. Children are
  * stopped while nothing is left, which needs no right, unlike a control group, and is exact to the
  * slice of time in which a child is not watched; a twentieth of the share is kept for that.
  *
- * The share bounds what is taken of the host, not whom it delays. For that a child that works for
- * longer than such a slice gets a low priority. What is over sooner is not worth it: on a busy host
- * a low priority would make each of a hundred small files wait for all other work.
+ * The share bounds how much is taken of the host, not whom it delays. For that a child that works
+ * for longer than such a slice gets a low priority. Shorter work is not worth it: on a busy host a
+ * low priority would make each of a hundred small files wait for all other work.
  */
 #include "agent_work.h"
 
@@ -35,8 +35,7 @@ enum {
 /* Numbers of ioprio_set(2), for which there is no header of the C library. */
 enum {
 	IOPRIO_WHO_PROCESS = 1,
-	IOPRIO_LOW =
-		2 << 13 | 7, /* the last one of those that do not have to wait for all others */
+	IOPRIO_LOW = 2 << 13 | 7, /* the last class that does not have to wait for all others */
 	IOPRIO_CLASS_IDLE = 3 << 13,
 };
 
@@ -73,7 +72,7 @@ static int64_t budget_share(const struct ux_agent *a, int64_t percent)
 	return ppm * UX_USAGE_MINUTE * (UX_CLOCK_NS_IN_S / WHOLE) / 100 * percent;
 }
 
-/* Charges what was used since the last look. Returns how long nothing more may be used. */
+/* Charges the use since the last look. Returns how long nothing more may be used. */
 static int64_t budget_look(struct ux_agent *a, pid_t child)
 {
 	const int64_t max = budget_share(a, USED_SHARE), part = budget_share(a, PART_SHARE);
@@ -89,22 +88,22 @@ static int64_t budget_look(struct ux_agent *a, pid_t child)
 		      ux_usage_wait(&a->cpu_of[a->large], now, part));
 }
 
-/* Sleeps; the deadline of what is under way moves by that time. */
-static void budget_sleep(struct ux_agent *a, int64_t ns)
+/* Sleeps. Returns for how many milliseconds, by which a deadline moves. */
+static int64_t budget_sleep(struct ux_agent *a, int64_t ns)
 {
 	struct timespec t = {.tv_sec = ns / UX_CLOCK_NS_IN_S, .tv_nsec = ns % UX_CLOCK_NS_IN_S};
 	int64_t before = ux_clock_ms();
 	(void)nanosleep(&t, NULL);
 	int64_t slept = ux_clock_ms() - before;
-	a->work.client.deadline_ms += slept;
 	ux_agent_metric_add(&a->metrics.paused_ms, (uint64_t)slept);
+	return slept;
 }
 
 static void budget_wait(struct ux_agent *a, pid_t child)
 {
 	const int64_t max = (int64_t)WAIT_MS * UX_CLOCK_NS_IN_MS;
 	for (int64_t ns; (ns = budget_look(a, child)) > 0;)
-		budget_sleep(a, ux_min(ns, max));
+		a->work.client.deadline_ms += budget_sleep(a, ux_min(ns, max));
 }
 
 bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended)
@@ -134,15 +133,22 @@ void ux_agent_budget_pace(void *ctx, int child)
 		(void)kill(child, SIGCONT);
 }
 
-void ux_agent_budget_sent(void *ctx, uint64_t bytes)
+/* Takes bytes out of the bucket. Returns how long to wait before they are sent, in ns. */
+static int64_t budget_take_bytes(struct ux_agent *a, uint64_t bytes)
+{
+	const int64_t now = ux_clock_ns();
+	int64_t cost = (int64_t)((double)bytes / (double)a->push.rate * UX_CLOCK_NS_IN_S);
+	(void)pthread_mutex_lock(&a->bytes_lock);
+	int64_t ns = ux_bucket_wait(&a->bytes, now, 0, UX_CLOCK_NS_IN_S);
+	ux_bucket_take(&a->bytes, now, cost);
+	(void)pthread_mutex_unlock(&a->bytes_lock);
+	return ns;
+}
+
+void ux_agent_budget_sends(void *ctx, struct ux_push_client *c, uint64_t bytes)
 {
 	struct ux_agent *a = ctx;
-	int64_t now = ux_clock_ns();
-	if (a->push.rate == 0)
-		return;
-	int64_t cost = (int64_t)((double)bytes / (double)a->push.rate * UX_CLOCK_NS_IN_S);
-	ux_bucket_take(&a->bytes, now, cost);
-	int64_t ns = ux_bucket_wait(&a->bytes, now, 0, UX_CLOCK_NS_IN_S);
+	int64_t ns = a->push.rate > 0 ? budget_take_bytes(a, bytes) : 0;
 	if (ns > 0)
-		budget_sleep(a, ns);
+		c->deadline_ms += budget_sleep(a, ns);
 }

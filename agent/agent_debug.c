@@ -18,7 +18,7 @@ static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
 	return ux_min(m->claim, max);
 }
 
-/* Where debug files are searched: in the folders of this host, or in those of a process. */
+/* Where debug files are searched: in the folders of this host, or in the folders of a process. */
 struct debug_search {
 	struct ux_agent *agent;
 	struct ux_push_module *module;
@@ -53,7 +53,7 @@ static enum ux_code agent_take_debug(struct debug_search *s, const char *path, i
 	struct ux_push_module *m = s->module;
 	free(m->debug);
 	m->debug = strdup(path);
-	if (!m->debug || !ux_push_packs_append(&s->agent->debug_files, *fd))
+	if (!m->debug || !ux_push_packs_append(s->agent->debug_files, *fd))
 		return ux_error_nomem(err);
 	m->debug_part = (struct ux_sandbox_part){*fd, 0, size};
 	*fd = -1;
@@ -67,7 +67,7 @@ static enum ux_code agent_take_debug(struct debug_search *s, const char *path, i
 static enum ux_code agent_take_supplementary(struct debug_search *s, int *fd, uint64_t size,
 					     struct ux_error *err)
 {
-	if (!ux_push_packs_append(&s->agent->debug_files, *fd))
+	if (!ux_push_packs_append(s->agent->debug_files, *fd))
 		return ux_error_nomem(err);
 	*s->ret = (struct ux_sandbox_part){*fd, 0, size};
 	*fd = -1;
@@ -200,11 +200,11 @@ enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
 	return UX_OK;
 }
 
-void ux_agent_close_debug_files(struct ux_agent *a)
+void ux_agent_close_debug_files(struct ux_push_packs *files)
 {
-	for (size_t i = 0; i < a->debug_files.size; i++)
-		ux_fd_close(&a->debug_files.data[i]);
-	ux_push_packs_deinit(&a->debug_files);
+	for (size_t i = 0; i < files->size; i++)
+		ux_fd_close(&files->data[i]);
+	ux_push_packs_deinit(files);
 }
 
 enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, pid_t pid,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent has done and how it is, for Prometheus. */
+/* Counters and state of the agent, for Prometheus. */
 #ifndef UX_AGENT_METRICS_H
 #define UX_AGENT_METRICS_H
 

@@ -37,7 +37,7 @@ static bool public_has(struct ux_http_client *server, const char *path)
 	return ux_http_client_call(server, &call, &answer, NULL) == UX_OK && answer.status == 200;
 }
 
-bool ux_agent_is_public(struct ux_agent *a, const struct ux_push_module *m)
+bool ux_agent_is_public(struct ux_agent *a, struct ux_push_work *w, const struct ux_push_module *m)
 {
 	char id[UX_ID_TEXT], path[UX_ID_TEXT + 32], reason[UX_PUSH_REASON];
 	const struct ux_id *gnu = ux_id_set_find(&m->ids, UX_ID_GNU);
@@ -49,11 +49,11 @@ bool ux_agent_is_public(struct ux_agent *a, const struct ux_push_module *m)
 		if (!public_has(a->public_servers[i], path))
 			continue;
 		snprintf(reason, sizeof(reason), "%.120s has its debug file", a->o->debuginfod[i]);
-		ux_push_report(&a->work, &(struct ux_push_result){.path = m->path,
-								  .id = gnu,
-								  .status = UX_PUSH_DONE_SKIPPED,
-								  .reason = reason,
-								  .quality = m->claim});
+		ux_push_report(w, &(struct ux_push_result){.path = m->path,
+							   .id = gnu,
+							   .status = UX_PUSH_DONE_SKIPPED,
+							   .reason = reason,
+							   .quality = m->claim});
 		return true;
 	}
 	return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server has answered about files, kept on disk for the next run of the agent. */
+/* Answers of the server about files, kept on disk for the next run of the agent. */
 #include "agent_state.h"
 
 #include "clock.h"
@@ -15,7 +15,7 @@
 enum {
 	CHECK_SIZE = 4, /* bytes of a record's checksum, at its end */
 	CHECKED_SIZE = UX_AGENT_RECORD_SIZE - CHECK_SIZE,
-	SPREAD_SHARE = 8, /* answers end within this part of their time, not all at once */
+	SPREAD_SHARE = 8, /* answers end within this part of their time, not all together */
 };
 
 #define NUMBER_END (UINT64_C(1) << UX_AGENT_NUMBER_BITS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server has answered about files, kept on disk for the next run of the agent. */
+/* Answers of the server about files, kept on disk for the next run of the agent. */
 #ifndef UX_AGENT_STATE_H
 #define UX_AGENT_STATE_H
 
@@ -16,7 +16,7 @@ enum {
 	UX_AGENT_STATE_SLACK = 1 << 10, /* records beyond twice the answers until it is rewritten */
 };
 
-/* What is known about a file. */
+/* An answer about a file. */
 enum ux_agent_known {
 	UX_AGENT_UNKNOWN,
 	UX_AGENT_THERE,   /* the server has symbols of it that are as good as those here */
@@ -30,7 +30,7 @@ enum {
 	UX_AGENT_NUMBER_BITS = 56, /* of the number of an answer; greater ones are not kept */
 };
 
-/* A hash of what is known to whom: of a file or an ID, and of the URL of the server. */
+/* A hash of a file or an ID, and of the URL of the server that has answered. */
 struct ux_agent_key {
 	uint8_t bytes[UX_AGENT_KEY_SIZE];
 };
@@ -49,7 +49,7 @@ static inline bool ux_agent_key_eq(struct ux_agent_key a, struct ux_agent_key b)
 UX_MAP(ux_agent_keys, struct ux_agent_key, bool, ux_agent_key_hash, ux_agent_key_eq);
 
 /*
- * The answers, in memory and in a file. Each answer is appended to the file at once, so that
+ * The answers, in memory and in a file. Each answer is appended to the file immediately, so that
  * whatever ends the process costs nothing; the loss of the last records in a power failure costs
  * only the same queries again. That is why a flat file is enough: every record has a checksum, what
  * is damaged is left out, and a file that has grown is written anew beside itself and renamed.
@@ -68,7 +68,7 @@ struct ux_agent_state {
 #define UX_AGENT_STATE_INIT ((struct ux_agent_state){.fd = -1})
 
 /*
- * Reads the file at path, or begins it; NULL: what is known is forgotten at the end. No other
+ * Reads the file at path, or begins it; NULL: answers are forgotten at the end. No other
  * process may use the file. UX_EIO, UX_ENOMEM; UX_EUNSUPPORTED: the file has another format.
  */
 enum ux_code ux_agent_state_open(struct ux_agent_state *s, const char *path, const char *url,
@@ -84,7 +84,7 @@ struct ux_agent_key ux_agent_number_key(const struct ux_agent_state *s, const ch
 					const uint64_t *numbers, size_t n);
 
 /*
- * What is known; UX_AGENT_UNKNOWN when that is too long ago. now_s: seconds since 1970 by the wall
+ * The answer; UX_AGENT_UNKNOWN when it is too old. now_s: seconds since 1970 by the wall
  * clock. A time that lies ahead, after the clock was set back, counts as now.
  */
 enum ux_agent_known ux_agent_state_find(struct ux_agent_state *s, struct ux_agent_key key,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent does while the server is away, and when it is back. */
+/* The agent while the server is away, and when it is back. */
 #include "agent_work.h"
 
 #include "agent_queue.h"
@@ -97,10 +97,10 @@ enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err)
 	for (struct ux_disk_message m = {0};
 	     a->queue && ux_disk_queue_next(a->queue, 0, from, &m, NULL) == UX_OK;) {
 		struct ux_agent_message message;
-		bool known = false;
+		enum ux_agent_taken taken = UX_AGENT_NEW;
 		enum ux_code code = UX_OK;
 		if (ux_agent_message_parse(m.file.bytes, &message, NULL) == UX_OK)
-			code = ux_agent_take_ids(a, &message.ids, &known, err);
+			code = ux_agent_take_ids(a, &message.ids, &taken, err);
 		from = m.number + 1;
 		ux_disk_message_close(&m);
 		UX_TRY(code);
@@ -142,47 +142,88 @@ static void queue_batch_read(struct ux_agent *a, struct queue_batch *b)
 	}
 }
 
-static void queue_report(struct ux_agent *a, const struct ux_agent_message *m,
-			 const struct ux_push_answer *answer)
+/* A message on its way. It is in the queue until it was sent. */
+struct queue_task {
+	struct ux_agent_task task;        /* first */
+	const struct ux_agent_message *m; /* NULL: it cannot be read */
+	const char *description;
+	struct ux_push_answer answer;
+	uint64_t number; /* in the queue */
+};
+
+/* The path of a message, as a string. */
+static const char *queue_path(const struct ux_agent_message *m, char ret[UX_AGENT_PATH_MAX + 1])
 {
-	char path[UX_AGENT_PATH_MAX + 1];
-	enum ux_push_status status = ux_push_status_of(answer->verdict);
-	memcpy(path, m->path.data, m->path.size);
-	path[m->path.size] = '\0';
-	ux_push_report(&a->work, &(struct ux_push_result){
-					 .path = path,
-					 .id = &m->ids.ids[0],
-					 .status = status,
-					 .reason = answer->reason,
-					 .quality = m->quality,
-					 .size = status == UX_PUSH_DONE_UPLOADED ? m->gsym.size : 0,
-				 });
+	memcpy(ret, m->path.data, m->path.size);
+	ret[m->path.size] = '\0';
+	return ret;
 }
 
-/* Sends what the server's answer demands, and reports it. */
-static enum ux_code queue_send_one(struct ux_agent *a, const struct ux_agent_message *m,
-				   struct ux_push_answer *answer, struct ux_error *err)
+/* By any thread. */
+static enum ux_code queue_upload(struct ux_agent_task *task, struct ux_push_work *w,
+				 struct ux_error *err)
+{
+	struct queue_task *t = (struct queue_task *)task;
+	char path[UX_AGENT_PATH_MAX + 1];
+	const struct ux_push_upload upload = {
+		.ids = &t->m->ids,
+		.quality = t->m->quality,
+		.bytes = t->m->gsym,
+		.kind = "gsym",
+		.description = t->description,
+		.file = queue_path(t->m, path),
+	};
+	return ux_push_upload(&w->client, &upload, &t->answer, err);
+}
+
+static void queue_report(struct ux_agent *a, const struct queue_task *t)
 {
 	char path[UX_AGENT_PATH_MAX + 1];
-	memcpy(path, m->path.data, m->path.size);
-	path[m->path.size] = '\0';
-	const struct ux_push_upload upload = {
-		.ids = &m->ids,
-		.quality = m->quality,
-		.bytes = m->gsym,
-		.kind = "gsym",
-		.description = a->push.description ? a->push.description : "",
-		.file = path,
-	};
-	a->failed = false;
+	enum ux_push_status status = ux_push_status_of(t->answer.verdict);
+	ux_push_report(&a->work,
+		       &(struct ux_push_result){
+			       .path = queue_path(t->m, path),
+			       .id = &t->m->ids.ids[0],
+			       .status = status,
+			       .reason = t->answer.reason,
+			       .quality = t->m->quality,
+			       .size = status == UX_PUSH_DONE_UPLOADED ? t->m->gsym.size : 0,
+		       });
+}
+
+static void queue_end_task(struct ux_agent *a, struct ux_agent_task *task, bool sent)
+{
+	struct queue_task *t = (struct queue_task *)task;
+	if (sent && t->m) {
+		queue_report(a, t);
+		if (!a->failed)
+			ux_agent_remember_ids(a, &t->m->ids, UX_AGENT_THERE);
+	}
+	if (sent)
+		ux_disk_queue_remove(a->queue, 0, t->number);
+	free(t);
+}
+
+/* Sends a message if the server's answer demands it; NULL: it is removed. */
+static enum ux_code queue_send_one(struct ux_agent *a, const struct queue_batch *b, size_t i,
+				   const struct ux_push_answer *answer, struct ux_error *err)
+{
+	struct queue_task *t = calloc(1, sizeof(*t));
+	if (!t)
+		return ux_error_nomem(err);
+	t->task.end = queue_end_task;
+	t->number = b->files[i].number;
+	t->description = a->push.description ? a->push.description : "";
+	if (answer) {
+		t->m = &b->messages[i];
+		t->answer = *answer;
+		t->task.send = answer->verdict == UX_PUSH_WANTED ? queue_upload : NULL;
+		t->task.bytes = t->m->gsym.size;
+	}
 	ux_agent_budget_wait(a);
+	t->task.left_ms = a->push.timeout_ms;
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
-	if (answer->verdict == UX_PUSH_WANTED)
-		UX_TRY(ux_push_upload(&a->work.client, &upload, answer, err));
-	queue_report(a, m, answer);
-	if (!a->failed)
-		ux_agent_remember_ids(a, &m->ids, UX_AGENT_THERE);
-	return UX_OK;
+	return ux_agent_senders_add(a, &t->task, /* alone= */ b->n == 1, err);
 }
 
 static enum ux_code queue_send_batch(struct ux_agent *a, struct queue_batch *b,
@@ -196,25 +237,23 @@ static enum ux_code queue_send_batch(struct ux_agent *a, struct queue_batch *b,
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	if (n > 0)
 		UX_TRY(ux_push_query(&a->work.client, b->entries, n, false, b->answers, err));
-	struct ux_push_answer *answer = b->answers;
-	for (size_t i = 0; i < b->n; i++) {
-		if (b->messages[i].ids.size > 0)
-			UX_TRY(queue_send_one(a, &b->messages[i], answer++, err));
-		ux_disk_queue_remove(a->queue, 0, b->files[i].number);
-	}
+	const struct ux_push_answer *answer = b->answers;
+	for (size_t i = 0; i < b->n; i++)
+		UX_TRY(queue_send_one(a, b, i, b->messages[i].ids.size > 0 ? answer++ : NULL, err));
 	return UX_OK;
 }
 
-enum ux_code ux_agent_queue_send(struct ux_agent *a, struct ux_error *err)
+enum ux_code ux_agent_queue_send(struct ux_agent *a, bool *more, struct ux_error *err)
 {
-	while (a->queue && ux_disk_queue_state(a->queue).messages > 0) {
-		ux_cleanup(queue_batch_free) struct queue_batch *b = calloc(1, sizeof(*b));
-		if (!b)
-			return ux_error_nomem(err);
-		queue_batch_read(a, b);
-		if (b->n == 0)
-			break;
-		UX_TRY(queue_send_batch(a, b, err));
-	}
-	return UX_OK;
+	if (!a->queue || ux_disk_queue_state(a->queue).messages == 0)
+		return UX_OK;
+	ux_cleanup(queue_batch_free) struct queue_batch *b = calloc(1, sizeof(*b));
+	if (!b)
+		return ux_error_nomem(err);
+	queue_batch_read(a, b);
+	*more = *more || b->n > 0;
+	enum ux_code code = queue_send_batch(a, b, err);
+	if (code != UX_OK) /* tasks point into the batch */
+		ux_agent_senders_drop(a);
+	return code != UX_OK ? code : ux_agent_senders_finish(a, err);
 }

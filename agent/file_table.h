@@ -37,7 +37,7 @@ struct ux_mapped_file {
 	char *path;     /* malloc'ed, as the process sees it; only a name */
 	int fd;         /* open for reading */
 	pid_t pid;      /* a process that has mapped it, which may have ended; 0: none */
-	bool kernel;    /* the kernel's: it may be compressed, or a GSYM of what the kernel lists */
+	bool kernel;    /* the kernel's: it may be compressed, or a GSYM of the kernel's list */
 	uint64_t owner; /* hash of the user and the mount namespace of that process */
 	/* set by ux_agent_order(): */
 	bool ended;  /* that process has */
@@ -50,7 +50,7 @@ void ux_mapped_file_deinit(struct ux_mapped_file *f);
 void ux_mapped_files_free(struct ux_mapped_files *v);
 
 enum {
-	UX_MAPPED_WAITING_MAX = 4096,  /* files that wait at once: each is open */
+	UX_MAPPED_WAITING_MAX = 4096,  /* files that wait at a time: each is open */
 	UX_MAPPED_LARGE_MAX = 1024,    /* large ones, for which there is room in addition */
 	UX_MAPPED_LARGE_MIN = 4 << 20, /* bytes of a large file */
 	UX_MAPPED_SEEN_MAX = 1 << 16,  /* inodes that are remembered; more are begun anew */
@@ -78,7 +78,7 @@ static inline bool ux_seen_inode_eq(struct ux_seen_inode a, struct ux_seen_inode
 	return a.dev == b.dev && a.ino == b.ino;
 }
 
-/* What was seen at an inode. */
+/* The file that was seen at an inode. */
 struct ux_seen_file {
 	uint64_t size;
 	int64_t mtime_ns;
@@ -115,7 +115,7 @@ struct ux_file_table {
 	bool left;         /* some were left out because there was no room */
 	uint64_t round;    /* see ux_file_table_begin() */
 	/* With `follow_runtime`: processes that have code that is in no file, or list it in a
-	 * jitdump; those that are new, and those that were found since the set was emptied. */
+	 * jitdump; the new ones, and the ones that were found since the set was emptied. */
 	bool follow_runtime;
 	/* patterns of fnmatch(3), whose '*' matches '/' too; a process' file whose path matches one
 	 * is left out */
@@ -140,9 +140,9 @@ static inline void ux_file_table_begin(struct ux_file_table *t)
 /*
  * Looks at a mapping of a process; other than of code, of files and of the vDSO are ignored. A file
  * that was not seen before, or has changed since, is opened and appended to the waiting ones. pid
- * is a hint: what is opened is compared with the mapping's device and inode, so that a process that
- * got the ID of an earlier one is harmless, and a process that has ended costs only those of its
- * files that are not at their path here. UX_ENOMEM is the only failure.
+ * is a hint: the opened file is compared with the mapping's device and inode, so that a process
+ * that got the ID of an earlier one is harmless, and a process that has ended costs only such of
+ * its files that are not at their path here. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
 				 struct ux_error *err) ux_must;

@@ -9,7 +9,7 @@
 struct ux_host_kernel {
 	uint64_t modules; /* hash of /proc/modules as of the last look */
 	bool looked;
-	uint64_t nameless;   /* parts, the kernel or modules, of which nothing has names */
+	uint64_t nameless;   /* parts, the kernel or modules, whose names nothing has */
 	struct ux_error why; /* why /proc/kallsyms has none; code UX_OK: it has */
 };
 

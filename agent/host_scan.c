@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of this host, and the reading of those that are new. */
+/* The processes of this host, and the reading of new ones. */
 #include "host_scan.h"
 
 #include "text.h"

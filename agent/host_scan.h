@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of this host, and the reading of those that are new. */
+/* The processes of this host, and the reading of new ones. */
 #ifndef UX_HOST_SCAN_H
 #define UX_HOST_SCAN_H
 
@@ -7,7 +7,7 @@
 
 /* How many processes a scan reads. */
 enum ux_host_scan_depth {
-	UX_HOST_SCAN_NEW, /* those that are new, and a few of the others in turn */
+	UX_HOST_SCAN_NEW, /* new ones, and a few of the others in turn */
 	UX_HOST_SCAN_ALL,
 };
 

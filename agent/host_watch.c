@@ -88,7 +88,7 @@ static void watch_make_room(struct ux_host_watch *w)
 	w->table.room_large = large - ux_min(open, large);
 }
 
-/* Hands over what was found, and computes how many may follow. */
+/* Hands over the files that were found, and computes how many may follow. */
 static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 {
 	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
@@ -164,7 +164,7 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MAX / 2);
 		if (lost || ux_clock_ms() >= listed + list_ms) {
 			listed = ux_clock_ms();
-			/* Their IDs may be those of others by now. */
+			/* Their IDs may belong to others by now. */
 			ux_host_pid_set_deinit(&w->table.compilers_seen);
 			UX_TRY(watch_list(w, lost, &scanned, err));
 		}

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* Counts of what was seen so far. */
+/* Counts so far. */
 struct ux_host_seen {
 	uint64_t processes;         /* of the last scan */
 	uint64_t denied;            /* of these, not readable by this user */
@@ -18,7 +18,7 @@ struct ux_host_seen {
 	uint64_t vanished;          /* sights of files that were gone before they were opened */
 	uint64_t events;            /* records of the kernel */
 	uint64_t lost;              /* times that the kernel had no room for records */
-	uint64_t nameless;          /* parts of the kernel of which nothing has names */
+	uint64_t nameless;          /* parts of the kernel whose names nothing has */
 	struct ux_error kernel_why; /* why /proc/kallsyms has none; code UX_OK: it has */
 };
 
@@ -47,7 +47,7 @@ enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err) u
 /* Ends the thread. */
 void ux_host_watch_deinit(struct ux_host_watch *w);
 
-/* Scans once, without a thread; all files are in the inbox. Codes: those of ux_host_scan_run(). */
+/* Scans once, without a thread; all files are in the inbox. Codes: as of ux_host_scan_run(). */
 enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err) ux_must;
 
 /*
@@ -60,7 +60,7 @@ enum ux_code ux_host_watch_start(struct ux_host_watch *w, struct ux_error *ret_w
 /*
  * Appends the files that have arrived to *ret, and waits for one until deadline_ms (of the
  * monotonic clock; INT64_MAX: for ever). The caller says with ux_host_watch_give_back() how many it
- * has closed. Codes: those of the thread, which then has ended.
+ * has closed. Codes: as of the thread, which then has ended.
  */
 enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
 				struct ux_mapped_files *ret, struct ux_error *err) ux_must;

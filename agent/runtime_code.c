@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snapshots of run-time code: which processes have some, when they are looked at, and the way of
- * what is new to the server.
+ * new code to the server.
  *
- * Perf maps and jitdumps only grow, so a snapshot has what stands behind the bytes of the one
- * before. The time between two snapshots grows with the age of the process, of which it is a
- * sixteenth: a process has some twenty in its first hour, and as many more each time its age
- * doubles, until there is one an hour.
+ * Perf maps and jitdumps only grow, so a snapshot has the code after the bytes of the one
+ * before. The time between two snapshots is a sixteenth of the age of the process: a process has
+ * some twenty in its first hour, and as many more each time its age doubles, until there is one an
+ * hour.
  */
 #include "agent_work.h"
 
@@ -269,7 +269,7 @@ static enum ux_code runtime_take_snapshot(struct runtime_snapshot *s, uint64_t s
 	return UX_OK;
 }
 
-/* Sends what is new in a file. One that cannot be read is reported, and not read again. */
+/* Sends the new code in a file. One that cannot be read is reported, and not read again. */
 static enum ux_code runtime_look_at_file(struct ux_agent *a, struct ux_runtime_process *p,
 					 struct ux_runtime_file *f, struct ux_error *err)
 {

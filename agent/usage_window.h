@@ -12,8 +12,8 @@ enum {
 };
 
 /*
- * What was used in each of the last seconds. Unlike a bucket it lets all of a minute's worth be
- * used at once when nothing was used before, and still no minute has more. Zeroed: nothing was
+ * The use in each of the last seconds. Unlike a bucket it lets all of a minute's worth be
+ * used in one go when nothing was used before, and still no minute has more. Zeroed: nothing was
  * used. One thread at a time.
  */
 struct ux_usage_window {
@@ -22,7 +22,7 @@ struct ux_usage_window {
 	int64_t sum; /* of all slots */
 };
 
-/* Forgets what is more than a minute ago. */
+/* Forgets the use of more than a minute ago. */
 static inline void ux_usage_advance(struct ux_usage_window *w, int64_t now_ns)
 {
 	const int64_t now = now_ns / UX_CLOCK_NS_IN_S;

@@ -51,7 +51,7 @@ struct image_layer {
 	const struct ux_packed_source *list;
 	size_t n;
 	int fd;
-	struct ux_image_paths contents; /* number in list of what has content, by its name */
+	struct ux_image_paths contents; /* number in list of an entry with content, by its name */
 };
 
 static void image_layer_deinit(struct image_layer *l)

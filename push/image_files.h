@@ -17,7 +17,7 @@ static inline bool ux_image_path_eq(struct ux_bytes a, struct ux_bytes b)
 	return ux_bytes_eq(a, b);
 }
 
-/* What the layers above have at a path: UX_IMAGE_* bits of image_files.c. */
+/* The state of a path in the layers above: UX_IMAGE_* bits of image_files.c. */
 UX_MAP(ux_image_paths, struct ux_bytes, unsigned, ux_hash_bytes, ux_image_path_eq);
 
 /* A visible file; its path has the folder of its kind in front (members.h). */
@@ -35,7 +35,7 @@ struct ux_image_files {
 };
 
 /*
- * Adds the layer below those that were added before: the files of it that they do not hide are
+ * Adds the layer below the ones that were added before: the files of it that they do not hide are
  * appended to members, in the order of their paths. list: what ux_source_pack_read() gave for the
  * pack of UX_MEMBERS_FILE_SYSTEM; it and the arena must outlive *f. A hard link whose target is
  * hidden takes its place. UX_ENOMEM, UX_ELIMIT.

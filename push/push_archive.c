@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules in archives. An archive is unpacked by a confined child into an unnamed file, and what is
- * in it is read by further children: archives come from anywhere, and so does what they contain.
+ * Modules in archives. An archive is unpacked by a confined child into an unnamed file, whose
+ * members are read by further children: archives come from anywhere, and so do their members.
  */
 #include "push_archive.h"
 
@@ -30,7 +30,7 @@ enum {
 
 #define UNPACKED_MAX   (UINT64_C(64) << 30) /* bytes that come out of one archive in all */
 #define SYMBOLS_MEMORY (UINT64_C(2) << 30)  /* bytes, beside the mapped files */
-/* bytes of a sparse file for what is over a limit: for sections that are compressed well, and in
+/* bytes of a sparse file for data over a limit: for sections that are compressed well, and in
  * addition */
 #define DISK_RATIO 40
 #define DISK_FREE  (UINT64_C(512) << 20)
@@ -241,7 +241,7 @@ enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_san
 	return UX_OK;
 }
 
-/* Unpacks an archive and adds what is in it. */
+/* Unpacks an archive and adds its members. */
 static enum ux_code archive_unpack(struct ux_archive_walk *w, const char *name,
 				   const struct ux_sandbox_part *archive, unsigned depth,
 				   struct ux_error *err)

@@ -26,7 +26,7 @@ enum ux_code ux_archive_begin(struct ux_push_work *p, struct ux_error *err) ux_m
 
 /*
  * Unpacks an archive in a confined child into an unnamed file, which stays open with the push.
- * *ret: its descriptor. Codes: those of ux_sandbox_members().
+ * *ret: its descriptor. Codes: as of ux_sandbox_members().
  */
 enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_sandbox_part *archive,
 				  enum ux_members_mode mode, int *ret, struct ux_error *err)
@@ -41,7 +41,7 @@ enum ux_code ux_archive_keep_split(struct ux_archive_walk *w, const struct ux_sa
 
 /*
  * Gives the modules from number `first` on the split units that were found beside them; none, when
- * there are too many. Codes: those of ux_file_write(), UX_ENOMEM.
+ * there are too many. Codes: as of ux_file_write(), UX_ENOMEM.
  */
 enum ux_code ux_archive_give_split(struct ux_archive_walk *w, size_t first, struct ux_error *err)
 	ux_must;

@@ -40,6 +40,7 @@ enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push
 {
 	UX_TRY(ux_push_client_open(c, o, err));
 	c->deadline_ms = other->deadline_ms;
+	c->direct.off_until_ms = other->direct.off_until_ms;
 	return UX_OK;
 }
 
@@ -363,6 +364,8 @@ static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 	struct ux_bytes bytes = t->upload->bytes;
 	size_t n = (size_t)ux_min(t->chunk, bytes.size - t->offset);
 	snprintf(path, sizeof(path), "/v1/uploads/%s?offset=%" PRIu64, t->uid, t->offset);
+	if (t->c->sends)
+		t->c->sends(t->c->sends_ctx, t->c, n);
 	struct ux_http_call call = {
 		.method = UX_METHOD_PUT,
 		.path = path,

@@ -47,7 +47,7 @@ static size_t direct_origin(const struct ux_push_client *c, const char *url)
 	bool tls = strncasecmp(url, "https://", 8) == 0;
 	if (!tls && strncasecmp(url, "http://", 7) != 0)
 		return 0;
-	/* What is sent encrypted to the server is not sent in the clear to its bucket. */
+	/* Bytes that are sent encrypted to the server are not sent in the clear to its bucket. */
 	if (!tls && strncasecmp(c->options->url, "https:", 6) == 0)
 		return 0;
 	size_t scheme = tls ? 8 : 7;
@@ -72,7 +72,7 @@ static bool direct_connect(struct ux_push_client *c, const char *url, size_t n_o
 
 static bool direct_put(struct ux_push_client *c, const char *path, struct ux_bytes bytes)
 {
-	/* Servers of S3 answer at once; to wait for "100 Continue" costs a second with some. */
+	/* Servers of S3 answer immediately; to wait for "100 Continue" costs a second with some. */
 	static const char *const headers[] = {"Expect:", NULL};
 	struct ux_retry retry = {.max = TRIES, .deadline_ms = c->deadline_ms};
 	for (;;) {
@@ -114,6 +114,8 @@ uint64_t ux_push_direct_send(struct ux_push_client *c, const json_t *direct, str
 	for (size_t i = 0; i < json_array_size(urls) && offset < bytes.size; i++) {
 		size_t n = (size_t)ux_min((uint64_t)size, bytes.size - offset);
 		const char *url = json_string_value(json_array_get(urls, i));
+		if (c->sends)
+			c->sends(c->sends_ctx, c, n);
 		if (!direct_send_piece(c, url, ux_bytes(bytes.data + offset, n)))
 			break;
 		offset += n;

@@ -91,7 +91,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	return UX_OK;
 }
 
-/* What was sent of a split build, and the first answer that is no success. */
+/* How much of a split build was sent, and the first answer that is no success. */
 struct push_parts {
 	struct ux_push_answer answer;
 	uint64_t size;
@@ -132,8 +132,8 @@ static enum ux_code push_send_part(struct ux_push_work *p, const struct ux_push_
 }
 
 /*
- * Sends what the module's split units are in: the package (.dwp) beside it, or else the .dwo files.
- * Too many .dwo files stay here: the server then has less than the sections promise, and the
+ * Sends the files with the module's split units: the package (.dwp) beside it, or else the .dwo
+ * files. Too many .dwo files stay here: the server then has less than the sections promise, and the
  * symbols that are extracted here are sent.
  */
 static enum ux_code push_send_parts(struct ux_push_work *p, const struct ux_push_module *m,

@@ -250,7 +250,7 @@ static enum ux_code image_add_manifest(struct image *im, json_t *manifest, struc
 	return image_add_layers(im, packs, n, err);
 }
 
-/* Is it an image for the selected platform? What is signed or attested has the platform unknown. */
+/* Is it an image for the selected platform? A signature or attestation has the platform unknown. */
 static bool image_is_selected(const struct image *im, json_t *descriptor)
 {
 	char text[128];
@@ -268,7 +268,7 @@ static bool image_is_selected(const struct image *im, json_t *descriptor)
 	return strcmp(text, im->platform) == 0;
 }
 
-/* Adds the image of a manifest, or those of an index that are for the platform. */
+/* Adds the image of a manifest, or the images of an index that are for the platform. */
 static enum ux_code image_add(struct image *im, json_t *doc, unsigned depth, struct ux_error *err)
 {
 	json_t *list = json_object_get(doc, "manifests");

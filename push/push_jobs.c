@@ -6,6 +6,7 @@
  */
 #include "push_work.h"
 
+#include "kept_results.h"
 #include "pool.h"
 
 #include <pthread.h>
@@ -22,23 +23,14 @@ enum {
 	/* Modules that are sent while others are extracted: a server that is 100 ms away answers
 	 * the three requests of a small module in 0.3 s. */
 	SENDERS = 64,
-	/* With a limit: what the rest of the command takes, and what one extraction should have at
-	 * least; there are fewer jobs at once where this is not enough for all. */
+	/* With a limit: the memory of the rest of the command, and of one extraction at
+	 * least; there are fewer jobs at a time where this is not enough for all. */
 	REST_MEMORY = 16 << 20,
 	SHARE_MIN = 24 << 20,
 };
 
-/* A result with its texts, until it is its turn. */
-struct job_result {
-	struct ux_push_result r;
-	struct ux_id id;
-	char *path, *debug, *reason;
-};
-
-UX_VEC(job_results, struct job_result);
-
 struct job {
-	struct job_results results;
+	struct ux_kept_results results;
 	uint64_t weight; /* bytes of memory that it is expected to take */
 	bool done;
 };
@@ -72,20 +64,10 @@ struct job_pool {
 	bool no_memory;
 };
 
-static void job_results_free(struct job_results *v)
-{
-	for (size_t i = 0; i < v->size; i++) {
-		free(v->data[i].path);
-		free(v->data[i].debug);
-		free(v->data[i].reason);
-	}
-	job_results_deinit(v);
-}
-
 static void job_pool_deinit(struct job_pool *s)
 {
 	for (size_t i = 0; s->jobs && i < s->n; i++)
-		job_results_free(&s->jobs[i].results);
+		ux_kept_results_free(&s->jobs[i].results);
 	for (unsigned i = 0; s->workers && i < s->n_workers; i++)
 		ux_push_client_close(&s->workers[i].work.client);
 	free(s->jobs);
@@ -105,31 +87,12 @@ static void job_pool_unlock(pthread_mutex_t **lock)
 	(void)pthread_mutex_unlock(*lock);
 }
 
-static char *job_copy_text(const char *text, bool *failed)
-{
-	char *copy = text ? strdup(text) : NULL;
-	*failed = *failed || (text && !copy);
-	return copy;
-}
-
 /* Called by a worker's thread: keeps the result until it is the module's turn. */
 static void job_keep_result(void *ctx, const struct ux_push_result *r)
 {
 	struct job_worker *w = ctx;
-	bool failed = false;
-	struct job_result kept = {
-		.r = *r,
-		.path = job_copy_text(r->path, &failed),
-		.debug = job_copy_text(r->debug, &failed),
-		.reason = job_copy_text(r->reason, &failed),
-	};
-	if (r->id)
-		kept.id = *r->id;
-	if (!failed && job_results_append(&w->job->results, kept))
+	if (ux_kept_results_add(&w->job->results, r))
 		return;
-	free(kept.path);
-	free(kept.debug);
-	free(kept.reason);
 	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(w->pool);
 	(void)lock;
 	w->pool->no_memory = true;
@@ -167,20 +130,6 @@ static void job_on_sent(void *ctx, uint64_t bytes)
 	job_show_progress(w->pool->p);
 }
 
-/* Called with the lock, or after the threads have ended. */
-static void job_report(struct job_pool *s, struct job *job)
-{
-	for (size_t i = 0; i < job->results.size; i++) {
-		struct job_result *kept = &job->results.data[i];
-		kept->r.path = kept->path;
-		kept->r.debug = kept->debug;
-		kept->r.reason = kept->reason;
-		kept->r.id = kept->r.id ? &kept->id : NULL;
-		ux_push_report(s->p, &kept->r);
-	}
-	job_results_free(&job->results);
-}
-
 static void job_end(struct job_pool *s, struct job *job)
 {
 	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
@@ -189,11 +138,12 @@ static void job_end(struct job_pool *s, struct job *job)
 	s->p->progress.files++;
 	s->p->progress.work += job->weight;
 	for (; s->next < s->n && s->jobs[s->next].done; s->next++)
-		job_report(s, &s->jobs[s->next]);
+		ux_kept_results_report(&s->jobs[s->next].results, s->p);
 	job_show_progress(s->p);
 }
 
-/* Returns what the job takes at most: with a limit, its share, as the rest goes to disk. */
+/* Returns the memory that the job takes at most: with a limit, its share, as the rest goes to disk.
+ */
 static uint64_t job_need(const struct job_pool *s, const struct job *job)
 {
 	return s->share > 0 ? ux_min(job->weight, s->share) : job->weight;
@@ -314,14 +264,14 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Reports what was done, and the error for the modules that it came before. */
+/* Reports the results, and the error for the modules that it came before. */
 static void job_report_rest(struct job_pool *s, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	const char *reason = ux_error_format(err, text, sizeof(text));
 	for (size_t i = s->next; i < s->n; i++) {
 		const struct ux_push_module *m = &s->p->modules.data[i];
-		job_report(s, &s->jobs[i]);
+		ux_kept_results_report(&s->jobs[i].results, s->p);
 		if (!s->jobs[i].done)
 			ux_push_report(s->p, &(struct ux_push_result){.path = m->path,
 								      .gpu = m->gpu,

@@ -181,7 +181,7 @@ static void module_add_ids(struct ux_push_module *m, const struct ux_id_set *ids
 
 bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 {
-	bool gsym = m->gsym || other->gsym; /* what is better is pushed, the other one is not */
+	bool gsym = m->gsym || other->gsym; /* the better one is pushed, the other one is not */
 	if (gsym ? other->claim > m->claim : m->debug_only && !other->debug_only) {
 		struct ux_push_module swapped = *m;
 		*m = *other;

@@ -121,7 +121,7 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 
 /*
  * Appends a module for each cubin with functions in the program or fat binary at path. Unreadable
- * cubins and PTX are skipped; finding no cubin is not an error. Codes: those of ux_file_map(),
+ * cubins and PTX are skipped; finding no cubin is not an error. Codes: as of ux_file_map(),
  * UX_ENOMEM.
  */
 enum ux_code ux_push_gpu_read(const char *path, struct ux_push_modules *ret, struct ux_error *err)

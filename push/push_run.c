@@ -211,7 +211,7 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
  */
 static enum ux_code push_find_supplementary(struct ux_push_work *p, struct ux_error *err)
 {
-	size_t n = p->modules.size; /* those that are added refer to no further file */
+	size_t n = p->modules.size; /* the ones that are added refer to no further file */
 	for (size_t i = 0; i < n; i++) {
 		ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 		struct ux_push_module *m = &p->modules.data[i];
@@ -327,25 +327,6 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 	return UX_OK;
 }
 
-static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_module *m,
-					struct ux_push_gsym *gsym, struct ux_error *err)
-{
-	struct ux_extract_stats stats = {0};
-	struct ux_error why = UX_ERROR_INIT;
-	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	enum ux_code code = ux_push_extract(p, m, gsym, &stats, &why);
-	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
-		code = ux_error_set(&why, UX_ENOTFOUND, UX_MODULE_NO_SYMBOLS);
-	if (code == UX_OK)
-		return ux_push_gsym_send(p, m, gsym, &stats, err);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(err);
-	bool nothing = code == UX_ENOTFOUND && !m->named;
-	push_report_module(p, m, nothing ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
-			   ux_error_format(&why, text, sizeof(text)));
-	return UX_OK;
-}
-
 /* A module inside a file, such as a slice, has no file of its own to send. */
 static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
@@ -354,8 +335,8 @@ static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push
 
 /*
  * The server has the sent files, but not the files beside them on this machine, such as parts of a
- * split build or the file that dwz made. If the server's quality is below what the sections
- * promised, a GSYM that is extracted here is sent too.
+ * split build or the file that dwz made. If the server's quality is below the claim of the
+ * sections, a GSYM that is extracted here is sent too.
  */
 static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module *m,
 				  struct ux_push_gsym *gsym, struct ux_error *err)
@@ -372,33 +353,71 @@ static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module 
 						      : UX_OK;
 }
 
+/* Reports what a push that is not a dry run would do with a module that the server lacks. */
+static void push_report_planned(struct ux_push_work *p, const struct ux_push_module *m,
+				const struct ux_push_answer *answer)
+{
+	bool planned = answer->verdict == UX_PUSH_WANTED;
+	ux_push_report(p, &(struct ux_push_result){
+				  .path = m->path,
+				  .gpu = m->gpu,
+				  .id = &m->ids.ids[0],
+				  .status = UX_PUSH_DONE_SKIPPED,
+				  .reason = planned ? "dry run: would be uploaded"
+						    : "dry run: would be described",
+				  .warning = ux_push_module_warning(m),
+				  .planned = planned,
+			  });
+}
+
+static enum ux_code push_extract_requested(struct ux_push_work *p, struct ux_push_module *m,
+					   struct ux_push_gsym *gsym,
+					   struct ux_extract_stats *stats, bool *ret_sends,
+					   struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	enum ux_code code = ux_push_extract(p, m, gsym, stats, &why);
+	if (code == UX_OK && stats->quality == UX_QUALITY_NONE)
+		code = ux_error_set(&why, UX_ENOTFOUND, UX_MODULE_NO_SYMBOLS);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	*ret_sends = code == UX_OK;
+	if (code == UX_OK)
+		return UX_OK;
+	bool nothing = code == UX_ENOTFOUND && !m->named;
+	push_report_module(p, m, nothing ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
+			   ux_error_format(&why, text, sizeof(text)));
+	return UX_OK;
+}
+
+enum ux_code ux_push_module_extract(struct ux_push_work *p, struct ux_push_module *m,
+				    const struct ux_push_answer *answer, struct ux_push_gsym *gsym,
+				    struct ux_extract_stats *stats, bool *ret_sends,
+				    struct ux_error *err)
+{
+	*ret_sends = false;
+	bool wanted = answer->verdict == UX_PUSH_WANTED ||
+		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->describes);
+	if (wanted && !p->o->dry_run)
+		return push_extract_requested(p, m, gsym, stats, ret_sends, err);
+	if (wanted)
+		push_report_planned(p, m, answer);
+	else
+		push_report_module(p, m, ux_push_status_of(answer->verdict), answer->reason);
+	return UX_OK;
+}
+
 static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_push_gsym *gsym,
 				 struct ux_error *err)
 {
+	struct ux_extract_stats stats = {0};
+	bool sends = false;
 	if (push_goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
 		return push_as_files(p, m, gsym, err);
-	bool wanted = answer->verdict == UX_PUSH_WANTED ||
-		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->describes);
-	if (!wanted) {
-		push_report_module(p, m, ux_push_status_of(answer->verdict), answer->reason);
-		return UX_OK;
-	}
-	if (p->o->dry_run) {
-		bool planned = answer->verdict == UX_PUSH_WANTED;
-		ux_push_report(p, &(struct ux_push_result){
-					  .path = m->path,
-					  .gpu = m->gpu,
-					  .id = &m->ids.ids[0],
-					  .status = UX_PUSH_DONE_SKIPPED,
-					  .reason = planned ? "dry run: would be uploaded"
-							    : "dry run: would be described",
-					  .warning = ux_push_module_warning(m),
-					  .planned = planned,
-				  });
-		return UX_OK;
-	}
-	return push_send_requested(p, m, gsym, err);
+	UX_TRY(ux_push_module_extract(p, m, answer, gsym, &stats, &sends, err));
+	return sends ? ux_push_gsym_send(p, m, gsym, &stats, err) : UX_OK;
 }
 
 static void push_report_sources(struct ux_push_work *p, const struct ux_push_module *m,

@@ -110,9 +110,9 @@ struct ux_push_options {
 	 */
 	void (*retrying)(void *ctx, const struct ux_error *why);
 	const char *proxy; /* URL; NULL: that of the environment */
-	unsigned jobs;     /* modules that are extracted and sent at once; 0: one a processor */
+	unsigned jobs;     /* modules that are extracted and sent at a time; 0: one a processor */
 	/*
-	 * bytes of memory for all of them; what is over goes to files in TMPDIR. 0: no limit, but
+	 * bytes of memory for all of them; the rest goes to files in TMPDIR. 0: no limit, but
 	 * jobs wait while others are expected to take a half of the machine's
 	 */
 	uint64_t memory;

@@ -138,7 +138,7 @@ static const char *source_join(struct ux_arena *arena, const char *dir, const ch
 	return text;
 }
 
-/* All paths, sorted, without those that lead above the root. */
+/* All paths, sorted, without the ones that lead above the root. */
 static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, struct named **ret,
 				 size_t *ret_n, struct ux_error *err)
 {
@@ -176,7 +176,7 @@ static bool source_try(const struct collecting *c, const char *place, struct ux_
 
 /*
  * Maps a file. Its path may lead through a folder that does not exist any more, as in
- * "build/../x.c", so what the path is by its text alone is tried too.
+ * "build/../x.c", so the path by its text alone is tried too.
  */
 static enum ux_code source_map(struct collecting *c, const struct named *one,
 			       struct ux_mapping *ret, bool *ret_here, struct ux_error *err)

@@ -44,12 +44,22 @@ struct ux_push_client {
 	unsigned tries;                          /* attempts of a call that makes no progress */
 	void (*sent)(void *ctx, uint64_t bytes); /* called when a chunk has arrived; may be NULL */
 	void *sent_ctx;
+	/*
+	 * Called by the thread that uses the client, before it sends a chunk of so many bytes. It
+	 * may wait, and move the deadline by that time. NULL: chunks are sent immediately.
+	 */
+	void (*sends)(void *ctx, struct ux_push_client *c, uint64_t bytes);
+	void *sends_ctx;
 };
 
 /* Uses url, token, cacert, proxy, retries and timeout_ms of the options, which must outlive it. */
 enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_options *o,
 				 struct ux_error *err) ux_must;
-/* Opens a further connection with the deadline of another one, for another thread. */
+/*
+ * Opens a further connection with the deadline of another one, for another thread. A bucket that
+ * the other one could not reach is not tried, either. *o must outlive it. Codes: as of
+ * ux_push_client_open().
+ */
 enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
 				  const struct ux_push_client *other, struct ux_error *err) ux_must;
 void ux_push_client_close(struct ux_push_client *c);
@@ -182,7 +192,7 @@ struct ux_push_work {
 enum ux_code ux_push_jobs_run(struct ux_push_work *p, const struct ux_push_answer *answers,
 			      size_t front, struct ux_error *err) ux_must;
 
-/* Does with one module what the server's answer demands. */
+/* Follows the server's answer about one module. */
 enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_error *err) ux_must;
 
@@ -217,7 +227,7 @@ enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool
 
 /*
  * Appends the modules in a part of a file, which a confined child reads, under a name. The
- * descriptor must stay open. Codes: those of ux_sandbox_facts().
+ * descriptor must stay open. Codes: as of ux_sandbox_facts().
  */
 enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 			       const struct ux_sandbox_part *part, bool packed,
@@ -234,14 +244,14 @@ struct ux_push_gsym {
 
 void ux_push_gsym_deinit(struct ux_push_gsym *gsym);
 
-/* Extracts a module that has parts, in a confined child. Codes: those of ux_sandbox_symbols(). */
+/* Extracts a module that has parts, in a confined child. Codes: as of ux_sandbox_symbols(). */
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err) ux_must;
 
 /*
  * Makes GSYMs of a perf map or jitdump in a confined child. *ret is the output, to be read with
- * ux_runtime_part_next(). Codes: those of ux_sandbox_runtime().
+ * ux_runtime_part_next(). Codes: as of ux_sandbox_runtime().
  */
 enum ux_code ux_push_runtime_read(struct ux_push_work *p, const struct ux_sandbox_part *file,
 				  const struct ux_runtime_request *what, struct ux_mapping *ret,
@@ -271,12 +281,22 @@ void ux_push_reading(const struct ux_push_options *o, const char *path);
 
 /*
  * Extracts m into gsym, which is emptied first. A debug file that was found by a search may be
- * damaged: then it is dropped, and the file is extracted alone. Codes: those of ux_extract() and
+ * damaged: then it is dropped, and the file is extracted alone. Codes: as of ux_extract() and
  * ux_file_map().
  */
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
 			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err) ux_must;
+
+/*
+ * The first part of ux_push_module_send(), which needs no connection: extracts m into gsym if the
+ * answer requests its symbols. *ret_sends: ux_push_gsym_send() is to follow; otherwise the result
+ * was reported. For a push that sends neither files nor sources. Codes: UX_ENOMEM.
+ */
+enum ux_code ux_push_module_extract(struct ux_push_work *p, struct ux_push_module *m,
+				    const struct ux_push_answer *answer, struct ux_push_gsym *gsym,
+				    struct ux_extract_stats *stats, bool *ret_sends,
+				    struct ux_error *err) ux_must;
 
 /*
  * Sends the extracted symbols of a module, unless their quality is below what its sections promised
@@ -298,7 +318,7 @@ struct ux_push_sources {
 	struct ux_out archive; /* see bundle.h */
 	uint64_t files;        /* number of files in the archive */
 	uint64_t missing;      /* files that do not exist here, or cannot be read */
-	/* files that are too large, or whose names are not those of source files */
+	/* files that are too large, or whose names no source file has */
 	uint64_t left_out;
 };
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex push with several jobs, with a bound on memory, through a proxy, and what a terminal shows of it"""
 import http.server
-import json
 import os
 import pty
 import re
@@ -11,10 +10,11 @@ import time
 
 import pytest
 
-from unhex_server import Server
+from far_server import far_server
 from passing_proxy import Proxy
 from running_agent import throw_away
 from tool import UNHEX, compile_c, lines, unhex
+from unhex_server import Server
 
 
 @pytest.fixture(scope="module")
@@ -80,51 +80,14 @@ def test_an_error_of_the_connection_is_reported_for_each_file_that_it_came_befor
     assert {r["status"] for r in lines(result)} == {"failed"} and len(lines(result)) == 24
 
 
-class Far(http.server.BaseHTTPRequestHandler):
-    """A server that is 100 ms away, and takes everything."""
-    protocol_version = "HTTP/1.1"
-
-    def answer(self, document):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        time.sleep(0.1)
-        text = json.dumps(document(body)).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def state(self, offset):
-        return {"uid": "0" * 32, "offset": offset, "chunk_size": 1 << 20}
-
-    def do_POST(self):
-        self.answer(lambda body: {"answers": [{"status": "wanted"}] * len(json.loads(body)["modules"])}
-                    if self.path == "/v1/query" else
-                    self.state(0) if self.path == "/v1/uploads" else {"status": "uploaded"})
-
-    def do_PUT(self):
-        self.answer(lambda body: self.state(len(body)))
-
-    def log_message(self, *args):
-        pass
-
-
-class Listens(http.server.ThreadingHTTPServer):
-    request_queue_size = 128
-    daemon_threads = True
-
-
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the programs are of x86-64")
 def test_small_modules_do_not_wait_for_each_others_answers(tmp_path):
     """Three requests for each of 400 modules are 120 s, one after the other."""
     throw_away(tmp_path / "programs", 400)
-    far = Listens(("127.0.0.1", 0), Far)
-    threading.Thread(target=far.serve_forever, daemon=True).start()
-    begin = time.monotonic()
-    result = unhex("push", "--url", f"http://127.0.0.1:{far.server_port}", tmp_path / "programs")
-    seconds = time.monotonic() - begin
-    far.shutdown()
-    far.server_close()
+    with far_server() as far:
+        begin = time.monotonic()
+        result = unhex("push", "--url", far.url, tmp_path / "programs")
+        seconds = time.monotonic() - begin
     assert result.returncode == 0 and "401 uploaded" in result.stdout, result
     assert seconds < 60
 

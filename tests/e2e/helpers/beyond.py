@@ -334,6 +334,7 @@ NEEDS = {
         "test_terminal.py": "test_an_extraction_shows_its_progress_on_a_terminal",
     },
     "time": {
+        "test_agent_far.py": "",
         "test_agent_jit.py": "test_a_jitdump_names_each_sample_by_its_time",
         "test_agent_operation.py":
             "test_a_kill_at_any_time_leaves_a_state_that_can_be_read "
