@@ -7,6 +7,7 @@
 #include "agent_work.h"
 
 #include "clock.h"
+#include "condition.h"
 
 #include <errno.h>
 
@@ -37,13 +38,9 @@ static void senders_unlock(pthread_mutex_t **lock)
 
 void ux_agent_senders_init(struct ux_agent_senders *s)
 {
-	pthread_condattr_t monotonic;
 	(void)pthread_mutex_init(&s->lock, NULL);
 	(void)pthread_cond_init(&s->added, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&s->done, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	ux_condition_init(&s->done);
 }
 
 void ux_agent_senders_deinit(struct ux_agent *a)
@@ -166,12 +163,7 @@ static struct ux_agent_task *senders_take(struct ux_agent_senders *s, int64_t un
 	ux_cleanup(senders_unlock) pthread_mutex_t *lock = senders_lock(s);
 	while (s->first && s->first->state != UX_AGENT_TASK_DONE &&
 	       !(s->failed && s->first->state == UX_AGENT_TASK_WAITS)) {
-		if (until_ms == INT64_MAX) {
-			(void)pthread_cond_wait(&s->done, lock);
-			continue;
-		}
-		const struct timespec t = ux_clock_timespec(until_ms * UX_CLOCK_NS_IN_MS);
-		if (pthread_cond_timedwait(&s->done, lock, &t) == ETIMEDOUT)
+		if (!ux_condition_wait(&s->done, lock, until_ms))
 			return NULL;
 	}
 	struct ux_agent_task *t = s->first;

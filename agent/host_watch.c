@@ -3,6 +3,7 @@
 #include "host_watch.h"
 
 #include "clock.h"
+#include "condition.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,13 +19,9 @@ enum {
 
 enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err)
 {
-	pthread_condattr_t monotonic;
 	w->stop = -1;
 	(void)pthread_mutex_init(&w->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&w->arrived, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	ux_condition_init(&w->arrived);
 	w->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return w->stop >= 0 ? UX_OK : ux_error_os(err, errno, "eventfd");
 }
@@ -204,13 +201,7 @@ enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
 {
 	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
 	while (w->inbox.size == 0 && w->compilers.size == 0 && w->failed == UX_OK && w->started) {
-		struct timespec t = {0};
-		if (deadline_ms == INT64_MAX) {
-			(void)pthread_cond_wait(&w->arrived, lock);
-			continue;
-		}
-		t = ux_clock_timespec(deadline_ms * UX_CLOCK_NS_IN_MS);
-		if (pthread_cond_timedwait(&w->arrived, lock, &t) == ETIMEDOUT)
+		if (!ux_condition_wait(&w->arrived, lock, deadline_ms))
 			break;
 	}
 	w->taken += w->inbox.size;

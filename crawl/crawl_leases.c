@@ -2,6 +2,7 @@
 /* Takes, renews and ends leases. */
 #include "crawl_work.h"
 
+#include "condition.h"
 #include "text.h"
 
 #include <errno.h>
@@ -73,11 +74,8 @@ static void *lease_renew_all(void *ctx)
 	struct ux_crawl_leases *j = ctx;
 	pthread_mutex_lock(&j->lock);
 	while (!j->ended) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += RENEW_S;
-		int r = pthread_cond_timedwait(&j->ends, &j->lock, &until);
-		if (j->ended || r != ETIMEDOUT)
+		if (ux_condition_wait(&j->ends, &j->lock, ux_clock_ms() + RENEW_S * 1000) ||
+		    j->ended)
 			continue;
 		pthread_mutex_unlock(&j->lock);
 		for (unsigned i = 0; i < j->n_slots; i++)
@@ -153,8 +151,8 @@ enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
 	j->o = options;
 	j->n_slots = slots;
 	pthread_mutex_init(&j->lock, NULL);
-	pthread_cond_init(&j->ends, NULL);
-	pthread_cond_init(&j->one_freed, NULL);
+	ux_condition_init(&j->ends);
+	ux_condition_init(&j->one_freed);
 	lease_name_worker(j);
 	enum ux_code code = lease_start(j, err);
 	if (code == UX_OK)
@@ -269,12 +267,9 @@ static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds, uint64_t bef
 	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MAX_S), UINT64_C(1));
 	pthread_mutex_lock(&j->lock);
 	for (uint64_t i = 0; i < seconds && j->freed == before; i++) {
-		struct timespec until;
 		if (j->o->cancelled && j->o->cancelled(j->o->ctx))
 			break;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		(void)pthread_cond_timedwait(&j->one_freed, &j->lock, &until);
+		(void)ux_condition_wait(&j->one_freed, &j->lock, ux_clock_ms() + 1000);
 	}
 	pthread_mutex_unlock(&j->lock);
 }

@@ -3,6 +3,7 @@
 #include "timer.h"
 
 #include "clock.h"
+#include "condition.h"
 
 #include <pthread.h>
 
@@ -64,8 +65,7 @@ static void *timers_run(void *ctx)
 		} else if (t->at_ms <= ux_clock_ms()) {
 			timer_fire(ts, t);
 		} else {
-			struct timespec at = ux_clock_timespec(t->at_ms * UX_CLOCK_NS_IN_MS);
-			pthread_cond_timedwait(&ts->changed, &ts->lock, &at);
+			(void)ux_condition_wait(&ts->changed, &ts->lock, t->at_ms);
 		}
 	}
 	pthread_mutex_unlock(&ts->lock);
@@ -85,11 +85,7 @@ enum ux_code ux_timers_open(struct ux_timers **ret, struct ux_error *err)
 	struct ux_timers *ts = calloc(1, sizeof(*ts));
 	if (!ts)
 		return ux_error_nomem(err);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&ts->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	ux_condition_init(&ts->changed);
 	pthread_cond_init(&ts->fired, NULL);
 	pthread_mutex_init(&ts->lock, NULL);
 	int failed = pthread_create(&ts->thread, NULL, timers_run, ts);

@@ -3,6 +3,7 @@
 #include "polite_client.h"
 
 #include "clock.h"
+#include "condition.h"
 #include "registry.h"
 #include "repo_url.h"
 #include "retry.h"
@@ -62,12 +63,8 @@ enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_optio
 	p->options.pause_ms = o->pause_ms ? o->pause_ms : UX_POLITE_PAUSE_MS;
 	p->options.tries = o->tries ? o->tries : UX_POLITE_TRIES;
 	p->options.wait_most_ms = o->wait_most_ms ? o->wait_most_ms : WAIT_MAX_MS;
-	pthread_condattr_t attr;
 	(void)pthread_mutex_init(&p->lock, NULL);
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&p->freed, &attr);
-	(void)pthread_condattr_destroy(&attr);
+	ux_condition_init(&p->freed);
 	int n = o->contact ? asprintf(&p->agent, "unhex-crawl/" UX_VERSION " (+%s)", o->contact)
 			   : asprintf(&p->agent, "unhex-crawl/" UX_VERSION);
 	if (n < 0)
@@ -171,8 +168,7 @@ static enum ux_code polite_take(struct ux_polite *p, const char *origin, struct 
 	(void)pthread_mutex_lock(&p->lock);
 	struct host *h = polite_host(p, origin);
 	while (h && h->n_used >= p->options.parallel && !polite_is_cancelled(p)) {
-		struct timespec until = ux_clock_timespec(ux_clock_ns() + UX_CLOCK_NS_IN_S);
-		(void)pthread_cond_timedwait(&p->freed, &p->lock, &until);
+		(void)ux_condition_wait(&p->freed, &p->lock, ux_clock_ms() + 1000);
 	}
 	if (!h)
 		code = ux_error_set(err, UX_ELIMIT, "packages are on more than %u hosts",

@@ -3,6 +3,7 @@
 #include "disk_queue.h"
 
 #include "clock.h"
+#include "condition.h"
 #include "text.h"
 #include "vec.h"
 
@@ -214,7 +215,6 @@ static void disk_queue_guard(struct ux_disk_queue **q)
 enum ux_code ux_disk_queue_open(struct ux_disk_queue **ret,
 				const struct ux_disk_queue_options *options, struct ux_error *err)
 {
-	pthread_condattr_t attr;
 	ux_cleanup(disk_queue_guard) struct ux_disk_queue *q = calloc(1, sizeof(*q));
 	if (!q)
 		return ux_error_nomem(err);
@@ -223,10 +223,7 @@ enum ux_code ux_disk_queue_open(struct ux_disk_queue **ret,
 	q->drops_oldest = options->drops_oldest;
 	q->n_lanes = ux_min(ux_max(options->lanes, 1U), (unsigned)UX_DISK_QUEUE_LANES_MAX);
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	ux_condition_init(&q->changed);
 	q->dir = strdup(options->dir);
 	q->suffix = strdup(options->suffix);
 	if (!q->dir || !q->suffix)
@@ -446,10 +443,9 @@ void ux_disk_queue_remove(struct ux_disk_queue *q, unsigned lane, uint64_t numbe
 
 bool ux_disk_queue_pause(struct ux_disk_queue *q, int64_t ms)
 {
-	const int64_t until = ux_clock_ns() + ms * UX_CLOCK_NS_IN_MS;
-	const struct timespec end = ux_clock_timespec(until);
+	const int64_t until_ms = ux_clock_ms() + ms;
 	pthread_mutex_lock(&q->lock);
-	while (!q->stopping && pthread_cond_timedwait(&q->changed, &q->lock, &end) != ETIMEDOUT)
+	while (!q->stopping && ux_condition_wait(&q->changed, &q->lock, until_ms))
 		;
 	bool goes_on = !q->stopping;
 	pthread_mutex_unlock(&q->lock);

@@ -3,6 +3,8 @@
 #include "clock.h"
 #include "extract_job.h"
 
+#include "condition.h"
+
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -141,11 +143,11 @@ static void worker_wait(struct worker *w)
 {
 	struct ux_extractor *x = w->x;
 	int64_t seconds = extractor_idle_seconds(x);
-	struct timespec until = ux_clock_timespec(ux_clock_ns() + seconds * UX_CLOCK_NS_IN_S);
-	int r = 0;
+	const int64_t until_ms = ux_clock_ms() + seconds * 1000;
 	pthread_mutex_lock(&x->lock);
-	while (x->wakes == w->seen && !x->stopping && r == 0)
-		r = pthread_cond_timedwait(&x->changed, &x->lock, &until);
+	while (x->wakes == w->seen && !x->stopping &&
+	       ux_condition_wait(&x->changed, &x->lock, until_ms))
+		;
 	w->seen = x->wakes;
 	pthread_mutex_unlock(&x->lock);
 }
@@ -187,11 +189,7 @@ static enum ux_code extractor_resume(struct ux_extractor *x, struct ux_error *er
 
 static void extractor_init_locks(struct ux_extractor *x)
 {
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&x->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	ux_condition_init(&x->changed);
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_mutex_init(&x->turns.lock, NULL);
 }

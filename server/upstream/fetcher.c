@@ -5,6 +5,7 @@
 #include "fetcher_internal.h"
 
 #include "clock.h"
+#include "condition.h"
 #include "text.h"
 
 #include <errno.h>
@@ -208,15 +209,6 @@ static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 	pthread_cond_broadcast(&f->changed);
 }
 
-static void fetcher_wait_until(struct ux_fetcher *f, int64_t ms)
-{
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-	if (ms == INT64_MAX)
-		pthread_cond_wait(&f->changed, &f->lock);
-	else
-		pthread_cond_timedwait(&f->changed, &f->lock, &t);
-}
-
 static void *fetcher_run(void *ctx)
 {
 	struct ux_fetcher *f = ctx;
@@ -228,7 +220,7 @@ static void *fetcher_run(void *ctx)
 		if (f->n_unclaims > 0)
 			ux_fetch_unclaim(f);
 		else if (!fetcher_next_job(f, &fetch, &item, &until))
-			fetcher_wait_until(f, until);
+			(void)ux_condition_wait(&f->changed, &f->lock, until);
 		else if (item < 0)
 			fetcher_plan(f, fetch);
 		else
@@ -417,11 +409,7 @@ static enum ux_code fetcher_make_id(struct ux_fetcher *f, struct ux_error *err)
 
 static void fetcher_init_locks(struct ux_fetcher *f)
 {
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	ux_condition_init(&f->changed);
 	pthread_mutex_init(&f->lock, NULL);
 }
 

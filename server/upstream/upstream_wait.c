@@ -3,6 +3,8 @@
 #include "clock.h"
 #include "upstream_set.h"
 
+#include "condition.h"
+
 #include <time.h>
 
 enum {
@@ -144,11 +146,9 @@ static void sleeper_wake(void *ctx)
 
 static bool sleeper_wait_until(struct sleeper *s, int64_t ms)
 {
-	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-	int r = 0;
 	pthread_mutex_lock(&s->lock);
-	while (!s->woken && r == 0)
-		r = pthread_cond_timedwait(&s->changed, &s->lock, &t);
+	while (!s->woken && ux_condition_wait(&s->changed, &s->lock, ms))
+		;
 	bool woken = s->woken;
 	pthread_mutex_unlock(&s->lock);
 	return woken;
@@ -167,11 +167,7 @@ static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 	struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct ux_fetch_waiter waiter = {.wake = sleeper_wake, .ctx = &sleeper};
 	int64_t end_ms = ux_clock_ms() + ux_min((int64_t)wait_ms, (int64_t)UX_FETCH_WAIT_MS);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&sleeper.changed, &attr);
-	pthread_condattr_destroy(&attr);
+	ux_condition_init(&sleeper.changed);
 	struct ux_fetcher *f = s->fetcher;
 	enum ux_fetching state = ux_fetcher_begin(f, request, &waiter);
 	enum ux_missing_status got = missing_status(state);

@@ -3,6 +3,7 @@
 #include "index_sql.h"
 
 #include "clock.h"
+#include "condition.h"
 
 enum {
 	POINT_MS = 5000,    /* ms: timeout of point and page queries */
@@ -15,15 +16,11 @@ static_assert(UX_SCANS_MAX < UX_READERS_MAX, "searches leave connections for oth
 
 enum ux_code ux_readers_init(struct ux_readers *r, const char *path, struct ux_error *err)
 {
-	pthread_condattr_t clock;
 	r->path = strdup(path);
 	if (!r->path)
 		return ux_error_nomem(err);
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->given, &clock);
-	pthread_condattr_destroy(&clock);
+	ux_condition_init(&r->given);
 	return UX_OK;
 }
 
@@ -87,27 +84,26 @@ static bool readers_may_take(const struct ux_readers *r, enum ux_read use)
 }
 
 /* Waits until a connection is returned. False: it takes too long. Called with the lock held. */
-static bool readers_wait_once(struct ux_readers *r, enum ux_read use, const struct timespec *until)
+static bool readers_wait_once(struct ux_readers *r, enum ux_read use, int64_t until_ms)
 {
 	int64_t begin_ns = ux_clock_ns();
-	int failed = use == UX_READ_SCAN ? pthread_cond_timedwait(&r->given, &r->lock, until)
-					 : pthread_cond_wait(&r->given, &r->lock);
+	bool signalled =
+		ux_condition_wait(&r->given, &r->lock, use == UX_READ_SCAN ? until_ms : INT64_MAX);
 	r->waits++;
 	r->wait_ns += ux_clock_ns() - begin_ns;
-	return failed == 0;
+	return signalled;
 }
 
 static struct ux_db *readers_wait(struct ux_readers *r, enum ux_read use)
 {
-	struct timespec until =
-		ux_clock_timespec(ux_clock_ns() + (int64_t)SCAN_WAIT_MS * UX_CLOCK_NS_IN_MS);
+	const int64_t until_ms = ux_clock_ms() + SCAN_WAIT_MS;
 	while (true) {
 		struct ux_db *db = readers_may_take(r, use) ? readers_find_free(r) : NULL;
 		if (!db && readers_may_take(r, use))
 			db = readers_grow(r);
 		if (db || (use == UX_READ_REPLICA && r->n == 0))
 			return db;
-		if (!readers_wait_once(r, use, &until))
+		if (!readers_wait_once(r, use, until_ms))
 			return NULL;
 	}
 }
