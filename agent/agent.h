@@ -17,7 +17,7 @@ enum {
 struct ux_agent_options {
 	/*
 	 * How files are pushed: server, limits, debug_dirs, dry_run, result, ctx. Its timeout is
-	 * for one round: a query and what it leads to.
+	 * for one round: a query and the uploads after it.
 	 */
 	struct ux_push_options push;
 	/* folder of known answers and of the queue, made when missing; NULL: nothing is kept */

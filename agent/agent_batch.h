@@ -10,8 +10,8 @@ struct ux_agent;
 
 enum {
 	/*
-	 * Batches under way that have modules left after its first turn; while there are
-	 * so many, no further one begins.
+	 * Maximum number of batches under way that have modules left after their first
+	 * turn; no further one begins meanwhile.
 	 */
 	UX_AGENT_BATCHES_MAX = 8,
 	/* Modules, of 1.6 KB each, after which a batch takes no further file. */

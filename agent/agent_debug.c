@@ -30,7 +30,7 @@ struct debug_search {
 };
 
 /*
- * A path that a program names may be that of a device, and opening one can have effects: nothing
+ * A path that a program names may lead to a device, and opening one can have effects: nothing
  * but regular files is opened then.
  */
 static int agent_open_debug(const struct debug_search *s, const char *path)
@@ -107,8 +107,8 @@ static enum ux_code agent_try_debug(struct debug_search *s, const char *path, st
 }
 
 /*
- * Debug files are searched by build ID alone: a path beside the file is that of another file in
- * another namespace.
+ * Debug files are searched by build ID alone: the same path in another
+ * namespace leads to another file.
  */
 static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *err)
 {

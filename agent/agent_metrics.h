@@ -31,7 +31,7 @@ struct ux_agent_metrics {
 	struct ux_disk_queue *queue;        /* NULL: none */
 	struct ux_host_watch *watch;
 	struct ux_http_server *http;      /* NULL: they are not served */
-	struct ux_metrics_server *server; /* what it uses; malloc'ed */
+	struct ux_metrics_server *server; /* the context of `http`; malloc'ed */
 	char *socket;                     /* path of the Unix socket, malloc'ed; NULL: none */
 };
 

@@ -95,9 +95,9 @@ enum ux_code ux_agent_senders_report(struct ux_agent *a, int64_t wait_ms, struct
 	ux_must;
 
 /*
- * Waits for all tasks and ends them. After an error of the connection no further task begins; those
- * that were sent none the less end as usual, and the error of the first one that was not is
- * returned. UX_ENOMEM, and the codes of ux_push_upload().
+ * Waits for all tasks and ends them. After an error of the connection no further task begins; tasks
+ * whose upload went through end as usual. Returns the error of the first task that failed.
+ * UX_ENOMEM, and the codes of ux_push_upload().
  */
 enum ux_code ux_agent_senders_finish(struct ux_agent *a, struct ux_error *err) ux_must;
 

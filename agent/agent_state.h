@@ -51,8 +51,8 @@ UX_MAP(ux_agent_keys, struct ux_agent_key, bool, ux_agent_key_hash, ux_agent_key
 /*
  * The answers, in memory and in a file. Each answer is appended to the file immediately, so that
  * whatever ends the process costs nothing; the loss of the last records in a power failure costs
- * only the same queries again. That is why a flat file is enough: every record has a checksum, what
- * is damaged is left out, and a file that has grown is written anew beside itself and renamed.
+ * only the same queries again. That is why a flat file is enough: every record has a checksum,
+ * damaged records are left out, and a file that has grown is written anew and renamed.
  * One thread at a time.
  */
 struct ux_agent_state {

@@ -56,7 +56,7 @@ enum {
 	UX_MAPPED_SEEN_MAX = 1 << 16,  /* inodes that are remembered; more are begun anew */
 };
 
-/* Whether a file of so many bytes is large. */
+/* Tests whether a file of this size, in bytes, is large. */
 ux_inline bool ux_mapped_is_large(uint64_t size)
 {
 	return size >= UX_MAPPED_LARGE_MIN;

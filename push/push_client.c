@@ -388,8 +388,8 @@ static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
 }
 
 /*
- * Sends to the bucket, as far as the server offers it and the bucket takes it. The server says what
- * has arrived.
+ * Sends to the bucket, as far as the server offers it and the bucket takes it. The server says how
+ * many bytes have arrived.
  */
 static enum ux_code upload_send_direct(struct transfer *t, struct ux_error *err)
 {

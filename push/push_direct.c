@@ -54,7 +54,7 @@ static size_t direct_origin(const struct ux_push_client *c, const char *url)
 	return scheme + strcspn(url + scheme, "/?#");
 }
 
-/* The connection to the host of a URL; it is that of the URL before. */
+/* Opens a connection to the host of a URL, or keeps the open one if the host is the same. */
 static bool direct_connect(struct ux_push_client *c, const char *url, size_t n_origin)
 {
 	struct ux_push_direct *d = &c->direct;

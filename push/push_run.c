@@ -163,7 +163,7 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 	return push_add_modules(p, &gpu, file->named, err);
 }
 
-/* Sets the given debug file as that of a module in the given executable. */
+/* Pairs the given debug file with a module of the given executable. */
 static enum ux_code push_pair_module(struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_error *err)
 {

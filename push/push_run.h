@@ -109,7 +109,7 @@ struct ux_push_options {
 	 * time; NULL: nowhere
 	 */
 	void (*retrying)(void *ctx, const struct ux_error *why);
-	const char *proxy; /* URL; NULL: that of the environment */
+	const char *proxy; /* URL; NULL: the environment names it */
 	unsigned jobs;     /* modules that are extracted and sent at a time; 0: one a processor */
 	/*
 	 * bytes of memory for all of them; the rest goes to files in TMPDIR. 0: no limit, but

@@ -92,7 +92,7 @@ static const char *source_local_path(struct collecting *c, const char *raw)
 }
 
 /*
- * Only files whose name is that of a source file are sent: debug information is untrusted and may
+ * Only files with the name of a source file are sent: debug information is untrusted and may
  * name any file.
  */
 static bool source_name_is_known(const char *path)

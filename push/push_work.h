@@ -45,7 +45,7 @@ struct ux_push_client {
 	void (*sent)(void *ctx, uint64_t bytes); /* called when a chunk has arrived; may be NULL */
 	void *sent_ctx;
 	/*
-	 * Called by the thread that uses the client, before it sends a chunk of so many bytes. It
+	 * Called by the thread that uses the client, before it sends a chunk; bytes: its size. It
 	 * may wait, and move the deadline by that time. NULL: chunks are sent immediately.
 	 */
 	void (*sends)(void *ctx, struct ux_push_client *c, uint64_t bytes);
@@ -89,7 +89,7 @@ enum ux_push_verdict {
 struct ux_push_answer {
 	enum ux_push_verdict verdict;
 	char reason[UX_PUSH_REASON]; /* "" when there is none */
-	bool has_quality;            /* the server reported this quality of what it extracted: */
+	bool has_quality;            /* the server reported the quality of its extraction: */
 	enum ux_quality quality;
 };
 
@@ -101,7 +101,7 @@ struct ux_push_query_entry {
 /*
  * Queries which of these modules the server needs. While the server cannot be reached, requests are
  * retried a few times, until the deadline. UX_EDENIED: a key is missing or lacks the scope;
- * UX_EUNAVAILABLE; UX_EUNSUPPORTED: the answer is not that of an unhex server.
+ * UX_EUNAVAILABLE; UX_EUNSUPPORTED: the answer is not from an unhex server.
  */
 enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_query_entry *entries,
 			   size_t n, bool force, struct ux_push_answer *answers,
@@ -235,8 +235,8 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 void ux_push_archives_close(struct ux_push_work *p);
 
 /*
- * Symbols that were extracted: a mapped file without a name, since that of a large module is no
- * small part of the memory for an extraction. A zeroed struct is empty.
+ * Symbols that were extracted: a mapped file without a name, since the symbols of a large
+ * module would take much of the memory for an extraction. A zeroed struct is empty.
  */
 struct ux_push_gsym {
 	struct ux_mapping file;

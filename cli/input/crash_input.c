@@ -285,7 +285,7 @@ static enum ux_code crash_input_gsym(void *ctx, const struct ux_id *id, struct u
 	return ux_remote_gsym(&opened->server, ux_id_format(id, text), ret, err);
 }
 
-/* A report that is being written, and what it needs. */
+/* A report that is being written, and its inputs. */
 struct crash_input_job {
 	struct ux_profile_input opened;
 	struct ux_profile_sources profile;

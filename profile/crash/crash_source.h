@@ -127,7 +127,7 @@ struct ux_crash_source {
 	/* Why an address without a name has none; never NULL. It lives as long as the part of the
 	 * text that is read. */
 	const char *(*why)(struct ux_crash_source *s, void *record);
-	/* Charges a line of so many bytes. NULL: work has no limit. */
+	/* Charges the work for a line of `bytes` bytes. NULL: work has no limit. */
 	enum ux_code (*charge)(struct ux_crash_source *s, size_t bytes, struct ux_error *err);
 };
 

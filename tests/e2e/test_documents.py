@@ -88,6 +88,22 @@ def anchors(page):
     return made | set(re.findall(r'<a id="(.*?)">', text))
 
 
+COMMENT = re.compile(r"/\*.*?\*/|\"(?:\\\\.|[^\"\\\\\n])*\"|'(?:\\\\.|[^'\\\\\n])*'", re.S)
+# Phrases by which comments spoke their own dialect. Clients are behind proxies, and replicas lag behind.
+DIALECT = re.compile(r"(?<!lag )(?<!lags )(?<!lags far )\bbehind\b(?! proxies|` )|\bin front of\b|\bthose (?:of|that|which)\b|"
+                     r"\bthat of\b|(?<!all )(?<!each )\bof which\b|\bat once\b|\b[Ww]hat (?:is|was|are|were|has|had|the)\b")
+
+
+def test_comments_use_the_words_of_the_field():
+    found = []
+    folders = [d for d in ROOT.iterdir() if d.is_dir() and not d.name.startswith(("build", ".", "corpus"))]
+    for path in (p for folder in folders for p in folder.rglob("*.[ch]")):
+        for comment in COMMENT.findall(path.read_text()):
+            if comment.startswith("/*"):
+                found += [(path.name, phrase) for phrase in DIALECT.findall(re.sub(r"\s+\*?\s*", " ", comment))]
+    assert not found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", page.read_text(), flags=re.S)):

@@ -287,7 +287,7 @@ static void a_function_is_told_by_its_size_its_page_and_its_address(void **state
 	expect_pc(&t, " [<ffffffff81005801>] f+0x1/0x5f\n", 0x3801, NULL);
 	expect_pc(&t, " [<ffffffff81005001>] f+0x1/0x5f\n", 0x2001, NULL);
 	expect_pc(&t, " f+0x1/0x200\n", 0, "3 functions have that name");
-	/* A symbol inside of a function, of which only the end is known. */
+	/* A symbol inside of a function whose start is unknown. */
 	t.n_starts = 1;
 	t.starts[0] = (struct ux_crash_start){0x1020, 0x1000, 0x40};
 	expect_pc(&t, " f+0x1/0x10\n", 0x1021, NULL);

@@ -192,7 +192,7 @@ static void steps_after_the_base_are_found(void **state)
 	assert_int_equal(ux_schema_check_base(&s, 9, NULL), UX_OK);
 }
 
-/* What the base has columns for; later steps add columns with defaults. */
+/* Rows for all columns of the base; later steps add columns with defaults. */
 static const char rows_of_each_schema[] =
 	"INSERT INTO modules (number, ns, created, updated) VALUES (5, 'team', 100, 200);"
 	"INSERT INTO ids (ns, id, module, rank) VALUES ('team', 'gnu:old', 5, 0), "

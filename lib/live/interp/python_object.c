@@ -92,7 +92,7 @@ enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena 
 	size_t size = (size_t)t.length * t.width;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	uint8_t *raw = ux_arena_array(a, uint8_t, size);
-	/* The size is that of the worst case also for ASCII text, where a NUL becomes more than
+	/* The size is for the worst case, also of ASCII text, where a NUL becomes more than
 	 * one byte. */
 	char *text = ux_arena_array(a, char, (size_t)t.length *UX_UTF8_MAX + 1);
 	if (!raw || !text)
