@@ -9,8 +9,7 @@
 
 #include "cubin.h"
 #include "cubin_crc.h"
-#include "fatbin_list.h"
-#include "fatbin_unpack.h"
+#include "fatbin.h"
 
 enum {
 	UNPACKED_MAX = 1 << 24, /* bytes of all entries together: each may use up the limit */

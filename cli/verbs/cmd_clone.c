@@ -9,7 +9,7 @@
 #include "file.h"
 #include "interrupt.h"
 #include "json_out.h"
-#include "keys.h"
+#include "key_text.h"
 #include "minisign.h"
 #include "output.h"
 #include "terminal.h"

@@ -10,8 +10,6 @@
 #include "error.h"
 #include "extract.h"
 #include "fatbin.h"
-#include "fatbin_choose.h"
-#include "fatbin_unpack.h"
 #include "file.h"
 #include "id.h"
 #include "common_options.h"

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "commands.h"
 
-#include "key_json.h"
+#include "key_text.h"
 #include "keys.h"
 #include "output.h"
 #include "store.h"

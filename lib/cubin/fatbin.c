@@ -12,7 +12,14 @@
  */
 #include "fatbin.h"
 
+#include "cubin.h"
+#include "cubin_crc.h"
 #include "cursor.h"
+#include "elf_file.h"
+#include "text.h"
+
+#include <lz4.h>
+#include <zstd.h>
 
 #define MAGIC UINT32_C(0xba55ed50)
 
@@ -20,7 +27,10 @@ enum {
 	VERSION = 1,
 	CONTAINER_HEADER = 16,
 	ENTRY_HEADER = 64,
-	ALIGN = 8, /* alignment of containers */
+	ALIGN = 8,        /* alignment of containers */
+	ARCHS_MAX = 64,   /* architectures of a file that are counted */
+	ARCHS_TEXT = 112, /* bytes of the list in an error message */
+	ARCHS_MORE = 16,  /* room for ", and 64 more" */
 };
 
 static struct ux_cur container_cur(const struct ux_fatbin *walk, uint64_t off)
@@ -157,4 +167,282 @@ const char *ux_fatbin_kind_name(uint16_t kind)
 	default:
 		return "unknown";
 	}
+}
+
+/* --- content -----------------------------------------------------------------------------------
+ */
+
+static enum ux_code fatbin_refuse(const struct ux_fatbin_entry *e, enum ux_code code,
+				  const char *what, struct ux_error *err)
+{
+	return ux_error_at(err, code, NULL, e->off,
+			   "entry of %zu packed bytes %s; unpacked it has %" PRIu64 " bytes",
+			   e->payload.size, what, e->size);
+}
+
+static bool fatbin_unpack_lz4(const struct ux_fatbin_entry *e, uint8_t *out)
+{
+	if (e->payload.size > LZ4_MAX_INPUT_SIZE || e->size > LZ4_MAX_INPUT_SIZE)
+		return false;
+	int made = LZ4_decompress_safe((const char *)e->payload.data, (char *)out,
+				       (int)e->payload.size, (int)e->size);
+	return made >= 0 && (uint64_t)made == e->size;
+}
+
+static bool fatbin_unpack_zstd(const struct ux_fatbin_entry *e, uint8_t *out)
+{
+	size_t made = ZSTD_decompress(out, e->size, e->payload.data, e->payload.size);
+	return !ZSTD_isError(made) && made == e->size;
+}
+
+static void fatbin_unpack_free(uint8_t **out)
+{
+	ux_spill_free(*out);
+}
+
+enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_spill *spill,
+			      struct ux_fatbin_content *ret, struct ux_error *err)
+{
+	bool lz4 = (entry->flags & UX_FATBIN_LZ4) != 0, zstd = (entry->flags & UX_FATBIN_ZSTD) != 0;
+	*ret = (struct ux_fatbin_content){0};
+	if ((entry->flags & UX_FATBIN_OBSCURED) != 0)
+		return fatbin_refuse(entry, UX_EUNSUPPORTED, "is obfuscated by its compiler", err);
+	ret->bytes = entry->payload;
+	if (!lz4 && !zstd)
+		return UX_OK;
+	ret->bytes = UX_BYTES_NONE;
+	if (lz4 && zstd)
+		return fatbin_refuse(entry, UX_EUNSUPPORTED, "is marked as both LZ4 and zstd", err);
+	if (entry->size > UX_FATBIN_FREE + UX_FATBIN_RATIO * (uint64_t)entry->payload.size)
+		return fatbin_refuse(entry, UX_ELIMIT, "states an impossible size", err);
+	if (entry->size < UX_FATBIN_SPILL_MIN)
+		spill = NULL;
+	ux_cleanup(fatbin_unpack_free) uint8_t *out =
+		ux_spill_realloc(spill, NULL, entry->size > 0 ? entry->size : 1);
+	if (!out)
+		return ux_error_nomem(err);
+	if (!(lz4 ? fatbin_unpack_lz4(entry, out) : fatbin_unpack_zstd(entry, out)))
+		return fatbin_refuse(entry, UX_ECORRUPT,
+				     lz4 ? "has damaged LZ4 data" : "has damaged zstd data", err);
+	ret->bytes = ux_bytes(out, entry->size);
+	ret->owned = ux_take(&out);
+	return UX_OK;
+}
+
+void ux_fatbin_content_free(struct ux_fatbin_content *content)
+{
+	ux_spill_free(content->owned);
+	*content = (struct ux_fatbin_content){0};
+}
+
+/* --- the list of a file -------------------------------------------------------------------------
+ */
+
+void ux_fatbin_list_deinit(struct ux_fatbin_list *list)
+{
+	ux_fatbin_entry_vec_deinit(&list->entries);
+}
+
+static bool fatbin_section_is(const struct ux_elf_section *s)
+{
+	/* __nv_relfatbin has code that was compiled with -dc, before nvlink and after it. */
+	return s->type != SHT_NOBITS &&
+	       (strcmp(s->name, ".nv_fatbin") == 0 || strcmp(s->name, "__nv_relfatbin") == 0);
+}
+
+static void fatbin_note_bad(struct ux_fatbin_list *list, const struct ux_error *reason)
+{
+	if (list->bad++ == 0)
+		list->reason = *reason;
+}
+
+/* Appends the entries in bytes, which begin at offset off of the file. */
+static enum ux_code fatbin_read_bytes(struct ux_bytes bytes, uint64_t off, const char *section,
+				      struct ux_fatbin_list *list, struct ux_error *err)
+{
+	struct ux_fatbin walk;
+	ux_fatbin_open(&walk, bytes, section);
+	for (;;) {
+		struct ux_error reason = UX_ERROR_INIT;
+		struct ux_fatbin_entry entry;
+		enum ux_code code = ux_fatbin_next(&walk, &entry, &reason);
+		if (code == UX_ENOTFOUND)
+			return UX_OK;
+		if (code != UX_OK) {
+			fatbin_note_bad(list, &reason);
+			continue;
+		}
+		entry.off += off;
+		if (!ux_fatbin_entry_vec_append(&list->entries, entry))
+			return ux_error_nomem(err);
+	}
+}
+
+static enum ux_code fatbin_read_sections(const struct ux_elf *elf, struct ux_fatbin_list *list,
+					 struct ux_error *err)
+{
+	/* This bounds the work. Sections of real files do not overlap. */
+	uint64_t left = elf->file.size;
+	for (size_t i = 1; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		struct ux_error reason = UX_ERROR_INIT;
+		struct ux_bytes bytes = UX_BYTES_NONE;
+		if (!fatbin_section_is(s))
+			continue;
+		if (ux_elf_section_raw(elf, s, &bytes, &reason) == UX_OK && bytes.size > left)
+			ux_error_at(&reason, UX_ECORRUPT, s->name, 0, "overlaps another section");
+		if (reason.code != UX_OK) {
+			fatbin_note_bad(list, &reason);
+			continue;
+		}
+		left -= bytes.size;
+		UX_TRY(fatbin_read_bytes(bytes, s->off, s->name, list, err));
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_fatbin_list_read(struct ux_bytes file, struct ux_fatbin_list *ret,
+				 struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {.reason = UX_ERROR_INIT};
+	if (ux_fatbin_is(file))
+		UX_TRY(fatbin_read_bytes(file, 0, NULL, &list, err));
+	else if (ux_elf_is(file) && ux_elf_open(&elf, file, NULL) == UX_OK)
+		UX_TRY(fatbin_read_sections(&elf, &list, err));
+	*ret = list;
+	list.entries = (struct ux_fatbin_entry_vec){0};
+	return UX_OK;
+}
+
+/* --- one cubin of the list ----------------------------------------------------------------------
+ */
+
+enum ux_code ux_cubin_ids(struct ux_bytes cubin, struct ux_id_set *ret, struct ux_error *err)
+{
+	struct ux_id file = ux_file_id(cubin), crc = ux_id_of_cubin_crc(ux_cubin_crc(cubin));
+	UX_TRY(ux_id_set_add(ret, &file, err));
+	return ux_id_set_add(ret, &crc, err);
+}
+
+/* Returns true when the cubin contains code. The linker of the CUDA runtime adds a cubin without
+ * any code to each program. */
+static bool fatbin_has_code(const struct ux_fatbin_entry *e)
+{
+	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	if (ux_fatbin_unpack(e, NULL, &content, NULL) != UX_OK ||
+	    ux_elf_open(&elf, content.bytes, NULL) != UX_OK)
+		return true; /* the error is reported when the entry is extracted */
+	for (size_t i = 1; i < elf.n_sections; i++)
+		if (ux_cubin_section_name(&elf.sections[i]) && elf.sections[i].size > 0)
+			return true;
+	return false;
+}
+
+static bool fatbin_is_for(const struct ux_fatbin_entry *e, const char *arch)
+{
+	char text[UX_FATBIN_ARCH_TEXT];
+	return e->kind == UX_FATBIN_CUBIN &&
+	       (!arch || strcmp(ux_fatbin_arch(e, text), arch) == 0) && fatbin_has_code(e);
+}
+
+const char *ux_fatbin_archs(const struct ux_fatbin_list *list, char *text, size_t size)
+{
+	char names[ARCHS_MAX][UX_FATBIN_ARCH_TEXT], one[UX_FATBIN_ARCH_TEXT + 32];
+	size_t n = 0, listed = 0, used = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < list->entries.size && n < ARCHS_MAX; i++) {
+		const struct ux_fatbin_entry *e = &list->entries.data[i];
+		bool known = false;
+		ux_fatbin_arch(e, names[n]);
+		for (size_t k = 0; k < n; k++)
+			known |= strcmp(names[k], names[n]) == 0;
+		if (known)
+			continue;
+		int length = snprintf(one, sizeof(one), "%s%s%s", n > 0 ? ", " : "", names[n],
+				      e->kind == UX_FATBIN_CUBIN ? "" : " (not compiled)");
+		/* Once one did not fit, all others are counted. */
+		if (listed == n++ && used + (size_t)length + ARCHS_MORE < size) {
+			memcpy(text + used, one, (size_t)length + 1);
+			used += (size_t)length;
+			listed++;
+		}
+	}
+	if (listed < n)
+		snprintf(text + used, size - used, ", and %zu more", n - listed);
+	return text;
+}
+
+static enum ux_code fatbin_choose_arch(const struct ux_fatbin_list *list, const char *arch,
+				       size_t *ret, struct ux_error *err)
+{
+	char archs[ARCHS_TEXT];
+	size_t n = 0, first = 0;
+	for (size_t i = 0; i < list->entries.size; i++) {
+		if (!fatbin_is_for(&list->entries.data[i], arch))
+			continue;
+		first = n++ == 0 ? i : first;
+	}
+	if (n == 1) {
+		*ret = first;
+		return UX_OK;
+	}
+	ux_fatbin_archs(list, archs, sizeof(archs));
+	if (n == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "no GPU code%s%.32s; the file has %s",
+				    arch ? " for " : "", arch ? arch : "",
+				    archs[0] ? archs : "none");
+	return ux_error_set(err, UX_ECONFLICT,
+			    "%zu pieces of GPU code%s%.32s, %s; choose one by its number", n,
+			    arch ? " for " : "", arch ? arch : "", archs);
+}
+
+static enum ux_code fatbin_choose_number(const struct ux_fatbin_list *list, uint64_t number,
+					 size_t *ret, struct ux_error *err)
+{
+	if (number == 0 || number > list->entries.size)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "no GPU code has number %" PRIu64 "; there are %zu pieces",
+				    number, list->entries.size);
+	const struct ux_fatbin_entry *e = &list->entries.data[number - 1];
+	if (e->kind != UX_FATBIN_CUBIN)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "GPU code %" PRIu64 " is %s: it is compiled at run time and "
+				    "has no addresses yet",
+				    number, ux_fatbin_kind_name(e->kind));
+	*ret = number - 1;
+	return UX_OK;
+}
+
+static enum ux_code fatbin_choose_id(const struct ux_fatbin_list *list, const struct ux_id *id,
+				     size_t *ret, struct ux_error *err)
+{
+	for (size_t i = 0; i < list->entries.size; i++) {
+		ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
+		struct ux_id_set ids = {0};
+		if (list->entries.data[i].kind != UX_FATBIN_CUBIN ||
+		    ux_fatbin_unpack(&list->entries.data[i], NULL, &content, NULL) != UX_OK)
+			continue;
+		UX_TRY(ux_cubin_ids(content.bytes, &ids, err));
+		if (ux_id_set_has(&ids, id)) {
+			*ret = i;
+			return UX_OK;
+		}
+	}
+	return ux_error_set(err, UX_ENOTFOUND, "no GPU code has that identity");
+}
+
+enum ux_code ux_fatbin_choose(const struct ux_fatbin_list *list, const char *text, size_t *ret,
+			      struct ux_error *err)
+{
+	uint64_t number = 0;
+	struct ux_id id;
+	if (text && strchr(text, ':')) {
+		UX_TRY(ux_id_parse(ux_bytes_cstr(text), &id, err));
+		return fatbin_choose_id(list, &id, ret, err);
+	}
+	if (text && ux_decimal_parse(ux_bytes_cstr(text), &number))
+		return fatbin_choose_number(list, number, ret, err);
+	return fatbin_choose_arch(list, text, ret, err);
 }

@@ -41,7 +41,7 @@ struct ux_extract_options {
 	const char *arch; /* slice of a universal Mach-O file (macho_fat.h); NULL: the only one, the
 			     debug file's, or this machine's */
 	/* selects a cubin of exe's GPU code, which is extracted instead of exe
-	 * (fatbin_choose.h); NULL: exe itself, or the only cubin of a fat binary */
+	 * (fatbin.h); NULL: exe itself, or the only cubin of a fat binary */
 	const char *gpu;
 	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 if 1 cannot hold it */
 	uint64_t

@@ -7,8 +7,7 @@
 #include "dwarf_units.h"
 #include "elf_reloc.h"
 #include "elf_symbols.h"
-#include "fatbin_choose.h"
-#include "fatbin_unpack.h"
+#include "fatbin.h"
 #include "function_bounds.h"
 
 /* The state of one extraction. Everything in it is released together. */

@@ -4,8 +4,7 @@
 
 #include "cubin.h"
 #include "elf_symbols.h"
-#include "fatbin_choose.h"
-#include "fatbin_unpack.h"
+#include "fatbin.h"
 #include "public.h"
 
 enum {

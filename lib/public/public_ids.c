@@ -4,7 +4,7 @@
 
 #include "cubin.h"
 #include "demangle.h"
-#include "fatbin_choose.h"
+#include "fatbin.h"
 #include "id.h"
 #include "object.h"
 #include "public.h"

@@ -4,7 +4,7 @@
 
 #include "otlp.h"
 #include "otlp_fields.h"
-#include "otlp_id.h"
+#include "otlp_schema.h"
 #include "protobuf.h"
 
 #define SECTION "OTLP profiles"

@@ -4,7 +4,7 @@
 
 #include "otlp_fields.h"
 #include "out.h"
-#include "otlp_id.h"
+#include "otlp_schema.h"
 #include "otlp_reader.h"
 
 static void otlp_reader_deinit(struct otlp_reader *r)

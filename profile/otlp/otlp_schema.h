@@ -5,6 +5,7 @@
 #define UX_OTLP_SCHEMA_H
 
 #include "base.h"
+#include "id.h"
 
 enum ux_otlp_message {
 	UX_OTLP_REQUEST,
@@ -61,5 +62,12 @@ struct ux_otlp_field {
 
 /* Returns the fields of a message; number 0 follows the last one. */
 const struct ux_otlp_field *ux_otlp_fields(enum ux_otlp_message message);
+
+/*
+ * Takes the identity from a mapping's attribute if it is better than *id: a GNU build ID before a
+ * File ID before a Go build ID. Other attributes, and malformed values, are ignored. Source:
+ * OpenTelemetry semantic conventions, process.executable.build_id.*.
+ */
+void ux_otlp_id_take(struct ux_bytes key, struct ux_bytes value, struct ux_id *id);
 
 #endif

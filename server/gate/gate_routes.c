@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /v1/audit and GET /v1/whoami. */
 #include "auth.h"
-#include "key_json.h"
+#include "key_text.h"
 #include "request_values.h"
 #include "index.h"
 

@@ -2,7 +2,7 @@
 /* /v1/keys: keys as JSON, in the same form as `unhex key --json`. */
 #include "auth.h"
 #include "key_admin.h"
-#include "key_json.h"
+#include "key_text.h"
 #include "request_values.h"
 
 enum {

@@ -2,6 +2,7 @@
 /* /keys: the keys of a namespace, for its administrators: list, create, rotate, revoke. */
 #include "auth.h"
 #include "key_admin.h"
+#include "key_text.h"
 #include "page.h"
 #include "pages.h"
 

@@ -37,22 +37,6 @@ bool ux_scopes_parse(struct ux_bytes text, unsigned *ret) ux_must;
 /* Formats bits as "read,upload". text has room for UX_SCOPES_TEXT. Returns text. */
 const char *ux_scopes_text(unsigned scopes, char *text);
 
-#define UX_KEY_OVERLAP_DEFAULT "7d"
-
-/* Parses a duration such as "90d", "12h", "30m", "45s", or 0 without a unit, to seconds. */
-bool ux_key_duration_parse(const char *text, int64_t *ret) ux_must;
-
-/*
- * Parses the end of a key: a duration after now, or the first second of a day such as "2027-12-31"
- * in UTC. UX_EINVAL: it is neither, or in the past; the message begins with name.
- */
-enum ux_code ux_key_expiry_parse(const char *text, const char *name, ux_time now, ux_time *ret,
-				 struct ux_error *err) ux_must;
-
-/* Parses how long earlier tokens stay valid after a rotation. UX_EINVAL as above. */
-enum ux_code ux_key_overlap_parse(const char *text, const char *name, int64_t *ret,
-				  struct ux_error *err) ux_must;
-
 /*
  * Creates a key and writes its token, which is not stored, to token (UX_TOKEN_SIZE bytes). The
  * inputs in spec are ns (NULL: the default), scopes, description (NULL: ""), expires, rate and

@@ -2,8 +2,7 @@
 /* Fat binaries: containers, entries, and their unpacked contents. */
 #include "sweep.h"
 
-#include "fatbin_list.h"
-#include "fatbin_unpack.h"
+#include "fatbin.h"
 #include "make_elf.h"
 #include "make_fatbin.h"
 

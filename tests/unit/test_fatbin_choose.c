@@ -3,8 +3,7 @@
 #include "sweep.h"
 
 #include "cubin_crc.h"
-#include "fatbin_choose.h"
-#include "fatbin_unpack.h"
+#include "fatbin.h"
 #include "make_cubin.h"
 #include "make_fatbin.h"
 

@@ -2,7 +2,7 @@
 /* store/index/key_text.c: durations and dates as people write them. */
 #include "sweep.h"
 
-#include "keys.h"
+#include "key_text.h"
 
 static void durations_have_a_number_and_a_unit(void **state)
 {
