@@ -16,6 +16,8 @@ release_checks='release'
 packaging_checks='lto debian-13 debian-13-e2e package rpm container static arm64 release-files'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
+# The same, with the tests of what has changed alone (tools/changed.py).
+changed_checks='format layers tree changed'
 
 known=
 in_turn=
@@ -33,12 +35,13 @@ case ${1-} in
 	;;
 --all) in_turn=1 checks="$newcomer_checks $local_checks $sanitizer_checks $release_checks" ;;
 quick) checks=$quick_checks ;;
+changed) checks=$changed_checks ;;
 packaging) checks=$packaging_checks ;;
 '') checks=$bare_checks ;;
 *) checks=$* ;;
 esac
 for check in $checks; do
-	case " e2e $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks " in
+	case " e2e changed $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks " in
 	*" $check "*) ;;
 	*)
 		printf 'checks: no check is named %s; there are: %s\n' "$check" \
@@ -192,6 +195,24 @@ check_newcomer_13() {
 	newcomer newcomer-13 trixie user 1
 }
 
+# The unit and end-to-end tests of the files that have changed since origin/main.
+check_changed() {
+	build changed build || return
+	# shellcheck disable=SC2086 # an interpreter with its option
+	if ! unit=$($python tools/changed.py unit) || ! e2e=$($python tools/changed.py e2e); then
+		add 0 1 changed
+		return
+	fi
+	# shellcheck disable=SC2086 # one word each
+	[ -z "$unit" ] || meson_tests changed-unit build $unit
+	[ -n "$e2e" ] || return 0
+	export UNHEX_TESTS=bare
+	# shellcheck disable=SC2086 # one word each
+	end_to_end changed.xml -n $workers --dist loadfile $e2e
+	tally changed-e2e junit "$reports" $?
+	unset UNHEX_TESTS
+}
+
 # Tests that need what a bare system lacks are left out (tests/e2e/helpers/beyond.py); what the machine does not permit is
 # skipped, and named.
 check_e2e() {
@@ -228,13 +249,19 @@ check_e2e_all() {
 # Many tests wait for servers and timeouts: one more than there are processors keeps these busy.
 workers=$(($(nproc) + 1))
 
-# end_to_end REPORT PYTEST_OPTION...
+# end_to_end REPORT PYTEST_OPTION... [TEST...]: all tests, or those that are named.
 end_to_end() {
 	reports=$work/$1
 	shift
+	tests=tests/e2e
+	for word in "$@"; do
+		case $word in
+		tests/e2e/*) tests= ;;
+		esac
+	done
 	# shellcheck disable=SC2086 # an interpreter with its option
 	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" --basetemp="$work/tests" "$@" \
-		--junitxml="$reports" tests/e2e
+		--junitxml="$reports" $tests
 }
 
 # The tests look at processes that are alive, beside as many others as there are cores: what failed

@@ -4,6 +4,7 @@
 #include "sweep.h"
 
 #include "arena.h"
+#include "condition.h"
 #include "cursor.h"
 #include "file.h"
 #include "hash.h"
@@ -11,6 +12,7 @@
 #include "map.h"
 #include "order.h"
 #include "out.h"
+#include "partition.h"
 #include "pool.h"
 #include "vec.h"
 
@@ -733,6 +735,51 @@ static void pool_runs_all_jobs_and_reports_the_first_failure(void **state)
 	assert_int_equal(ux_pool_run(4, 0, square, NULL, NULL), UX_OK);
 }
 
+/* Counts how often the condition of a search is evaluated. */
+static bool is_before(const int *list, size_t i, int value, unsigned *steps)
+{
+	(*steps)++;
+	return list[i] < value;
+}
+
+static void a_partition_point_is_found_at_each_place(void **state)
+{
+	(void)state;
+	int list[33];
+	for (int n = 0; n <= (int)ux_countof(list); n++) {
+		for (int i = 0; i < n; i++)
+			list[i] = 2 * i;
+		for (int value = -1; value <= 2 * n; value++) {
+			unsigned steps = 0;
+			size_t at = ux_partition_point(i, 0, (size_t)n,
+						       is_before(list, i, value, &steps));
+			assert_true(at == (size_t)n || list[at] >= value);
+			assert_true(at == 0 || list[at - 1] < value);
+			assert_true(steps <= 6);
+		}
+	}
+	/* A part of a list, and one that is empty. */
+	assert_int_equal(ux_partition_point(i, 3, 9, list[i] < 100), 9);
+	assert_int_equal(ux_partition_point(i, 3, 9, list[i] < 0), 3);
+	assert_int_equal(ux_partition_point(i, 1, 0, list[i] < 0), 1);
+}
+
+static void a_wait_ends_by_the_monotonic_clock(void **state)
+{
+	(void)state;
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t c;
+	ux_condition_init(&c);
+	assert_int_equal(pthread_mutex_lock(&lock), 0);
+	const int64_t until_ms = ux_clock_ms() + 20;
+	while (ux_condition_wait(&c, &lock, until_ms)) /* without a cause, as any wait may end */
+		;
+	assert_true(ux_clock_ms() >= until_ms);
+	assert_false(ux_condition_wait(&c, &lock, until_ms - 1000));
+	assert_int_equal(pthread_mutex_unlock(&lock), 0);
+	assert_int_equal(pthread_cond_destroy(&c), 0);
+}
+
 static void first_error_wins(void **state)
 {
 	(void)state;
@@ -850,6 +897,8 @@ int main(void)
 		UX_TEST(a_link_stays_and_what_it_leads_to_is_replaced),
 		UX_TEST(only_regular_files_are_mapped),
 		UX_TEST(pool_runs_all_jobs_and_reports_the_first_failure),
+		UX_TEST(a_partition_point_is_found_at_each_place),
+		UX_TEST(a_wait_ends_by_the_monotonic_clock),
 		UX_TEST(first_error_wins),
 		UX_TEST(sorting_by_start_is_sorting),
 		UX_TEST(ascending_runs_are_merged_in_their_order),
