@@ -5,6 +5,7 @@
 
 #include "debug_file.h"
 #include "proc_files.h"
+#include "search_path.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -114,12 +115,12 @@ static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *
 {
 	const char *dirs =
 		s->agent->push.debug_dirs ? s->agent->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
-	while (*dirs && !s->done) {
+	const char *dir = NULL;
+	size_t n = 0;
+	while (!s->done && ux_search_path_take(&dirs, &dir, &n)) {
 		char path[PATH_MAX];
-		size_t n = strcspn(dirs, ":");
-		if (n > 0 && ux_debug_id_path(path, dirs, n, s->id))
+		if (ux_debug_id_path(path, dir, n, s->id))
 			UX_TRY(agent_try_debug(s, path, err));
-		dirs += n + (dirs[n] == ':');
 	}
 	return UX_OK;
 }
@@ -163,13 +164,13 @@ static enum ux_code agent_try_dwz_folders(struct debug_search *s, struct ux_erro
 		s->agent->push.debug_dirs ? s->agent->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
 	const char *name = strstr(s->link, folder), *slash = strrchr(s->link, '/');
 	name = name ? name + strlen(folder) : slash ? slash + 1 : s->link;
-	while (*dirs && *name && !s->done) {
+	const char *dir = NULL;
+	size_t n = 0;
+	while (*name && !s->done && ux_search_path_take(&dirs, &dir, &n)) {
 		char path[PATH_MAX];
-		size_t n = strcspn(dirs, ":");
-		if (n > 0 && n < PATH_MAX &&
-		    snprintf(path, sizeof(path), "%.*s%s%s", (int)n, dirs, folder, name) < PATH_MAX)
+		if (n < PATH_MAX &&
+		    snprintf(path, sizeof(path), "%.*s%s%s", (int)n, dir, folder, name) < PATH_MAX)
 			UX_TRY(agent_try_debug(s, path, err));
-		dirs += n + (dirs[n] == ':');
 	}
 	return UX_OK;
 }

@@ -5,6 +5,7 @@
 #include "debug_file.h"
 #include "id.h"
 #include "macho_fat.h"
+#include "search_path.h"
 #include "sigbus.h"
 #include "text.h"
 
@@ -41,15 +42,16 @@ static char *symbolizer_path_of_build_id(const char *dirs, struct ux_bytes text)
 	if (!ux_hex_decode(text, id, sizeof(id), &size) || size < 2)
 		return NULL;
 	ux_hex_encode(ux_bytes(id, size), hex);
-	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir;) {
-		size_t n = strcspn(dir, ":");
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT;
+	     ux_search_path_take(&rest, &dir, &n);) {
 		char *path = NULL;
 		if (asprintf(&path, "%.*s/.build-id/%.2s/%s.debug", (int)n, dir, hex, hex + 2) < 0)
 			return NULL;
-		if (n > 0 && access(path, R_OK) == 0)
+		if (access(path, R_OK) == 0)
 			return path;
 		free(path);
-		dir += n + (dir[n] == ':');
 	}
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #include "dsym.h"
 #include "elf_ids.h"
 #include "kernel.h"
+#include "search_path.h"
 
 #include <limits.h>
 
@@ -118,22 +119,21 @@ static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, con
 /* Calls kernel_search_try() for each directory of debug files. */
 static void kernel_search_try_dirs(struct kernel_search *h, const char *name, struct ux_bytes tail)
 {
-	for (const char *dir = h->dirs->debug; *dir;) {
-		size_t n = strcspn(dir, ":");
-		if (n > 0)
-			kernel_search_try(h, ux_bytes(dir, n), name, tail);
-		dir += n + (dir[n] == ':');
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = h->dirs->debug; ux_search_path_take(&rest, &dir, &n);) {
+		kernel_search_try(h, ux_bytes(dir, n), name, tail);
 	}
 }
 
 static void kernel_search_try_id_trees(struct kernel_search *h)
 {
 	char path[PATH_MAX];
-	for (const char *dir = h->dirs->debug; *dir;) {
-		size_t n = strcspn(dir, ":");
-		if (n > 0 && ux_debug_id_path(path, dir, n, &h->id))
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = h->dirs->debug; ux_search_path_take(&rest, &dir, &n);) {
+		if (ux_debug_id_path(path, dir, n, &h->id))
 			kernel_search_try(h, ux_bytes_cstr(path), "", UX_BYTES_NONE);
-		dir += n + (dir[n] == ':');
 	}
 }
 

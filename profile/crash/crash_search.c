@@ -4,6 +4,7 @@
 
 #include "crash_report.h"
 #include "profile_file.h"
+#include "search_path.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -202,11 +203,11 @@ static enum ux_code crash_search_root(struct crash_search *s, const char *root, 
 static enum ux_code crash_search_name(struct crash_search *s, const char *name)
 {
 	const struct ux_profile_sources *p = s->sources->profile;
-	for (const char *dir = p->file_dirs; dir && *dir;) {
-		size_t n = strcspn(dir, ":");
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = p->file_dirs; ux_search_path_take(&rest, &dir, &n);) {
 		UX_TRY(crash_search_add_fmt(s, "%.*s/%s", (int)n, dir, name));
 		UX_TRY(crash_search_root(s, dir, n, name));
-		dir += n + (dir[n] == ':');
 	}
 	/* Folders that the user has named have precedence over this machine. */
 	if (s->n == 0 && !p->no_local)
@@ -233,10 +234,11 @@ static enum ux_code crash_search_kernel(struct crash_search *s)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		(void)snprintf(path, sizeof(path), places[i], size, (const char *)release.data);
 #pragma GCC diagnostic pop
-		for (const char *dir = p->file_dirs; dir && *dir && s->n == 0;) {
-			size_t n = strcspn(dir, ":");
+		const char *dir = NULL;
+		size_t n = 0;
+		for (const char *rest = p->file_dirs;
+		     s->n == 0 && ux_search_path_take(&rest, &dir, &n);) {
 			UX_TRY(crash_search_add_fmt(s, "%.*s%s", (int)n, dir, path));
-			dir += n + (dir[n] == ':');
 		}
 		if (!p->no_local && s->n == 0)
 			UX_TRY(crash_search_add(s, path));

@@ -3,6 +3,7 @@
 #include "jit_files.h"
 
 #include "process.h"
+#include "search_path.h"
 #include "text.h"
 
 #include <glob.h>
@@ -43,15 +44,15 @@ static enum ux_code jit_files_map_below(struct ux_bytes dir, const char *path,
 static enum ux_code jit_files_map_in(const char *dirs, const char *path, const char *also,
 				     struct ux_mapping *ret, char **ret_path, struct ux_error *err)
 {
-	for (const char *dir = dirs; dir && *dir;) {
-		size_t n = strcspn(dir, ":");
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = dirs; ux_search_path_take(&rest, &dir, &n);) {
 		struct ux_bytes folder = ux_bytes(dir, n);
 		enum ux_code code = jit_files_map_below(folder, path, ret, ret_path, err);
 		if (code == UX_ENOTFOUND && also)
 			code = jit_files_map_below(folder, also, ret, ret_path, err);
 		if (code != UX_ENOTFOUND)
 			return code;
-		dir += n + (dir[n] == ':');
 	}
 	return UX_ENOTFOUND;
 }

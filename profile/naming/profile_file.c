@@ -9,6 +9,7 @@
 #include "module_tree.h"
 #include "packed_file.h"
 #include "process.h"
+#include "search_path.h"
 #include "text.h"
 
 #include <fcntl.h>
@@ -185,12 +186,12 @@ static enum ux_code profile_file_try_perf(struct profile_file_search *s, struct 
 static enum ux_code profile_file_try_dirs(struct profile_file_search *s, const char *dirs,
 					  const char *path, struct ux_error *err)
 {
-	for (const char *dir = dirs; dir && *dir;) {
-		size_t n = strcspn(dir, ":");
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = dirs; ux_search_path_take(&rest, &dir, &n);) {
 		if (path && *path == '/')
 			UX_TRY(profile_file_try_fmt(s, err, "%.*s%s", (int)n, dir, path));
 		UX_TRY(profile_file_try_tree(s, dir, n, err));
-		dir += n + (dir[n] == ':');
 	}
 	return UX_OK;
 }
@@ -226,12 +227,12 @@ static enum ux_code profile_file_try_release(struct profile_file_search *s, cons
 static enum ux_code profile_file_try_modules(struct profile_file_search *s, const char *dirs,
 					     const char *path, struct ux_error *err)
 {
-	for (const char *dir = dirs; dir && *dir;) {
-		size_t n = strcspn(dir, ":");
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = dirs; ux_search_path_take(&rest, &dir, &n);) {
 		if (*path == '/')
 			UX_TRY(profile_file_try_module(s, dir, n, path, err));
 		UX_TRY(profile_file_try_release(s, dir, n, path, err));
-		dir += n + (dir[n] == ':');
 	}
 	return UX_OK;
 }

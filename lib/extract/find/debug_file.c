@@ -5,6 +5,7 @@
 
 #include "cursor.h"
 #include "elf_ids.h"
+#include "search_path.h"
 #include "text.h"
 
 #include <libdeflate.h>
@@ -128,11 +129,11 @@ static bool debug_search_report(struct debug_search *h, const char *path,
 static bool debug_search_dirs(struct debug_search *h,
 			      bool (*try)(struct debug_search *h, const char *dir, size_t size))
 {
-	for (const char *dir = h->dirs; *dir;) {
-		size_t n = strcspn(dir, ":");
-		if (n > 0 && try(h, dir, n))
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = h->dirs; ux_search_path_take(&rest, &dir, &n);) {
+		if (try(h, dir, n))
 			return true;
-		dir += n + (dir[n] == ':');
 	}
 	return false;
 }
@@ -223,14 +224,14 @@ static bool debug_search_folder(struct debug_search *h, const char *folder)
 	if (snprintf(path, sizeof(path), "%s/.debug/%s", folder, name) < PATH_MAX &&
 	    debug_search_link(h, path))
 		return true;
-	for (const char *dir = h->dirs; *dir;) {
-		size_t n = strcspn(dir, ":");
-		if (n > 0 && n < PATH_MAX &&
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = h->dirs; ux_search_path_take(&rest, &dir, &n);) {
+		if (n < PATH_MAX &&
 		    snprintf(path, sizeof(path), "%.*s%s/%s", (int)n, dir, folder, name) <
 			    PATH_MAX &&
 		    debug_search_link(h, path))
 			return true;
-		dir += n + (dir[n] == ':');
 	}
 	return false;
 }
@@ -428,11 +429,12 @@ enum ux_code ux_supplementary_find_path(struct ux_bytes debug, const char *debug
 	UX_TRY(ux_supplementary_link(&elf, &h.link, err));
 	if (h.link.path[0] == '\0' || supplementary_try_link(&h) || supplementary_try_tree(&h))
 		return UX_OK;
-	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir != '\0';) {
-		size_t n = strcspn(dir, ":");
-		if (n > 0 && n < PATH_MAX && supplementary_try_dir(&h, dir, (int)n))
+	const char *dir = NULL;
+	size_t n = 0;
+	for (const char *rest = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT;
+	     ux_search_path_take(&rest, &dir, &n);) {
+		if (n < PATH_MAX && supplementary_try_dir(&h, dir, (int)n))
 			return UX_OK;
-		dir += n + (dir[n] == ':');
 	}
 	return ux_error_set(err, UX_ENOTFOUND,
 			    "supplementary file %.96s is missing or has a different build ID",
