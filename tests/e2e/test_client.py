@@ -32,7 +32,7 @@ def client(request, tmp_path_factory):
     env = {**os.environ, "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled")}
     flags = run("pkg-config", "--cflags", "--libs", "unhex-client", env=env).split()
     run(*request.param, *WARNINGS, EXAMPLE, "-o", out, *flags,
-        "-Wl,--disable-new-dtags", f"-Wl,-rpath,{BUILD}/client:{BUILD}/lib/public")
+        "-Wl,--disable-new-dtags", f"-Wl,-rpath,{BUILD}/net/client:{BUILD}/lib/public")
     return out
 
 
