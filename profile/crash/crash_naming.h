@@ -45,9 +45,7 @@ struct ux_crash_limits {
 	size_t names;   /* bytes of names of modules and of reasons */
 };
 
-enum {
-	UX_CRASH_NO_BUILD = UINT32_MAX, /* there are too many modules */
-};
+#define UX_CRASH_NO_BUILD UINT32_MAX /* number of a frame's build if there are too many modules */
 
 /* A frame of the text. */
 struct ux_crash_item {
