@@ -17,7 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 QEMU = "qemu-aarch64"
 # With SVE, the loads of glibc's memcpy() fault where qemu 7.2 has lost track of a mapping.
-os.environ["QEMU_CPU"] = "cortex-a72"
+QEMU_CPU = "cortex-a72"
 WHOLE = ROOT / "build/cli/unhex"
 STATIC = ROOT / "packages/static/unhex-arm64"
 NATIVE = ROOT / "packages/static/unhex"
@@ -121,6 +121,7 @@ def push_and_serve(folder):
 
 
 def main():
+    os.environ["QEMU_CPU"] = QEMU_CPU  # not on import: tests import this beside others of qemu-arm
     with tempfile.TemporaryDirectory() as name:
         same_bytes(pathlib.Path(name))
         push_and_serve(pathlib.Path(name))

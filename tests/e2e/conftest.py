@@ -30,13 +30,20 @@ def pytest_ignore_collect(collection_path):
 
 def pytest_collection_modifyitems(config, items):
     """Tests that are left out are not there."""
-    out = [i for i in items if beyond.left_out(i.path.name, i.function.__name__)]
+    out = [i for i in items if beyond.left_out(i.path.name, i.function.__name__) or
+           permissions.lacking(i.path.name, i.function.__name__)]
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [i for i in items if i not in out]
     for item in items:
         if reason := permissions.forbidden(item.path.name, item.function.__name__):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_report_header():
+    if not permissions.may_run_i386():
+        return "left out: " + ", ".join(permissions.I386.values()) + ": this kernel runs no programs of i386"
+    return None
 
 
 @pytest.fixture(scope="module")

@@ -244,7 +244,7 @@ def test_no_package_is_lost_or_done_twice_when_server_and_workers_are_killed(tmp
     workers = {}
 
     def start(name):
-        workers[name] = subprocess.Popen([sys.executable, "-B", pathlib.Path(__file__).parent / "crawl_worker.py", name,
+        workers[name] = subprocess.Popen([sys.executable, "-B", pathlib.Path(__file__).parent / "helpers/crawl_worker.py", name,
                                           ledger, server.url, server.token])
     for name in "abcd":
         start(name)

@@ -289,7 +289,6 @@ NEEDS = {
             "test_a_node_whose_version_is_excluded_is_not_ready_and_does_not_start "
             "test_a_second_process_with_the_name_of_a_node_is_noticed "
             "test_a_version_that_excludes_a_running_node_waits_until_it_has_ended "
-            "test_files_are_stored_as_the_oldest_node_reads_them "
             "test_versions_are_exchanged_node_by_node_under_load",
     },
     "prometheus": {

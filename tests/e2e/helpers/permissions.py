@@ -5,7 +5,9 @@ They are skipped where that is forbidden, and the end of the run names them; eve
 """
 import functools
 import os
+import struct
 import subprocess
+import tempfile
 
 from live import may_record
 
@@ -43,6 +45,36 @@ RECORDING = {
         "test_the_first_key_is_the_users_alone test_the_first_stack_is_the_one_that_is_shown "
         "test_the_flame_graph_has_the_functions_of_the_program test_the_server_names_the_stripped_program",
 }
+
+
+# Kernels without the emulation run no programs of i386, whatever is installed. These tests are left out everywhere.
+I386 = {
+    "test_core_dumps.py": "test_stacks_of_i386_are_those_that_elfutils_finds",
+    "test_unwind.py": "test_samples_of_32_bit_processes_are_unwound",
+}
+
+
+@functools.cache
+def may_run_i386():
+    """Runs exit(0) as the smallest program of i386 that there is: one segment with the headers and nine bytes of code."""
+    code = bytes.fromhex("31c04031dbcd80")  # xor eax, eax; inc eax; xor ebx, ebx; int 0x80
+    base, head = 0x10000, 52 + 32
+    elf = b"\x7fELF\1\1\1" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + head, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    elf += struct.pack("<IIIIIIII", 1, 0, base, base, head + len(code), head + len(code), 5, 0x1000) + code
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/exit"
+        with open(path, "wb") as f:
+            f.write(elf)
+        os.chmod(path, 0o755)
+        try:
+            return subprocess.run([path], check=False).returncode == 0
+        except OSError:  # ENOEXEC
+            return False
+
+
+def lacking(file, function):
+    """Why no machine with this kernel can run the test; None if it can."""
+    return "this kernel runs no programs of i386" if needs(I386, file, function) and not may_run_i386() else None
 
 
 @functools.cache
