@@ -4,6 +4,7 @@
 
 #include "core_file.h"
 #include "dsym.h"
+#include "partition.h"
 #include "process.h"
 #include "profile_file.h"
 #include "symbols_cache.h"
@@ -69,15 +70,9 @@ static void core_report_free(struct core_report **r)
 /* The number of the module that has an address; SIZE_MAX: none has it. */
 static size_t core_module_find(const struct core_report *r, uint64_t address)
 {
-	size_t low = 0, high = r->modules.size;
-	while (low < high) { /* the last one that begins at or before the address */
-		size_t mid = low + (high - low) / 2;
-		if (r->modules.data[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && address < r->modules.data[low - 1].end ? low - 1 : SIZE_MAX;
+	const struct ux_core_module *list = r->modules.data;
+	size_t n = ux_partition_point(i, 0, r->modules.size, list[i].start <= address);
+	return n > 0 && address < list[n - 1].end ? n - 1 : SIZE_MAX;
 }
 
 static int core_segment_compare(const void *a, const void *b)
@@ -105,17 +100,9 @@ static enum ux_code core_sort_memory(struct core_report *r, struct ux_error *err
 /* The segment that has an address, or NULL. In a dump of a kernel they do not overlap. */
 static const struct ux_elf_segment *core_segment_find(const struct core_report *r, uint64_t address)
 {
-	size_t low = 0, high = r->n_memory;
-	while (low < high) { /* the last one that begins at or before the address */
-		size_t mid = low + (high - low) / 2;
-		if (r->memory[mid]->vaddr <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && address - r->memory[low - 1]->vaddr < r->memory[low - 1]->memsz
-		       ? r->memory[low - 1]
-		       : NULL;
+	size_t n = ux_partition_point(i, 0, r->n_memory, r->memory[i]->vaddr <= address);
+	const struct ux_elf_segment *s = n > 0 ? r->memory[n - 1] : NULL;
+	return s && address - s->vaddr < s->memsz ? s : NULL;
 }
 
 /* Whether memory at an address was code. */
