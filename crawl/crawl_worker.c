@@ -215,7 +215,7 @@ static enum ux_code crawl_open(struct crawl_work *c, unsigned jobs, struct ux_er
 						 .parallel = o->parallel,
 						 .cacert = o->cacert,
 						 .proxy = o->proxy,
-						 .wait_most_ms = FETCH_MS,
+						 .wait_max_ms = FETCH_MS,
 						 .cancelled = o->cancelled,
 						 .cancelled_ctx = o->ctx};
 	const unsigned senders = ux_min(SENDERS * jobs, (unsigned)SENDERS_MAX);

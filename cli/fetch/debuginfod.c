@@ -36,7 +36,7 @@ struct ux_debuginfod {
 	char *cache;
 	bool in_tmp; /* the cache is in /tmp, where another user may have created it */
 	uint64_t size_max;
-	int64_t silence_ms, most_ms;
+	int64_t silence_ms, max_ms;
 	char *lines; /* the text of the header file, with NULs instead of newlines */
 	const char *headers[HEADERS_MAX + 1];
 	struct server servers[SERVERS_MAX];
@@ -73,8 +73,7 @@ struct ux_debuginfod_options ux_debuginfod_environment(void)
 		.size_max = debuginfod_variable_number("DEBUGINFOD_MAXSIZE", 1, SIZE_BYTES_MAX),
 		.silence_ms =
 			(unsigned)debuginfod_variable_number("DEBUGINFOD_TIMEOUT", 1000, INT_MAX),
-		.most_ms =
-			(unsigned)debuginfod_variable_number("DEBUGINFOD_MAXTIME", 1000, INT_MAX),
+		.max_ms = (unsigned)debuginfod_variable_number("DEBUGINFOD_MAXTIME", 1000, INT_MAX),
 	};
 }
 
@@ -165,7 +164,7 @@ enum ux_code ux_debuginfod_create(struct ux_debuginfod **ret, const struct ux_de
 		return ux_error_nomem(err);
 	d->size_max = o->size_max ? o->size_max : SIZE_BYTES_MAX;
 	d->silence_ms = o->silence_ms ? o->silence_ms : SILENCE_MS;
-	d->most_ms = o->most_ms ? o->most_ms : MAX_MS;
+	d->max_ms = o->max_ms ? o->max_ms : MAX_MS;
 	d->cache = o->cache ? strdup(o->cache) : debuginfod_default_cache(&d->in_tmp);
 	if (!d->cache)
 		return ux_error_nomem(err);
@@ -282,7 +281,7 @@ static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s
 	struct ux_http_call call = {
 		.path = target,
 		.headers = d->headers,
-		.timeout_ms = d->most_ms,
+		.timeout_ms = d->max_ms,
 		.silence_ms = d->silence_ms,
 		.answer_max = (size_t)ux_min(d->size_max, (uint64_t)SIZE_MAX),
 		.redirects = REDIRECTS_MAX,

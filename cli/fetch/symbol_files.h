@@ -21,7 +21,7 @@ struct ux_debuginfod_options {
 	const char *headers; /* file with HTTP header lines to send, such as keys; NULL: none */
 	uint64_t size_max;   /* limit of the size of a file in bytes; 0: 4 GiB */
 	unsigned silence_ms; /* limit for connecting and for a pause in the answer; 0: 4 s */
-	unsigned most_ms;    /* limit for the transfer of one file; 0: 10 minutes */
+	unsigned max_ms;     /* limit for the transfer of one file; 0: 10 minutes */
 };
 
 /* Returns the options that the environment sets in DEBUGINFOD_URLS, DEBUGINFOD_CACHE_PATH,

@@ -141,7 +141,7 @@ static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
 	const struct ux_mapping *inputs[UX_EXTRACT_CACHE_INPUTS];
 	symbol_source_inputs(s, inputs);
-	uint64_t max = ux_extract_cache_most_ms(inputs);
+	uint64_t max = ux_extract_cache_max_ms(inputs);
 	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < max) &&
 	       !ux_extract_cache_is_due(&s->cache, max);
 }

@@ -62,7 +62,7 @@ enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_optio
 				     (unsigned)UX_POLITE_PARALLEL_MAX);
 	p->options.pause_ms = o->pause_ms ? o->pause_ms : UX_POLITE_PAUSE_MS;
 	p->options.tries = o->tries ? o->tries : UX_POLITE_TRIES;
-	p->options.wait_most_ms = o->wait_most_ms ? o->wait_most_ms : WAIT_MAX_MS;
+	p->options.wait_max_ms = o->wait_max_ms ? o->wait_max_ms : WAIT_MAX_MS;
 	(void)pthread_mutex_init(&p->lock, NULL);
 	ux_condition_init(&p->freed);
 	int n = o->contact ? asprintf(&p->agent, "unhex-crawl/" UX_VERSION " (+%s)", o->contact)
@@ -379,7 +379,7 @@ static bool polite_get_key(struct ux_polite *p, struct host *h, struct polite_tr
 	char *copy = NULL;
 	if (t->challenge[0] == '\0' || !ux_registry_is_blob_url(t->request->url, &image) ||
 	    ux_registry_open(&registry, &image, p->cacert, p->proxy, p->options.tries,
-			     ux_clock_ms() + p->options.wait_most_ms, NULL) != UX_OK)
+			     ux_clock_ms() + p->options.wait_max_ms, NULL) != UX_OK)
 		return false;
 	if (ux_registry_authorize(registry, t->challenge, &line, NULL) == UX_OK)
 		copy = strdup(line);
@@ -448,7 +448,7 @@ static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polit
 	size_t n = polite_origin_size(request->url);
 	struct polite_transfer t = {.request = request};
 	struct ux_retry retry = {.max = p->options.tries,
-				 .deadline_ms = ux_clock_ms() + p->options.wait_most_ms};
+				 .deadline_ms = ux_clock_ms() + p->options.wait_max_ms};
 	if (n >= sizeof(origin))
 		return ux_error_set(err, UX_EINVAL, "host name is too long");
 	memcpy(origin, request->url, n);

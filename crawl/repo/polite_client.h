@@ -20,14 +20,14 @@ enum {
 };
 
 struct ux_polite_options {
-	const char *contact;  /* address or URL in the User-Agent, for the mirror's people; NULL */
-	unsigned parallel;    /* 0: UX_POLITE_PARALLEL */
-	unsigned pause_ms;    /* 0: UX_POLITE_PAUSE_MS */
-	uint64_t bytes_s;     /* for each connection; 0: no limit */
-	unsigned tries;       /* 0: UX_POLITE_TRIES */
-	const char *cacert;   /* PEM file of trusted roots; NULL: the system's */
-	const char *proxy;    /* URL; NULL: the environment's */
-	int64_t wait_most_ms; /* ms that a host may make it wait, in total; 0: 10 minutes */
+	const char *contact; /* address or URL in the User-Agent, for the mirror's people; NULL */
+	unsigned parallel;   /* 0: UX_POLITE_PARALLEL */
+	unsigned pause_ms;   /* 0: UX_POLITE_PAUSE_MS */
+	uint64_t bytes_s;    /* for each connection; 0: no limit */
+	unsigned tries;      /* 0: UX_POLITE_TRIES */
+	const char *cacert;  /* PEM file of trusted roots; NULL: the system's */
+	const char *proxy;   /* URL; NULL: the environment's */
+	int64_t wait_max_ms; /* ms that a host may make it wait, in total; 0: 10 minutes */
 	bool (*cancelled)(void *ctx); /* polled about once a second; NULL: never */
 	void *cancelled_ctx;
 };

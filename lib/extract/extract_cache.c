@@ -194,7 +194,7 @@ bool ux_extract_cache_find(const struct ux_extract_cache *c, struct ux_mapping *
 	return ok;
 }
 
-uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS])
+uint64_t ux_extract_cache_max_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS])
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < UX_EXTRACT_CACHE_INPUTS; i++)
@@ -202,13 +202,13 @@ uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRA
 	return bytes / BYTES_PER_MS / PARTS_SHARE;
 }
 
-bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms)
+bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t max_ms)
 {
 	struct stat st;
 	if (!c->path || !c->cost_path)
 		return c->path != NULL;
 	return lstat(c->cost_path, &st) == 0 && ux_cache_is_ours(&st) &&
-	       (uint64_t)st.st_size >= most_ms;
+	       (uint64_t)st.st_size >= max_ms;
 }
 
 /*

@@ -74,16 +74,16 @@ void ux_extract_cache_deinit(struct ux_extract_cache *c);
  * before everything is extracted: half of the estimate for that. If a partial extraction costs as
  * much as a full one, as with compressed DWARF, only one of them was wasted.
  */
-uint64_t ux_extract_cache_most_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS]);
+uint64_t ux_extract_cache_max_ms(const struct ux_mapping *const inputs[UX_EXTRACT_CACHE_INPUTS]);
 
 /* Maps the GSYM. Returns false when it is missing or another user could have written it. Its
  * contents are not checked. */
 bool ux_extract_cache_find(const struct ux_extract_cache *c, struct ux_mapping *ret) ux_must;
 
 /* Returns whether the whole GSYM should be extracted and written for later commands. With
- * UNHEX_CACHE this is always the case, in the default cache once commands have spent `most_ms`
+ * UNHEX_CACHE this is always the case, in the default cache once commands have spent `max_ms`
  * without it. */
-bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t most_ms);
+bool ux_extract_cache_is_due(const struct ux_extract_cache *c, uint64_t max_ms);
 
 /* Adds the time that a command took to answer without the GSYM. */
 void ux_extract_cache_add_cost(const struct ux_extract_cache *c, uint64_t ms);

@@ -24,14 +24,14 @@ struct gsym_run {
 	uint32_t file[GSYM_RUN_MAX];
 	uint32_t line[GSYM_RUN_MAX];
 	uint32_t node[GSYM_RUN_MAX];       /* the innermost node of each */
-	struct gsym_innermost_node *nodes; /* malloc'ed, room for most_nodes */
-	size_t most_nodes;
+	struct gsym_innermost_node *nodes; /* malloc'ed, room for max_nodes */
+	size_t max_nodes;
 };
 
 static bool gsym_run_init(struct gsym_run *run)
 {
-	run->most_nodes = GSYM_RUN_NODES;
-	run->nodes = malloc(run->most_nodes * sizeof(*run->nodes));
+	run->max_nodes = GSYM_RUN_NODES;
+	run->nodes = malloc(run->max_nodes * sizeof(*run->nodes));
 	return run->nodes != NULL;
 }
 
@@ -79,7 +79,7 @@ static bool gsym_run_grow(struct gsym_run *run)
 	if (!more)
 		return false;
 	run->nodes = more;
-	run->most_nodes = GSYM_RUN_NODES_MAX;
+	run->max_nodes = GSYM_RUN_NODES_MAX;
 	return true;
 }
 
@@ -89,7 +89,7 @@ static bool gsym_run_read_tree(struct gsym_run *run, const struct ux_gsym *g)
 					   .node = run->node,
 					   .n = run->n,
 					   .nodes = run->nodes,
-					   .max = run->most_nodes,
+					   .max = run->max_nodes,
 					   .offset_size = g->offset_size,
 					   .steps = gsym_run_steps(run)};
 	if (gsym_innermost_find(&innermost, run->record.inlines))

@@ -236,16 +236,16 @@ static uint64_t file_symbols_cpu_ms(void)
 }
 
 /*
- * Extracts into s->built. Once partial extractions have taken most_ms in total, everything is
+ * Extracts into s->built. Once partial extractions have taken max_ms in total, everything is
  * extracted, for later commands.
  */
 static enum ux_code file_symbols_extract_to(struct ux_file_symbols *s,
 					    const struct ux_symbol_input *in, struct ux_bytes debug,
-					    struct ux_extract_options *options, uint64_t most_ms,
+					    struct ux_extract_options *options, uint64_t max_ms,
 					    struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
-	const bool whole = !in->only || ux_extract_cache_is_due(&s->cache, most_ms);
+	const bool whole = !in->only || ux_extract_cache_is_due(&s->cache, max_ms);
 	const uint64_t before = file_symbols_cpu_ms();
 	options->filter = whole ? NULL : in->only;
 	UX_TRY(ux_extract(in->file, debug, options, file_symbols_write_gsym, &s->built, &stats,
@@ -293,8 +293,8 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 		if (file_symbols_open_cached(s))
 			return UX_OK;
 	}
-	const uint64_t most_ms = s->cache.path ? ux_extract_cache_most_ms(inputs) : 0;
-	UX_TRY(file_symbols_extract_to(s, in, debug, &options, most_ms, err));
+	const uint64_t max_ms = s->cache.path ? ux_extract_cache_max_ms(inputs) : 0;
+	UX_TRY(file_symbols_extract_to(s, in, debug, &options, max_ms, err));
 	if (s->built.size == 0)
 		return UX_OK;
 	UX_TRY(ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err));

@@ -25,7 +25,7 @@ struct read_access {
 };
 
 const struct ux_access ux_access_default = {
-	.wait_most_ms = QUEUE_MAX_MS,
+	.wait_max_ms = QUEUE_MAX_MS,
 	.uploads_key = 1000,
 	.uploads_all = 10000,
 };
@@ -411,7 +411,7 @@ static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 		return UX_OK;
 	bool may =
 		ux_rates_take(s->gate->rates, &name, rate, ux_server_clock_ns(s),
-			      req->route->waits ? ux_server_access(s)->wait_most_ms : 0, &wait_ms);
+			      req->route->waits ? ux_server_access(s)->wait_max_ms : 0, &wait_ms);
 	if (!may)
 		return auth_too_many(req, res, wait_ms);
 	res->wait_ms = ux_max(res->wait_ms, wait_ms);

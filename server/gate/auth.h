@@ -39,11 +39,11 @@ void ux_rates_destroy(struct ux_rates *r);
 /*
  * Takes one request from the bucket of `name`, at a time of any monotonic clock. True: the request
  * is allowed after *ret_wait_ms; delayed requests are allowed in the order of their arrival. False:
- * the delay would exceed wait_most_ms, and the request is not counted; after *ret_wait_ms it would
+ * the delay would exceed wait_max_ms, and the request is not counted; after *ret_wait_ms it would
  * be allowed without delay. Any thread.
  */
 bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const struct ux_rate *rate,
-		   int64_t now_ns, unsigned wait_most_ms, unsigned *ret_wait_ms) ux_must;
+		   int64_t now_ns, unsigned wait_max_ms, unsigned *ret_wait_ms) ux_must;
 
 /* --- sessions of browsers --------------------------------------------------------------------- */
 
@@ -122,7 +122,7 @@ struct ux_access {
 	struct ux_rate key_rate; /* rate for each key; a key may have its own */
 	struct ux_rate address_rate;
 	/* longest ms by which a request over its rate is delayed before it is refused */
-	unsigned wait_most_ms;
+	unsigned wait_max_ms;
 	uint64_t uploads_key; /* open uploads of a key, announced in the last hour; 0: unlimited */
 	uint64_t uploads_all;
 	uint64_t upload_bytes_key; /* their announced sizes; 0: unlimited */

@@ -62,7 +62,7 @@ static unsigned rates_to_ms(int64_t ns)
 }
 
 bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const struct ux_rate *rate,
-		   int64_t now, unsigned wait_most_ms, unsigned *ret_wait_ms)
+		   int64_t now, unsigned wait_max_ms, unsigned *ret_wait_ms)
 {
 	*ret_wait_ms = 0;
 	if (rate->a_second == 0)
@@ -72,7 +72,7 @@ bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const st
 	pthread_mutex_lock(&r->lock);
 	struct ux_bucket *b = rates_bucket(r, name, now);
 	int64_t wait = ux_bucket_wait(b, now, each, (int64_t)burst * each);
-	bool may = wait <= (int64_t)wait_most_ms * NS_IN_MS;
+	bool may = wait <= (int64_t)wait_max_ms * NS_IN_MS;
 	if (may)
 		ux_bucket_take(b, now, each);
 	pthread_mutex_unlock(&r->lock);

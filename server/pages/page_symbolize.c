@@ -484,7 +484,7 @@ static void symbolize_put_form(struct ux_out *out, const struct symbolize_form *
 		f->force ? UX_HTML_OURS(" checked") : UX_HTML_OURS(""));
 }
 
-/* "NAME ID": a build that was selected from those offered. */
+/* "NAME ID": one of the offered builds, which the user selected. */
 static struct ux_crash_choice symbolize_choice(struct ux_bytes selected)
 {
 	const uint8_t *blank = ux_bytes_find_last(selected, ' ');

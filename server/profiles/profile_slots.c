@@ -132,10 +132,10 @@ static enum ux_code slot_merge(struct ux_profile_keeper *k, const struct ux_prof
 	return code;
 }
 
-enum ux_code ux_profile_slots_merge(struct ux_profile_keeper *k, int64_t most_ms, uint64_t *ret,
+enum ux_code ux_profile_slots_merge(struct ux_profile_keeper *k, int64_t max_ms, uint64_t *ret,
 				    struct ux_error *err)
 {
-	const int64_t end = ux_clock_ms() + most_ms;
+	const int64_t end = ux_clock_ms() + max_ms;
 	ux_time now = ux_store_now(k->server->store);
 	*ret = 0;
 	for (size_t i = 0; i < ux_countof(slot_levels); i++) {

@@ -9,11 +9,11 @@
 #include "profile_keeper.h"
 
 /*
- * Merges the profiles of time slots that have ended, for about most_ms. Each merge is one
+ * Merges the profiles of time slots that have ended, for about max_ms. Each merge is one
  * transaction: readers see either the parts or their sum, and so does a restart after a crash. A
  * part that cannot be read stays unchanged, and is never merged. *ret: number of removed parts.
  */
-enum ux_code ux_profile_slots_merge(struct ux_profile_keeper *k, int64_t most_ms, uint64_t *ret,
+enum ux_code ux_profile_slots_merge(struct ux_profile_keeper *k, int64_t max_ms, uint64_t *ret,
 				    struct ux_error *err) ux_must;
 
 #endif

@@ -257,7 +257,7 @@ enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *sett
 		.metrics = access_metrics_openness((enum ux_reading)settings->metrics),
 		.key_rate = {settings->rate_key, settings->rate_key_burst},
 		.address_rate = {settings->rate_address, settings->rate_address_burst},
-		.wait_most_ms = (unsigned)settings->queue_ms,
+		.wait_max_ms = (unsigned)settings->queue_ms,
 		.uploads_key = settings->uploads_key,
 		.uploads_all = settings->uploads_all,
 		.upload_bytes_key = settings->uploads_bytes_key,

@@ -35,7 +35,7 @@ static size_t frame_map_blocks(uint64_t size)
  * Returns an upper bound: a mark for each entry, one for the end of each function, and one for
  * offset 0.
  */
-static size_t frame_map_most_frames(const struct ux_frame_map_draft *d)
+static size_t frame_map_max_frames(const struct ux_frame_map_draft *d)
 {
 	return d->entries.size + d->functions.size + 1;
 }
@@ -48,7 +48,7 @@ static size_t frame_map_tables_bytes(size_t blocks, size_t frames, size_t functi
 
 size_t ux_frame_map_bytes(const struct ux_frame_map_draft *d)
 {
-	return frame_map_tables_bytes(frame_map_blocks(frame_map_end(d)), frame_map_most_frames(d),
+	return frame_map_tables_bytes(frame_map_blocks(frame_map_end(d)), frame_map_max_frames(d),
 				      d->functions.size);
 }
 

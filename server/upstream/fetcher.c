@@ -393,7 +393,7 @@ static enum ux_code fetcher_copy_options(struct ux_fetcher *f, const struct ux_f
 		f->options.times = times;
 	struct ux_upstream_limits *l = &f->options.limits;
 	l->bytes = l->bytes ? l->bytes : UINT64_C(4) << 30;
-	l->most_ms = l->most_ms ? l->most_ms : UX_UPSTREAM_MAX_MS;
+	l->max_ms = l->max_ms ? l->max_ms : UX_UPSTREAM_MAX_MS;
 	l->silence_ms = l->silence_ms ? l->silence_ms : UX_UPSTREAM_SILENCE_MS;
 	return UX_OK;
 }

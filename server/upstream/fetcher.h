@@ -126,7 +126,7 @@ enum {
 
 struct ux_upstream_limits {
 	uint64_t bytes; /* size limit of one file */
-	int64_t most_ms;
+	int64_t max_ms;
 	int64_t silence_ms;
 };
 

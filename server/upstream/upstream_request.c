@@ -87,7 +87,7 @@ static void request_http(const struct ux_upstream_request *request, const char *
 	const struct ux_http_call call = {
 		.path = path,
 		.headers = headers,
-		.timeout_ms = request->limits->most_ms,
+		.timeout_ms = request->limits->max_ms,
 		.silence_ms = request->limits->silence_ms,
 		.slow_bytes_s = UX_UPSTREAM_SLOW,
 		.slow_s = UX_UPSTREAM_SLOW_S,

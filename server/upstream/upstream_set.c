@@ -274,7 +274,7 @@ static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_
 			  .failed = (int64_t)settings->upstream_failed_ms / 1000,
 			  .found = FOUND_S},
 		.limits = {.bytes = settings->upstream_bytes,
-			   .most_ms = (int64_t)settings->upstream_ms},
+			   .max_ms = (int64_t)settings->upstream_ms},
 		.make_room = upstreams_make_room,
 		.arrived = ux_upstream_arrival,
 		.source_arrived = ux_upstream_source_check,

@@ -69,9 +69,9 @@ static bool wait_read_hops(const struct ux_request *req, struct ux_hops *ret)
 	return ux_hops_read(&lines, ux_fetcher_own_id(ux_server_of(req)->fetcher), ret);
 }
 
-static bool wait_park(struct ux_request *req, struct waiting *w, int64_t most_ms)
+static bool wait_park(struct ux_request *req, struct waiting *w, int64_t max_ms)
 {
-	int64_t left = w->began_ms + most_ms - ux_clock_ms();
+	int64_t left = w->began_ms + max_ms - ux_clock_ms();
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 

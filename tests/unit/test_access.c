@@ -711,7 +711,7 @@ static void clients_of_debuginfod_wait_for_their_turn(void **state)
 	struct make_answer a;
 	static const char target[] = "/buildid/00/debuginfo";
 	w->access.address_rate = (struct ux_rate){.a_second = 2, .burst = 1};
-	w->access.wait_most_ms = 1500;
+	w->access.wait_max_ms = 1500;
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(lines_get(w, "192.0.2.1", no_lines, target, NULL, &a), 404);
 		assert_int_equal(a.wait_ms, 500 * i);

@@ -57,7 +57,7 @@ static void options_are_those_of_the_environment(void **state)
 	assert_string_equal(o.urls, "http://a http://b");
 	assert_string_equal(o.cache, "/cache");
 	assert_int_equal(o.silence_ms, 7000);
-	assert_int_equal(o.most_ms, 0);
+	assert_int_equal(o.max_ms, 0);
 	assert_int_equal(o.size_max, 1000);
 	assert_null(o.headers);
 }

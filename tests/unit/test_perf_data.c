@@ -618,7 +618,7 @@ static void every_prefix_keeps_what_is_complete(void **state)
 
 /* Returns the most samples that an input may contain: records inside another one whose size is
  * wrong. */
-static uint64_t most_samples(struct ux_bytes input)
+static uint64_t max_samples(struct ux_bytes input)
 {
 	return 2 * input.size / UX_PERF_RECORD_HEAD;
 }
@@ -630,7 +630,7 @@ static void sweep_damaged(struct ux_bytes input, void *ctx)
 	struct ux_perf_summary s;
 	assert_int_equal(ux_profile_init(&p, NULL), UX_OK);
 	if (ux_perf_data_read((struct ux_perf_source){input, -1}, &p, &s, NULL) == UX_OK) {
-		assert_true(s.samples <= most_samples(input));
+		assert_true(s.samples <= max_samples(input));
 		assert_true(s.damage.code == UX_OK || s.damage.off <= input.size);
 	}
 	ux_profile_deinit(&p);

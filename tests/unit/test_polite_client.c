@@ -14,7 +14,7 @@ static struct ux_polite *client_open(unsigned tries, unsigned pause_ms)
 	const struct ux_polite_options options = {.contact = "mail@example.com",
 						  .tries = tries,
 						  .pause_ms = pause_ms,
-						  .wait_most_ms = 20000};
+						  .wait_max_ms = 20000};
 	assert_int_equal(ux_polite_open(&p, &options, NULL), UX_OK);
 	return p;
 }
