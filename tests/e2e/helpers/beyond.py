@@ -289,6 +289,7 @@ NEEDS = {
             "test_a_node_whose_version_is_excluded_is_not_ready_and_does_not_start "
             "test_a_second_process_with_the_name_of_a_node_is_noticed "
             "test_a_version_that_excludes_a_running_node_waits_until_it_has_ended "
+            "test_an_index_of_before_the_base_is_refused "
             "test_versions_are_exchanged_node_by_node_under_load",
     },
     "prometheus": {
