@@ -34,7 +34,7 @@ def changed(since):
 def including(folder, pattern, names):
     """The files of a folder that include or import one of these names."""
     found = set()
-    for path in (ROOT / folder).glob(pattern):
+    for path in (ROOT / folder).rglob(pattern):
         if names & set(re.findall(r'^(?:#include "|from |import )([\w.]+)', path.read_text(), re.M)):
             found.add(path.stem)
     return found
@@ -42,7 +42,7 @@ def including(folder, pattern, names):
 
 def unit_tests(files):
     stems = {f.stem for f in files if f.suffix in (".c", ".h")}
-    there = {p.stem.removeprefix("test_") for p in (ROOT / "tests/unit").glob("test_*.c")}
+    there = {p.stem.removeprefix("test_") for p in (ROOT / "tests/unit").rglob("test_*.c")}
     tests = {t for t in there for s in stems if t == s.removeprefix("test_") or t.startswith(s + "_")}
     headers = {f.name for f in files if f.suffix == ".h" and f.parts[0] != "lib"}
     return tests | {t.removeprefix("test_") for t in including("tests/unit", "test_*.c", headers)}

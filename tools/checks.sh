@@ -320,9 +320,8 @@ check_tsan() {
 		cat "$work/setup"
 	ninja -C build-tsan --quiet build.ninja # a folder from before knows no new tests
 	programs=$(meson introspect build-tsan --tests | $python -c 'import json, os, sys
-for test in json.load(sys.stdin):
-	if "unhex:threads" in test["suite"]:
-		print(os.path.relpath(test["cmd"][0], "build-tsan"))')
+programs = {test["cmd"][0] for test in json.load(sys.stdin) if "unhex:threads" in test["suite"]}
+print(*(os.path.relpath(p, "build-tsan") for p in sorted(programs)), sep="\n")')
 	# shellcheck disable=SC2086 # one word each
 	one tsan-build ninja -C build-tsan --quiet cli/unhex $programs &&
 		meson_tests tsan build-tsan --timeout-multiplier 5 --suite threads &&
@@ -341,11 +340,9 @@ check_lto() {
 	[ -f build-lto/build.ninja ] ||
 		meson setup build-lto -Dwerror=true --buildtype=release -Db_lto=true >"$work/setup" ||
 		cat "$work/setup"
-	one lto-build ninja -C build-lto --quiet cli/unhex tests/unit/test_base tests/unit/test_gsym_reader \
-		tests/unit/test_extract tests/unit/test_net
-	for test in base gsym_reader extract net; do
-		one "lto-$test" "build-lto/tests/unit/test_$test"
-	done
+	one lto-build ninja -C build-lto --quiet cli/unhex tests/unit/test_lib tests/unit/test_net
+	one lto-lib build-lto/tests/unit/test_lib elf gsym_reader dwarf_unit
+	one lto-net build-lto/tests/unit/test_net
 	one lto-command build-lto/cli/unhex lookup build-lto/cli/unhex main+0
 }
 

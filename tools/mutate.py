@@ -591,10 +591,11 @@ class Build:
                 sys.exit(f"mutate: no such test: {' '.join(unknown)}")
             self.tests = {t: self.tests[t] for t in units}
         say(f"building {len(self.tests)} unit tests in {self.dir}")
-        status, output = self.ninja(*self.tests.values())
+        status, output = self.ninja(*{command[0] for command in self.tests.values()})
         if status != 0:
             sys.exit(f"mutate: the tree does not build: {output[-3000:]}")
-        self.linked = {name: self.files_in(path) for name, path in self.tests.items()}
+        of_program = {path: self.files_in(path) for path in {command[0] for command in self.tests.values()}}
+        self.linked = {name: of_program[command[0]] for name, command in self.tests.items()}
         with open(os.path.join(self.dir, "compile_commands.json"), encoding="utf-8") as file:
             self.commands = {os.path.normpath(os.path.join(c["directory"], c["file"])): c for c in json.load(file)}
         self.unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -612,7 +613,7 @@ class Build:
             ["meson", "introspect", "--tests", "build"], cwd=self.tree, capture_output=True, text=True, check=True
         ).stdout
         tests = json.loads(listing)
-        return {os.path.basename(t["cmd"][0]): t["cmd"][0] for t in tests if any("unit" in s for s in t["suite"])}
+        return {f"test_{t['name']}": t["cmd"] for t in tests if any("unit" in s for s in t["suite"])}
 
     def files_in(self, program):
         """Names of the source files that the program has code of."""
@@ -639,13 +640,13 @@ class Build:
                 clear_marks(mark, len(places))
                 with open(file, "w", encoding="utf-8") as target:
                     target.write(probed(texts[path], places, mark))
-            for test, program in self.tests.items():
+            for test, command in self.tests.items():
                 if not any(os.path.basename(path) in self.linked[test] for path in paths):
                     continue
-                self.build_marked(program)
+                self.build_marked(command[0])
                 for path in paths:
                     clear_marks(mark_of(marks, path), len(self.places[path]))
-                self.times[test] = self.time_of(test, [program])
+                self.times[test] = self.time_of(test, command)
                 for path in paths if self.times[test] is not None else ():
                     with open(mark_of(marks, path), "rb") as file:
                         found[path][test] = {n for n, byte in enumerate(file.read()) if byte}
@@ -793,9 +794,9 @@ class Build:
         for test in tests:
             if test not in self.tests:
                 break
-            if self.ninja(self.tests[test])[0] != 0:
+            if self.ninja(self.tests[test][0])[0] != 0:
                 return None, "build"
-            outcome = self.run_test([self.tests[test]], max(TIME_MIN, TIME_FACTOR * self.times[test]))
+            outcome = self.run_test(self.tests[test], max(TIME_MIN, TIME_FACTOR * self.times[test]))
             if outcome:
                 return test, outcome
         e2e = [t for t in tests if t not in self.tests]

@@ -18,7 +18,7 @@ def files(*names):
 @pytest.mark.parametrize("name, test", [
     ("lib/cubin/fatbin.c", "fatbin"),
     ("lib/cubin/fatbin.c", "fatbin_choose"),  # more tests of the same file
-    ("tests/unit/test_base.c", "base"),
+    ("tests/unit/lib/base/test_base.c", "base"),
     ("store/index/key_text.h", "key_text"),  # a test that includes the header
 ])
 def test_a_file_selects_its_unit_tests(name, test):

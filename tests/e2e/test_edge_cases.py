@@ -20,7 +20,7 @@ def rows(page):
 
 def names_of_tests():
     """The names of all tests that run."""
-    unit = "\n".join(p.read_text() for p in (ROOT / "tests/unit").glob("test_*.c"))
+    unit = "\n".join(p.read_text() for p in (ROOT / "tests/unit").rglob("test_*.c"))
     e2e = "\n".join(p.read_text() for p in (ROOT / "tests/e2e").glob("test_*.py"))
     return set(re.findall(r"UX_TEST\((\w+)\)", unit)) | set(re.findall(r"^def (test_\w+)", e2e, re.M))
 

@@ -13,11 +13,11 @@ BUILD = pathlib.Path(UNHEX).resolve().parents[1]
 
 def test_one_function_of_a_unit_test_is_run_by_its_name():
     text = (ROOT / "docs/hacking.md").read_text()
-    said = re.search(r"`build/(tests/unit/\w+)`.*`CMOCKA_TEST_FILTER='([^']+)'`", text)
-    env = dict(os.environ, CMOCKA_TEST_FILTER=said[2])
-    run = subprocess.run([BUILD / said[1]], env=env, capture_output=True, text=True, check=True)
+    said = re.search(r"`build/(tests/unit/\w+) (\w+)`.*`CMOCKA_TEST_FILTER='([^']+)'`", text)
+    env = dict(os.environ, CMOCKA_TEST_FILTER=said[3])
+    run = subprocess.run([BUILD / said[1], said[2]], env=env, capture_output=True, text=True, check=True)
     ran = re.findall(r"^\[       OK \] (\w+)$", run.stdout + run.stderr, re.M)
-    assert ran and all(re.fullmatch(said[2].replace("*", ".*"), name) for name in ran), ran
+    assert ran and all(re.fullmatch(said[3].replace("*", ".*"), name) for name in ran), ran
 
 
 def test_every_verb_it_names_is_one_of_dev():

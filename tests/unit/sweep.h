@@ -13,6 +13,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "suites.h"
 
 /* Without the casts of cmocka before 1.1.8, so that each release rejects the same as the newest. */
 #undef assert_string_equal

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent: the order in which waiting files are handled. */
+#include "sweep.h"
+
+#include "agent_work.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	KIB = 1 << 10,
+	MIB = 1 << 20,
+};
+
+static pid_t ended_process(void)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_true(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	return pid;
+}
+
+static void add(struct ux_mapped_files *files, uint64_t owner, pid_t pid, uint64_t size)
+{
+	const struct ux_mapped_file f = {.key.size = size, .owner = owner, .pid = pid, .fd = -1};
+	assert_true(ux_mapped_files_append(files, f));
+}
+
+static void assert_sizes(struct ux_mapped_files *files, const uint64_t *sizes, size_t n)
+{
+	assert_int_equal(files->size, n);
+	ux_agent_order(files);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(files->data[i].key.size, sizes[i]);
+	ux_mapped_files_free(files);
+}
+
+static void files_of_processes_that_have_ended_are_last(void **state)
+{
+	(void)state;
+	struct ux_mapped_files files = {0};
+	const pid_t ended = ended_process();
+	add(&files, 1, ended, 1 * KIB);
+	add(&files, 1, getpid(), 9 * MIB);
+	add(&files, 1, ended, 8 * MIB);
+	add(&files, 1, getpid(), 2 * KIB);
+	add(&files, 0, 0, 3 * KIB); /* the kernel's */
+	assert_sizes(&files, (uint64_t[]){2 * KIB, 3 * KIB, 9 * MIB, 1 * KIB, 8 * MIB}, 5);
+}
+
+static void large_files_have_turns_among_small_ones(void **state)
+{
+	(void)state;
+	struct ux_mapped_files files = {0};
+	for (uint64_t i = 4; i > 0; i--)
+		add(&files, 1, getpid(), i * KIB);
+	add(&files, 1, getpid(), 7 * MIB);
+	add(&files, 1, getpid(), 5 * MIB);
+	assert_sizes(&files, (uint64_t[]){1 * KIB, 5 * MIB, 2 * KIB, 7 * MIB, 3 * KIB, 4 * KIB}, 6);
+}
+
+static void users_and_containers_take_turns(void **state)
+{
+	(void)state;
+	struct ux_mapped_files files = {0};
+	for (uint64_t i = 1; i <= 4; i++)
+		add(&files, 1, getpid(), i * KIB);
+	add(&files, 2, getpid(), 10 * KIB);
+	add(&files, 2, getpid(), 11 * KIB);
+	assert_sizes(&files, (uint64_t[]){1 * KIB, 10 * KIB, 2 * KIB, 11 * KIB, 3 * KIB, 4 * KIB},
+		     6);
+}
+
+static void nothing_and_one_file_are_in_order(void **state)
+{
+	(void)state;
+	struct ux_mapped_files files = {0};
+	assert_sizes(&files, NULL, 0);
+	add(&files, 1, getpid(), 1);
+	assert_sizes(&files, (uint64_t[]){1}, 1);
+}
+
+UX_SUITE(agent_order)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(files_of_processes_that_have_ended_are_last),
+		UX_TEST(large_files_have_turns_among_small_ones),
+		UX_TEST(users_and_containers_take_turns),
+		UX_TEST(nothing_and_one_file_are_in_order),
+	};
+	return cmocka_run_group_tests_name("agent_order", tests, NULL, NULL);
+}

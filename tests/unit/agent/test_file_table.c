@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent: which mapped files were seen, and records of the kernel about them. */
+#include "sweep.h"
+
+#include "file_table.h"
+#include "mapping_events.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file of the test's own, mapped by nobody: the table looks at its path. */
+struct fixture {
+	char path[64];
+	struct ux_file_table table;
+	struct ux_proc_map map;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	(void)close(fd);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct stat st;
+	assert_non_null(f);
+	snprintf(f->path, sizeof(f->path), "/tmp/unhex-table-XXXXXX");
+	int fd = mkstemp(f->path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	write_file(f->path, "first");
+	assert_int_equal(stat(f->path, &st), 0);
+	f->table.room = 8;
+	f->map = (struct ux_proc_map){.start = 0x1000,
+				      .end = 0x2000,
+				      .dev = st.st_dev,
+				      .ino = st.st_ino,
+				      .path = f->path,
+				      .kind = UX_PROC_MAP_FILE,
+				      .exec = true};
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	ux_file_table_deinit(&f->table);
+	(void)unlink(f->path);
+	free(f);
+	return 0;
+}
+
+/* The mapping is seen in a round of its own. */
+static void sight(struct fixture *f)
+{
+	ux_file_table_begin(&f->table);
+	assert_int_equal(ux_file_table_sight(&f->table, getpid(), &f->map, NULL), UX_OK);
+}
+
+static void a_file_waits_once_however_often_it_is_seen(void **state)
+{
+	struct fixture *f = *state;
+	for (int i = 0; i < 60; i++)
+		sight(f);
+	assert_int_equal(f->table.waiting.size, 1);
+	assert_string_equal(f->table.waiting.data[0].path, f->path);
+	assert_int_equal(f->table.waiting.data[0].key.size, 5);
+}
+
+/* Also immediately: a build overwrites a program that has just run, and runs it. */
+static void a_file_that_has_changed_is_another_one(void **state)
+{
+	struct fixture *f = *state;
+	sight(f);
+	write_file(f->path, "second");
+	sight(f);
+	assert_int_equal(f->table.waiting.size, 2);
+	assert_int_equal(f->table.waiting.data[1].key.size, 6);
+}
+
+static void a_file_is_looked_at_once_in_a_round(void **state)
+{
+	struct fixture *f = *state;
+	sight(f);
+	write_file(f->path, "second");
+	assert_int_equal(ux_file_table_sight(&f->table, getpid(), &f->map, NULL), UX_OK);
+	assert_int_equal(f->table.waiting.size, 1);
+}
+
+static void a_deleted_file_of_a_process_that_has_ended_is_counted(void **state)
+{
+	struct fixture *f = *state;
+	(void)unlink(f->path);
+	assert_int_equal(ux_file_table_sight(&f->table, INT32_MAX, &f->map, NULL), UX_OK);
+	assert_int_equal(f->table.waiting.size, 0);
+	assert_int_equal(f->table.vanished, 1);
+}
+
+static void another_file_at_the_path_is_not_taken_for_the_mapped_one(void **state)
+{
+	struct fixture *f = *state;
+	f->map.ino++;
+	sight(f);
+	assert_int_equal(f->table.waiting.size, 0);
+	assert_int_equal(f->table.vanished, 1);
+}
+
+static void what_does_not_find_room_is_found_later(void **state)
+{
+	struct fixture *f = *state;
+	f->table.room = 0;
+	sight(f);
+	assert_int_equal(f->table.waiting.size, 0);
+	assert_true(f->table.left);
+	f->table.room = 1;
+	sight(f);
+	assert_int_equal(f->table.waiting.size, 1);
+}
+
+static void mappings_without_code_and_without_file_are_ignored(void **state)
+{
+	struct fixture *f = *state;
+	f->map.exec = false;
+	sight(f);
+	f->map.exec = true;
+	f->map.kind = UX_PROC_MAP_ANON;
+	sight(f);
+	assert_int_equal(f->table.waiting.size, 0);
+	assert_int_equal(f->table.seen.size, 0);
+}
+
+static enum ux_code sight_in_new_table(void *ctx)
+{
+	const struct fixture *f = ctx;
+	struct ux_file_table t = {.room = 1};
+	enum ux_code code = ux_file_table_sight(&t, getpid(), &f->map, NULL);
+	ux_file_table_deinit(&t);
+	return code;
+}
+
+static void each_failed_allocation_is_reported(void **state)
+{
+	assert_true(each_failed_alloc(sight_in_new_table, *state, /* may_recover= */ false) > 2);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void put_record(struct ux_out *out, const char *path, uint32_t protection)
+{
+	ux_out_u32(out, PERF_RECORD_MMAP2);
+	ux_out_u16(out, 2);
+	ux_out_u16(out, 0);
+	ux_out_u32(out, 77); /* process */
+	ux_out_u32(out, 78);
+	ux_out_u64(out, 0x7000);
+	ux_out_u64(out, 0x2000);
+	ux_out_u64(out, 0x1000);
+	ux_out_u32(out, 8); /* device */
+	ux_out_u32(out, 1);
+	ux_out_u64(out, 1234);
+	ux_out_u64(out, 1);
+	ux_out_u32(out, protection);
+	ux_out_u32(out, MAP_PRIVATE);
+	ux_out_cstr(out, path);
+	ux_out_u8(out, '\0');
+	while (out->size % 8 != 0)
+		ux_out_u8(out, '\0');
+}
+
+static void a_record_tells_process_addresses_and_file(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_proc_map map;
+	char path[PATH_MAX];
+	pid_t pid = 0;
+	put_record(&out, "/usr/bin/a (deleted)", PROT_READ | PROT_EXEC);
+	assert_true(ux_mapping_record_read(ux_out_bytes(&out), &pid, &map, path, NULL));
+	assert_int_equal(pid, 77);
+	assert_int_equal(map.start, 0x7000);
+	assert_int_equal(map.end, 0x9000);
+	assert_int_equal(map.off, 0x1000);
+	assert_int_equal(map.ino, 1234);
+	assert_string_equal(map.path, "/usr/bin/a");
+	assert_true(map.deleted);
+	assert_true(map.exec);
+	assert_int_equal(map.kind, UX_PROC_MAP_FILE);
+}
+
+static void a_record_that_ends_early_is_none(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_proc_map map;
+	char path[PATH_MAX];
+	pid_t pid = 0;
+	put_record(&out, "/memfd:x", PROT_EXEC);
+	size_t whole = 72 + sizeof("/memfd:x");
+	for (size_t size = 0; size < whole; size++) {
+		struct ux_bytes part = guard(ux_bytes(out.data, size));
+		assert_false(ux_mapping_record_read(part, &pid, &map, path, NULL));
+		guard_free(part);
+	}
+	assert_true(ux_mapping_record_read(ux_bytes(out.data, whole), &pid, &map, path, NULL));
+	assert_int_equal(map.kind, UX_PROC_MAP_MEMORY);
+}
+
+UX_SUITE(file_table)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_file_waits_once_however_often_it_is_seen, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_file_is_looked_at_once_in_a_round, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_has_changed_is_another_one, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_deleted_file_of_a_process_that_has_ended_is_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			another_file_at_the_path_is_not_taken_for_the_mapped_one, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(what_does_not_find_room_is_found_later, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(mappings_without_code_and_without_file_are_ignored,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_failed_allocation_is_reported, set_up,
+						tear_down),
+		cmocka_unit_test(a_record_tells_process_addresses_and_file),
+		cmocka_unit_test(a_record_that_ends_early_is_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
