@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target once over each file given, so that every compiler can replay a corpus. */
+/* Runs the named fuzz target once over each file given, so that every compiler can replay a corpus.
+ */
 #include "fuzz.h"
 
 #include "file.h"
@@ -8,6 +9,27 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static struct fuzz_target *targets;
+static const struct fuzz_target *target;
+
+void fuzz_target_add(struct fuzz_target *added)
+{
+	added->next = targets;
+	targets = added;
+}
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	return target->input(data, size);
+}
+
+static bool target_choose(const char *name)
+{
+	for (target = targets; target && strcmp(target->name, name) != 0; target = target->next)
+		continue;
+	return target != NULL;
+}
 
 /* Places the bytes before an unreadable page: a read past their end crashes in every build. */
 static void run_guarded(struct ux_bytes bytes)
@@ -64,7 +86,11 @@ static int run_folder(const char *path)
 int main(int argc, char **argv)
 {
 	int count = 0;
-	for (int i = 1; i < argc; i++) {
+	if (argc < 2 || !target_choose(argv[1])) {
+		fprintf(stderr, "usage: replay TARGET FILE...; targets are fuzz_TARGET.c\n");
+		return 2;
+	}
+	for (int i = 2; i < argc; i++) {
 		struct stat st;
 		bool folder = stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode);
 		int n = folder ? run_folder(argv[i]) : run_file(argv[i]) ? 1 : -1;

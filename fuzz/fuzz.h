@@ -7,10 +7,35 @@
 #include "error.h"
 #include "out.h"
 
-/* A target: reads the bytes and returns 0; when size is 0, data is NULL or must not be read. */
+/* The target that runs: reads the bytes and returns 0; when size is 0, data is NULL or must not be
+ * read. */
 int fuzz_input(const uint8_t *data, size_t size);
 
-/* Does the same within bounds of time and memory (bounds.c); libFuzzer and driver.c call it. */
+struct fuzz_target {
+	const char *name;
+	int (*input)(const uint8_t *data, size_t size);
+	struct fuzz_target *next;
+};
+
+/* Makes a target known to driver.c. Only constructors call it. */
+void fuzz_target_add(struct fuzz_target *target);
+
+/* FUZZ_TARGET(elf)(const uint8_t *data, size_t size) { ... } is the target of fuzz_elf.c. A fuzzer
+ * has one target; the program that replays the corpora has all. */
+#ifdef UX_FUZZ_REPLAY
+#define FUZZ_TARGET(of)                                                                     \
+	static int fuzz_input_##of(const uint8_t *data, size_t size);                       \
+	__attribute__((constructor)) static void fuzz_add_##of(void)                        \
+	{                                                                                   \
+		static struct fuzz_target target = {.name = #of, .input = fuzz_input_##of}; \
+		fuzz_target_add(&target);                                                   \
+	}                                                                                   \
+	static int fuzz_input_##of
+#else
+#define FUZZ_TARGET(of) int fuzz_input
+#endif
+
+/* Runs fuzz_input() within bounds of time and memory (bounds.c); libFuzzer and driver.c call it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Aborts when a condition is false that must be true for every input. */

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(addresses)(const uint8_t *data, size_t size)
 {
 	static struct ux_address_reader reader; /* static because it is large */
 	if (size == 0)

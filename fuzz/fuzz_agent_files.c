@@ -63,7 +63,7 @@ static void check_state(struct ux_bytes bytes)
 	ux_agent_state_close(&s);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(agent_files)(const uint8_t *data, size_t size)
 {
 	check_state(ux_bytes(data, size));
 	check_message(ux_bytes(data, size));

@@ -39,7 +39,7 @@ static enum ux_code check_pieces(struct ux_bytes file, const uint8_t *sha1, size
 	return code;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(apk_check)(const uint8_t *data, size_t size)
 {
 	struct ux_out file = {0};
 	struct sha1_ctx ctx;

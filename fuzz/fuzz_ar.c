@@ -5,7 +5,7 @@
 
 #include "ar_member.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(ar)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes all = ux_bytes(data, size), name, found = UX_BYTES_NONE;
 	struct ux_error err = UX_ERROR_INIT;

@@ -32,7 +32,7 @@ static void check_code(const struct ux_bpf_code *c)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(bpf)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes rest = ux_bytes(data, size);
 	struct ux_bpf_code c;

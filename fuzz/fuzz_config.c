@@ -8,7 +8,7 @@ enum {
 	MEMORY = 64 << 20
 };
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(config)(const uint8_t *data, size_t size)
 {
 	struct ux_settings s = {0};
 	struct ux_error err = UX_ERROR_INIT;

@@ -4,7 +4,7 @@
 
 #include "core_file.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(core)(const uint8_t *data, size_t size)
 {
 	struct ux_elf core;
 	struct ux_error err = UX_ERROR_INIT;

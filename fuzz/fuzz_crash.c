@@ -15,7 +15,7 @@ static void check_frame(const struct ux_crash_frame *f, struct ux_bytes text)
 	fuzz_truth(!f->has_symbol_offset || f->symbol.size > 0);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(crash)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_crash_report_deinit) struct ux_crash_report report = {0};
 	struct ux_bytes text = ux_bytes(data, size), left = text, whole, frame;

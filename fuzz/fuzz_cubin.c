@@ -53,7 +53,7 @@ static void grow(const struct ux_cubin_lines *lines, const struct ux_cubin_seque
 	check_tree(calls, left);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(cubin)(const uint8_t *data, size_t size)
 {
 	struct ux_cur c = ux_cur_make(ux_bytes(data, size), ".debug_line", false);
 	struct ux_cubin_lines lines = {0};

@@ -67,7 +67,7 @@ static void check_sources(struct ux_bytes text, bool stanzas)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(deb822)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -11,7 +11,7 @@ enum {
 	OUT_MAX = 1 << 20
 };
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(debian_source)(const uint8_t *data, size_t size)
 {
 	UX_ARENA(arena, 64 << 20);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

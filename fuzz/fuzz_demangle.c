@@ -7,7 +7,7 @@
 
 #include "demangle.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(demangle)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -5,7 +5,7 @@
 #include "demangle_schemes.h"
 #include "itanium_direct.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(demangle_direct)(const uint8_t *data, size_t size)
 {
 	static char at_once[UX_DEMANGLE_TEXT_MAX], as_tree[UX_DEMANGLE_TEXT_MAX];
 	struct ux_bytes name = ux_bytes(data, size);

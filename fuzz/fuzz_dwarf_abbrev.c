@@ -159,7 +159,7 @@ static void check_known(const struct ux_dwarf_sections *s, const struct ux_dwarf
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(dwarf_abbrev)(const uint8_t *data, size_t size)
 {
 	if (size < 3)
 		return 0;

@@ -8,7 +8,7 @@ enum {
 	AT = 0x4000
 };
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(dwarf_frame)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	struct ux_error err = UX_ERROR_INIT;

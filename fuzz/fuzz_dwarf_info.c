@@ -143,7 +143,7 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 		read_split(r, &ctx);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(dwarf_info)(const uint8_t *data, size_t size)
 {
 	if (size < FUZZ_HEAD)
 		return 0;

@@ -13,7 +13,7 @@ static void compare(const struct ux_dwarf_lines *a, const struct ux_dwarf_lines 
 			   a->rows.data[i].line == b->rows.data[i].line);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(dwarf_line)(const uint8_t *data, size_t size)
 {
 	if (size < FUZZ_HEAD)
 		return 0;

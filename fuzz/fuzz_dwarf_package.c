@@ -28,7 +28,7 @@ static enum ux_code ask(const struct ux_dwarf_package *p, uint64_t id, size_t si
 }
 
 /* A byte of options, then the index; the sections are made from the input, too. */
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(dwarf_package)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -118,7 +118,7 @@ static void read_ids(const struct ux_elf *elf)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(elf)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_error err = UX_ERROR_INIT;

@@ -28,7 +28,7 @@ static void read_file(struct ux_bytes file)
 		fuzz_truth(fuzz_inside(ux_bytes(s->name, s->name[0] != '\0'), d.content.bytes));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(elf_debugdata)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes input = ux_bytes(data, size);
 	ux_cleanup(ux_content_free) struct ux_content content = {0};

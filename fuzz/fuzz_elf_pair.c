@@ -33,7 +33,7 @@ static void divide(const struct ux_elf_pair *pair, size_t size)
 	fuzz_truth(link.crc == 0x12345678 && strcmp(link.name, "x.debug") == 0);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(elf_pair)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -4,7 +4,7 @@
 
 #include "elf_plt.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(elf_plt)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_object_stubs_deinit) struct ux_object_stubs stubs = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};

@@ -68,7 +68,7 @@ static void read_section(const struct ux_elf *elf, const struct ux_elf_section *
 	fuzz_truth(relocs || ux_bytes_eq(content.bytes, plain.bytes));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(elf_reloc)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	if (ux_elf_open(&elf, ux_bytes(data, size), NULL) != UX_OK)

@@ -43,7 +43,7 @@ static void fuzz_row(const struct ux_exidx *x, uint64_t off)
 			   (i < 16 && row.rules[i].how == UX_CFI_OFFSET));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(exidx)(const uint8_t *data, size_t size)
 {
 	struct fuzz_entries list = {.n = 0};
 	if (size < HEAD)

@@ -188,7 +188,7 @@ static void read_link(struct ux_bytes file)
 		   fuzz_inside(ux_bytes(link.path, strlen(link.path) + 1), file));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(extract)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -46,7 +46,7 @@ static uint64_t look_at(const struct ux_fatbin_entry *e, struct ux_bytes file)
 	return e->size;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(fatbin)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes file = ux_bytes(data, size);
 	struct ux_fatbin_list list;

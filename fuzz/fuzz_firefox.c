@@ -68,7 +68,7 @@ static void rewrite_truths(struct ux_bytes in, const struct ux_firefox *f, struc
 	fuzz_truth(values[0] == values[1] && depths[0] == depths[1]);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(firefox)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	ux_cleanup(ux_firefox_close) struct ux_firefox f = {0};

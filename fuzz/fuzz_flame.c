@@ -101,7 +101,7 @@ static void top_truths(const struct ux_profile *p, int64_t sum)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(flame)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	ux_cleanup(ux_out_deinit) struct ux_out once = {0}, twice = {0}, small = {0};

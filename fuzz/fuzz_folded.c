@@ -21,7 +21,7 @@ static bool fold(struct ux_bytes in, struct ux_stream *out)
 	return true;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(folded)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_stream_deinit) struct ux_stream once = {0}, twice = {0};
 	struct ux_bytes in = ux_bytes(data, size);

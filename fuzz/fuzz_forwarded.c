@@ -50,7 +50,7 @@ static void network(struct ux_networks *list, struct ux_bytes line)
 	fuzz_truth(list->items[0].bits <= 128 && ux_networks_have(list, &first));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(forwarded)(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = {"X-Forwarded-For", "Forwarded", "X-Forwarded-Proto",
 					    "Via"};

@@ -182,7 +182,7 @@ static size_t read_words(struct ux_cur *c)
 	return n;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gosym)(const uint8_t *data, size_t size)
 {
 	static const uint8_t text[FUZZ_GO_TEXT_SIZE];
 	struct ux_gosym g;

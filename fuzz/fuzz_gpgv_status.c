@@ -7,7 +7,7 @@
 
 #include "signature.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gpgv_status)(const uint8_t *data, size_t size)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_bytes text = ux_bytes(data, size);

@@ -91,7 +91,7 @@ static bool is_ordered(const struct ux_gsym *g)
 	return true;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gsym_batch)(const uint8_t *data, size_t size)
 {
 	struct ux_gsym g;
 	struct requested a = {.g = &g};

@@ -59,7 +59,7 @@ static void check_pieces(const struct ux_gsym *g, uint32_t i)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gsym_index)(const uint8_t *data, size_t size)
 {
 	struct ux_gsym plain;
 	uint64_t pcs[FUZZ_PCS_MAX];

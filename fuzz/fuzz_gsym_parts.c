@@ -53,7 +53,7 @@ static void check_address(const struct ux_gsym *whole, const struct ux_gsym *par
 			   a[i].line == b[i].line);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gsym_parts)(const uint8_t *data, size_t size)
 {
 	static struct partial p;
 	const struct ux_gsym_parts parts = {partial_need, partial_bring, &p};

@@ -167,7 +167,7 @@ static void read_symbols(const struct ux_gsym *g, bool verified)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gsym_read)(const uint8_t *data, size_t size)
 {
 	read_segments(ux_bytes(data, size));
 	struct ux_gsym g;

@@ -80,7 +80,7 @@ static void check_version(struct make_gsym *m, unsigned version)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(gsym_roundtrip)(const uint8_t *data, size_t size)
 {
 	UX_ARENA(arena, BUDGET);
 	struct make_gsym m;

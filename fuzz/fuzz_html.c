@@ -43,7 +43,7 @@ static void unescape(struct ux_bytes s, struct ux_out *out)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(html)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0}, again = {0}, twice = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out url = {0};

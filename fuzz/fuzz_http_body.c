@@ -41,7 +41,7 @@ static const struct ux_route *route_of(unsigned n)
 			return r;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(http_body)(const uint8_t *data, size_t size)
 {
 	static const char *const types[] = {"application/json", "application/x-www-form-urlencoded",
 					    UX_WIRE_TYPE, NULL};

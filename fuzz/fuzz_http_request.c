@@ -8,7 +8,7 @@
  */
 #include "fuzz_server.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(http_request)(const uint8_t *data, size_t size)
 {
 	static const char *const methods[] = {"GET",    "HEAD",  "POST", "PUT",
 					      "DELETE", "PATCH", "",     "get"};

@@ -27,7 +27,7 @@ static size_t take_fields(struct ux_bytes in, struct ux_http_field *fields)
 	return n;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(http_target)(const uint8_t *data, size_t size)
 {
 	static const char *const methods[] = {"GET",  "GET", "GET",    "HEAD",
 					      "POST", "PUT", "DELETE", "OPTIONS"};

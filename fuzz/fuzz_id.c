@@ -15,7 +15,7 @@ static void round_trip(const struct ux_id *id)
 	fuzz_truth(memcmp(id, &again, sizeof(again)) == 0);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(id)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes bytes = ux_bytes(data, size);
 	struct ux_id id;

@@ -66,7 +66,7 @@ static bool model_hides(const struct names *upper, const char *name)
 	return false;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(image_files)(const uint8_t *data, size_t size)
 {
 	static struct names layers[2];
 	struct ux_image_files f = {0};

@@ -15,7 +15,7 @@ static bool check_thread(void *ctx, const struct ux_interp_thread *t)
 }
 
 /* A byte of the version, then the memory. */
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(interp_php)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(fuzz_memory_deinit) struct fuzz_memory memory = {0};
 	if (size < 1 || !fuzz_memory_init(&memory, data + 1, size - 1))

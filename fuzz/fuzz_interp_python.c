@@ -33,7 +33,7 @@ static void resolve(struct ux_python *p, uint64_t code, struct ux_arena *arena)
 }
 
 /* A byte of the version, then the memory. */
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(interp_python)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(fuzz_memory_deinit) struct fuzz_memory memory = {0};
 	if (size < 1 || !fuzz_memory_init(&memory, data + 1, size - 1))

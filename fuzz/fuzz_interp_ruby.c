@@ -37,7 +37,7 @@ static void walk(struct fuzz_memory *memory, uint32_t version)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(interp_ruby)(const uint8_t *data, size_t size)
 {
 	static const uint32_t versions[] = {0x030102, 0x030308};
 	for (size_t i = 0; i < ux_countof(versions); i++) {

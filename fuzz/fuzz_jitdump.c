@@ -20,7 +20,7 @@ static void look_around(const struct ux_jitdump *d)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(jitdump)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -19,7 +19,7 @@ static void check_symbols(const struct ux_kallsyms *k)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(kallsyms)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes all = ux_bytes(data, size);
 	struct ux_kernel_modules modules = {0};

@@ -90,7 +90,7 @@ static void read_slice(struct ux_bytes file)
 	read_ids(&m);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(macho)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes file = ux_bytes(data, size);
 	struct ux_macho_slices slices;

@@ -59,7 +59,7 @@ static void tar_input(struct ux_bytes bytes)
 	fuzz_truth(h.size <= INT64_MAX - UX_TAR_BLOCK);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(manifest)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -4,7 +4,7 @@
 
 #include "mapping_events.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(mapping_record)(const uint8_t *data, size_t size)
 {
 	struct ux_proc_map map;
 	char path[PATH_MAX];

@@ -90,7 +90,7 @@ static enum ux_code read_all(const struct ux_archive_calls *calls, struct ux_byt
 	return code;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(member_stream)(const uint8_t *data, size_t size)
 {
 	static struct ux_archive_calls calls;
 	static bool loaded;

@@ -34,7 +34,7 @@ static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(members)(const uint8_t *data, size_t size)
 {
 	struct ux_archive_calls *calls = fuzz_archive_calls();
 	calls->archive_read_support_format_zip =

@@ -25,7 +25,7 @@ static void rewrite_truths(struct ux_bytes in, const struct ux_otlp *f, struct u
 	fuzz_profile_is_named(&q, again.first_location + index);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(otlp_json)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	ux_cleanup(ux_out_deinit) struct ux_out message = {0};

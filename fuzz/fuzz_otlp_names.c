@@ -65,7 +65,7 @@ static void names_truths(struct ux_otlp_names *n)
 		fuzz_truth(again.modules.data[m].n == 0);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(otlp_names)(const uint8_t *data, size_t size)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	ux_cleanup(ux_otlp_names_deinit) struct ux_otlp_names n = {.bytes = ux_bytes(data, size)};

@@ -110,7 +110,7 @@ static void check_adb(struct ux_bytes file)
 	check_index(3, adb.values);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(package_index)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

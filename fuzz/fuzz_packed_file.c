@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(packed_file)(const uint8_t *data, size_t size)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_mapping m = {0};

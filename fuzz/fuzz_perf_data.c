@@ -75,7 +75,7 @@ static uint64_t read_recording(struct ux_bytes bytes, bool keep_times)
 	return n;
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(perf_data)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes bytes = ux_bytes(data, size);
 	fuzz_truth(read_recording(bytes, true) == read_recording(bytes, false));

@@ -38,7 +38,7 @@ static void rewrite_text(struct ux_bytes in, struct ux_profile_jit *jit, struct 
 	fuzz_truth(count_samples(p) == count_samples(&q));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(perf_script)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	struct ux_error err = UX_ERROR_INIT;

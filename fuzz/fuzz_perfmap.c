@@ -30,7 +30,7 @@ static void check(const struct ux_perf_map *m, uint64_t addr)
 	fuzz_truth(!found || f.offset == addr - e->start);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(perfmap)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -37,7 +37,7 @@ static void write_truths(const struct ux_profile *p)
 		fuzz_truth(q.values.data[i] == p->values.data[i]);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(pprof)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	struct ux_error err = UX_ERROR_INIT;

@@ -5,7 +5,7 @@
 #include "process.h"
 #include "proc_maps.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(proc_maps)(const uint8_t *data, size_t size)
 {
 	struct ux_proc_maps m = {0};
 	fuzz_truth(ux_proc_maps_parse(ux_bytes(data, size), &m, NULL) == UX_OK);

@@ -69,7 +69,7 @@ static void merge_truths(const struct ux_profile *p)
 	write_truths(&sum);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(profile_merge)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};

@@ -45,7 +45,7 @@ static void compare(struct ux_query_request *q, struct ux_query_request *tree)
 	fuzz_truth(tree->left == 0);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(query_json)(const uint8_t *data, size_t size)
 {
 	struct ux_error err = UX_ERROR_INIT, why = UX_ERROR_INIT;
 	ux_cleanup(ux_query_request_deinit) struct ux_query_request q = {0}, tree = {0};

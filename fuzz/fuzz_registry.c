@@ -37,7 +37,7 @@ static void check_blob_url(const char *text)
 	fuzz_truth(!strpbrk(r.name, "?#% \r\n") && strstr(text, r.name));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(registry)(const uint8_t *data, size_t size)
 {
 	char text[4096];
 	size_t n = ux_min(size, sizeof(text) - 1);

@@ -36,7 +36,7 @@ static void check_parts(struct ux_bytes left, const struct ux_runtime_request *w
 	fuzz_truth(n <= UX_RUNTIME_PARTS_MAX);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(runtime_gsym)(const uint8_t *data, size_t size)
 {
 	struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;

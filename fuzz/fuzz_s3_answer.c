@@ -35,7 +35,7 @@ static void check_keys(struct ux_bytes text)
 	ux_s3_keys_deinit(&keys);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(s3_answer)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -4,7 +4,7 @@
 
 #include "seek_frames.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(seek_frames)(const uint8_t *data, size_t size)
 {
 	static uint8_t out[UX_SEEK_FRAME_MAX];
 	struct ux_bytes file = ux_bytes(data, size);

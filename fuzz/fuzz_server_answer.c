@@ -25,7 +25,7 @@ static void truths_of_frames(const struct ux_remote *remote)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(server_answer)(const uint8_t *data, size_t size)
 {
 	char word[64];
 	if (size < 2)

@@ -5,7 +5,7 @@
 #include "path_canonical.h"
 #include "source_pack.h"
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(source_pack)(const uint8_t *data, size_t size)
 {
 	UX_ARENA(arena, 64 << 20);
 	struct ux_bytes pack = ux_bytes(data, size), content = UX_BYTES_NONE;

@@ -156,7 +156,7 @@ static void split(struct ux_bytes wheel, const struct ux_split_options *options)
 	fuzz_truth(files == (written ? WRITTEN_MAX : 1));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(split_archive)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out packed = {0};
 	if (size == 0)

@@ -125,7 +125,7 @@ static void same_requests(const struct ux_symbolize_request *a,
 		   memcmp(a->pcs.data, b->pcs.data, a->pcs.size * sizeof(*a->pcs.data)) == 0);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(symbolize_json)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request a =
 		UX_SYMBOLIZE_REQUEST_INIT;

@@ -15,7 +15,7 @@ static void is_within(struct ux_bytes part, struct ux_bytes line)
 		   (size_t)(part.data - line.data) <= line.size - part.size);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(symbolizer_request)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

@@ -62,7 +62,7 @@ static void check_file(const struct ux_diff_file *f, struct ux_bytes diff, struc
 	check_reverse(f, text, ux_out_bytes(&out));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(unified_diff)(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = size > 0 ? memchr(data, 0, size) : NULL;
 	if (!zero || zero - data > TEXT_MAX)

@@ -56,7 +56,7 @@ static void fuzz_rows(const struct ux_unwind_module *m, struct ux_unwind_module 
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(unwind)(const uint8_t *data, size_t size)
 {
 	static struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX];
 	struct ux_unwind_module module = {0};

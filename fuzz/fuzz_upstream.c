@@ -52,7 +52,7 @@ static void check_places(const struct ux_upstream *up)
 	}
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(upstream)(const uint8_t *data, size_t size)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_upstream up;

@@ -124,7 +124,7 @@ static void question_truths(struct ux_bytes in)
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&out), ux_out_bytes(&again)));
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(wire)(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

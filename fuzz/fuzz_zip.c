@@ -40,7 +40,7 @@ static void replace(const struct ux_zip_file *zip, const struct ux_zip_change *c
 	fuzz_truth(again.members.size == zip->members.size);
 }
 
-int fuzz_input(const uint8_t *data, size_t size)
+FUZZ_TARGET(zip)(const uint8_t *data, size_t size)
 {
 	struct ux_bytes file = ux_bytes(data, size);
 	ux_cleanup(ux_zip_close) struct ux_zip_file zip = {0};
