@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # newcomer.sh SUITE [root|user [untested]]: does in a bare system of Debian what README.md tells a newcomer to type: git and
 # ca-certificates are there, what is committed here is cloned, and nothing else. As root, or as a user with sudo.
+# The report of the end-to-end tests is left in .peers/debian/SUITE-newcomer.xml if all of ./dev test passes.
 # It prints seconds, packages and bytes of each step, and fails if a command fails, if a service was enabled, or if
 # anything is left outside of the clone. "untested": without ./dev test, which takes most of the time. Needs root. The bare system is kept in .peers/debian for the next time.
 # Exit status: 0; 1: something failed; 2: a wrong call.
@@ -113,7 +114,11 @@ tutorial >"$tree$home/unhex.tutorial"
 enabled >"$tree.enabled"
 leftovers >"$tree.leftovers"
 act './dev run --once' './dev run --once'
-[ "$how" = untested ] || act './dev test' './dev test'
+rm -f "$tree.xml"
+[ "$how" = untested ] || {
+	act './dev test' './dev test'
+	cp "$tree$home/unhex/build/e2e.xml" "$tree.xml"
+}
 enabled | diff "$tree.enabled" - || {
 	say 'a service is enabled that was not before' >&2
 	exit 1
