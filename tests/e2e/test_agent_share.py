@@ -13,7 +13,7 @@ from test_agent import LIBRARY, build, known
 
 EACH = 20      # programs of each kind
 APART_S = 0.1  # between two of them
-REST_S = 60
+REST_S = 30
 SLEEPERS = 300
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the kernel's records and make namespaces")
 
