@@ -314,7 +314,7 @@ check_clang() {
 	# shellcheck disable=SC2046 # one word each
 	ninja -C build-clang --quiet $(ninja -C build-clang -t targets all | sed -n 's/\(\.[ch]\): CUSTOM_COMMAND$/\1/p')
 	# shellcheck disable=SC2086 # an interpreter with its option
-	one clang $python tools/warnings.py build-clang
+	one clang $python tools/compiler_warnings.py build-clang
 }
 
 check_asan() {

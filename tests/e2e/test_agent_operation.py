@@ -172,7 +172,8 @@ def test_symbols_wait_on_disk_while_the_server_is_away(server, program, tmp_path
         begin = time.monotonic()
         wait_for(lambda: is_queued(a, program), 120)
         used, passed = a.processor_time(), time.monotonic() - begin
-        assert used <= 0.05 * max(passed, 60), (used, passed)
+        # A file that is being read may exceed the share, and the agent waits for as long afterwards.
+        assert used <= 0.05 * max(passed, 60) + 1, (used, passed)
         assert not a.ended()
         a.process.send_signal(signal.SIGKILL)
         a.process.wait()

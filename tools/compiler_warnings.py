@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has a compiler check all C files of a build folder without making code: tools/warnings.py BUILD.
+"""Has a compiler check all C files of a build folder without making code: tools/compiler_warnings.py BUILD.
 
 Each file is checked once, by the command of compile_commands.json with -fsyntax-only. Ends with 1 if it rejects one.
 """
