@@ -59,6 +59,8 @@ passed=0
 failed=0
 skipped=0
 failures=
+# Tests that failed beside others and passed alone, a line each: every one has a defect.
+repeated=
 started=$(date +%s)
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -130,9 +132,16 @@ meson_tests() {
 		meson test -C "$dir" --no-rebuild --print-errorlogs --logbase "$name-again" --num-processes 1 \
 			--timeout-multiplier 5 $again
 		status=$?
+		[ $status -ne 0 ] || repeat_add "$name" "$(printf %s "${again% }" | tr ' ' '\n')"
 		logs=$logs,$dir/meson-logs/$name-again.json
 	fi
 	tally "$name" meson "$logs" $status
+}
+
+# repeat_add CHECK TESTS: keeps the names, a line each, for the last lines.
+repeat_add() {
+	[ -z "$2" ] || repeated="$repeated$(printf '%s\n' "$2" | sed "s/^/   $1: /")
+"
 }
 
 clang_name() {
@@ -273,14 +282,15 @@ end_to_end() {
 		--junitxml="$reports" $tests
 }
 
-# The tests look at processes that are alive, beside as many others as there are cores: what failed
-# is run once more, alone, and said to have been, whatever comes of it.
+# The tests look at processes that are alive, beside as many others as there are cores: what failed is run once more,
+# alone, and the last lines name it, whatever comes of it. A sanitizer's report is a proof, and is not repeated.
 e2e_again() {
+	! grep -qE "$SANITIZER_REPORT" "$work/e2e.xml" || return 0
 	printf '== e2e: what failed, once more and alone\n'
 	end_to_end again.xml --last-failed --last-failed-no-failures=none
 	status=$?
-	printf '== e2e: passed only when alone:\n'
-	$python tools/tally.py again "$work/e2e.xml" "$work/again.xml"
+	# shellcheck disable=SC2086 # an interpreter with its option
+	repeat_add e2e "$($python tools/tally.py again "$work/e2e.xml" "$work/again.xml")"
 	reports="$work/e2e.xml,$work/again.xml"
 }
 
@@ -432,6 +442,7 @@ done
 	printf '== failed:%s\n' "$failures"
 	head -n 40 "$work/names" 2>/dev/null
 }
+[ -z "$repeated" ] || printf '== %s passed only when repeated alone:\n%s' "$(printf %s "$repeated" | wc -l)" "$repeated"
 [ "$skipped" = 0 ] || printf '%s skipped: this machine does not permit them; as root outside of a container it does\n' "$skipped"
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
