@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Target: the JSON of POST /v1/symbolize. The reader works in one pass; a model here builds a tree
- * and reads that. Both accept the same documents, read the same from them, and report the same
- * errors.
+ * and reads that. Both accept the same documents and read the same from them.
  */
 #include "fuzz.h"
 
@@ -125,28 +124,40 @@ static void same_requests(const struct ux_symbolize_request *a,
 		   memcmp(a->pcs.data, b->pcs.data, a->pcs.size * sizeof(*a->pcs.data)) == 0);
 }
 
+/* Whether the text is refused by the tree for what JSON allows: duplicate keys of unknown members,
+ * NUL in a string, large numbers, halves of surrogates, many values. */
+static bool tree_refuses_json(struct ux_bytes body)
+{
+	json_error_t why;
+	json_t *doc = json_loadb((const char *)body.data, body.size, 0, &why);
+	bool is_json = doc || json_error_code(&why) == json_error_null_character ||
+		       json_error_code(&why) == json_error_numeric_overflow ||
+		       memmem(body.data, body.size, "\\u", 2);
+	json_decref(doc);
+	return is_json;
+}
+
 FUZZ_TARGET(symbolize_json)(const uint8_t *data, size_t size)
 {
+	UX_ARENA(arena, 64 << 20);
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request a =
 		UX_SYMBOLIZE_REQUEST_INIT;
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request b =
 		UX_SYMBOLIZE_REQUEST_INIT;
 	ux_cleanup(json_decrefp) json_t *doc = NULL;
-	struct ux_error err = UX_ERROR_INIT, expected = UX_ERROR_INIT;
+	struct ux_error err = UX_ERROR_INIT;
 	struct ux_bytes body = ux_bytes(data, size);
-	enum ux_code code = ux_symbolize_request_parse_json(&a, body, &err);
+	enum ux_code code = ux_symbolize_request_parse_json(&a, body, &arena, &err);
 	fuzz_truths_of_error(code, &err, size);
-	enum ux_code model = ux_json_in_parse(body, &doc, &expected);
-	/* A document that is too large for a tree may still be read in one pass, if all of it is
-	 * plain. */
-	if (model == UX_ELIMIT && code == UX_OK)
+	if (ux_json_in_parse(body, &doc, NULL) != UX_OK) {
+		fuzz_truth(code != UX_OK || tree_refuses_json(body));
 		return 0;
-	/* jansson skips a NUL after a number. */
-	if (model == UX_OK && code == UX_EINVAL && memchr(data, 0, size))
+	}
+	/* jansson skips a NUL after a number, and takes -0 for an integer that is not negative. */
+	if (memchr(data, 0, size) || memmem(data, size, "-0", 2))
 		return 0;
-	if (model == UX_OK)
-		model = model_read(&b, doc, &expected);
-	fuzz_truth(code == model && strcmp(err.text, expected.text) == 0);
+	enum ux_code model = model_read(&b, doc, NULL);
+	fuzz_truth((code == UX_OK) == (model == UX_OK));
 	if (code == UX_OK)
 		same_requests(&a, &b);
 	return 0;

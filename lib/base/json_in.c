@@ -4,6 +4,17 @@
 
 #include "text.h"
 
+const char *ux_json_kind_name(enum ux_json_kind kind)
+{
+	static const char *const names[] = {
+		[UX_JSON_NONE] = "nothing",     [UX_JSON_NULL] = "null",
+		[UX_JSON_BOOL] = "a boolean",   [UX_JSON_NUMBER] = "a number",
+		[UX_JSON_STRING] = "a string",  [UX_JSON_ARRAY] = "an array",
+		[UX_JSON_OBJECT] = "an object",
+	};
+	return names[kind];
+}
+
 void ux_json_expected(struct ux_cur *c, const char *what)
 {
 	if (!c->failed)

@@ -27,6 +27,9 @@ enum ux_json_kind {
 	UX_JSON_OBJECT,
 };
 
+/* Returns "an object", "a string", ... for messages; static. */
+const char *ux_json_kind_name(enum ux_json_kind kind);
+
 /* The content of a string as the document has it, without its quotes. */
 struct ux_json_text {
 	struct ux_bytes raw;

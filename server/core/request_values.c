@@ -6,6 +6,57 @@
 #include "index.h"
 #include "text.h"
 
+enum ux_code ux_json_in_status(const struct ux_cur *c, struct ux_error *err)
+{
+	if (ux_likely(!c->failed))
+		return UX_OK;
+	return ux_error_set(err, UX_EINVAL, "JSON, offset %" PRIu64 ": %s", ux_cur_off(c),
+			    c->what ? c->what : "the text ends early");
+}
+
+enum ux_code ux_json_in_expect(struct ux_cur *c, const char *key, enum ux_json_kind expected,
+			       struct ux_error *err)
+{
+	enum ux_json_kind kind = ux_json_peek(c);
+	UX_TRY(ux_json_in_status(c, err));
+	if (kind == expected)
+		return UX_OK;
+	return ux_error_set(err, UX_EINVAL, "%s%s%s is %s; expected %s", key ? "\"" : "the JSON",
+			    key ? key : "", key ? "\"" : "", ux_json_kind_name(kind),
+			    ux_json_kind_name(expected));
+}
+
+bool ux_json_in_given(struct ux_cur *c)
+{
+	if (ux_json_peek(c) != UX_JSON_NULL)
+		return true;
+	(void)ux_json_skip(c);
+	return false;
+}
+
+enum ux_code ux_json_in_once(bool *seen, const char *key, struct ux_error *err)
+{
+	if (*seen)
+		return ux_error_set(err, UX_EINVAL, "the JSON has a duplicate member \"%s\"", key);
+	*seen = true;
+	return UX_OK;
+}
+
+enum ux_code ux_json_in_string(struct ux_cur *c, struct ux_arena *arena, struct ux_bytes *ret,
+			       struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_json_text text = ux_json_read_text(c);
+	*ret = text.raw;
+	if (ux_likely(!text.escaped))
+		return ux_json_in_status(c, err);
+	ux_json_unescape(text, &out);
+	UX_TRY(ux_out_status(&out, err));
+	const char *copy = ux_arena_strndup(arena, (const char *)out.data, out.size);
+	*ret = ux_bytes(copy, out.size);
+	return copy ? UX_OK : ux_arena_fail(arena, err);
+}
+
 const char *ux_json_in_type(const json_t *v)
 {
 	if (!v)
@@ -34,7 +85,7 @@ const char *ux_json_in_type(const json_t *v)
  * Counts commas and brackets outside strings: each value but the first of its container follows a
  * comma.
  */
-enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
+static enum ux_code json_in_weigh(struct ux_bytes text, struct ux_error *err)
 {
 	size_t values = 0, containers = 0;
 	bool in_string = false;
@@ -61,7 +112,7 @@ enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
 enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_error *err)
 {
 	json_error_t why;
-	UX_TRY(ux_json_in_weigh(text, err));
+	UX_TRY(json_in_weigh(text, err));
 	json_t *doc = json_loadb(text.size ? (const char *)text.data : "", text.size,
 				 JSON_REJECT_DUPLICATES, &why);
 	if (!doc && json_error_code(&why) == json_error_out_of_memory)
@@ -126,21 +177,15 @@ enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t max, const 
 	return UX_OK;
 }
 
-enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t max, struct ux_error *err)
-{
-	if (n <= max)
-		return UX_OK;
-	return ux_error_set(err, UX_ELIMIT, "\"%s\" has %zu elements; the limit is %zu", key, n,
-			    max);
-}
-
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t max, const json_t **ret,
 			      struct ux_error *err)
 {
 	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_array(v))
 		return json_in_wrong(key, v, "an array", err);
-	UX_TRY(ux_json_in_array_size(key, json_array_size(v), max, err));
+	if (json_array_size(v) > max)
+		return ux_error_set(err, UX_ELIMIT, "\"%s\" has %zu elements; the limit is %zu",
+				    key, json_array_size(v), max);
 	*ret = v;
 	return UX_OK;
 }

@@ -7,11 +7,34 @@
 #include "bytes.h"
 #include "error.h"
 #include "http.h"
+#include "json_in.h"
 #include "unhex/quality.h"
 
 #include <jansson.h>
 
-/* --- JSON ------------------------------------------------------------------------------------- */
+/* --- JSON that is read in place ----------------------------------------------------------------
+ * For requests with many entries: a tree would take most of the time (json_in.h). */
+
+/* UX_OK while the text is JSON, else UX_EINVAL with the offset and the reason. */
+enum ux_code ux_json_in_status(const struct ux_cur *c, struct ux_error *err) ux_must;
+
+/* Checks the kind of the next value, the member `key` or (NULL) the document. UX_EINVAL: it has
+ * another kind, or is not JSON. */
+enum ux_code ux_json_in_expect(struct ux_cur *c, const char *key, enum ux_json_kind expected,
+			       struct ux_error *err) ux_must;
+
+/* Returns false, and passes the value, if it is null. */
+bool ux_json_in_given(struct ux_cur *c) ux_must;
+
+/* Notes that a member was read. UX_EINVAL: it was before. */
+enum ux_code ux_json_in_once(bool *seen, const char *key, struct ux_error *err) ux_must;
+
+/* Reads a string, a slice of the body; one with escapes is decoded in the arena. UX_EINVAL: it is
+ * not JSON. */
+enum ux_code ux_json_in_string(struct ux_cur *c, struct ux_arena *arena, struct ux_bytes *ret,
+			       struct ux_error *err) ux_must;
+
+/* --- trees of JSON ---------------------------------------------------------------------------- */
 
 enum {
 	/*
@@ -29,9 +52,6 @@ enum {
  */
 enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_error *err) ux_must;
 
-/* Checks the size of a tree of the text. UX_ELIMIT: it would exceed the limits above. */
-enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err) ux_must;
-
 /*
  * Read members of an object. If the member is absent or null, *ret is not changed. UX_EINVAL: it
  * has another type.
@@ -46,9 +66,6 @@ enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t max, const 
 /* Reads an array of at most `max` elements, otherwise UX_ELIMIT. NULL if absent. */
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t max, const json_t **ret,
 			      struct ux_error *err) ux_must;
-/* Returns UX_ELIMIT if the number of elements n of array `key` exceeds `max`. */
-enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t max, struct ux_error *err)
-	ux_must;
 
 /* Finds a quality by its name. UX_EINVAL: unknown name. */
 enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct ux_error *err)

@@ -40,7 +40,6 @@ struct ux_symbolize_request {
 	bool return_addresses; /* subtract 1 from each address before the lookup */
 	/* ms after which the answer contains only the frames resolved by then; 0: no limit */
 	uint32_t timeout_ms;
-	json_t *strings; /* decoded strings; others are slices of the body */
 };
 
 /* The defaults of the JSON form. */
@@ -50,10 +49,11 @@ void ux_symbolize_request_deinit(struct ux_symbolize_request *a);
 
 /*
  * Parses the JSON of POST /v1/symbolize. UX_EINVAL: it is malformed; UX_ELIMIT: it has too many
- * modules or addresses. Slices point into the body or into `strings`.
+ * modules or addresses. The first error in the text is reported. Slices point into the body, or
+ * into the arena if the text has escapes.
  */
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,
-					     struct ux_error *err) ux_must;
+					     struct ux_arena *arena, struct ux_error *err) ux_must;
 
 /*
  * Parses the compact form (docs/formats/symbolize-binary.md). Canonical IDs are allocated in the

@@ -3,6 +3,7 @@
 #include "symbolize.h"
 
 #include "gsym_names.h"
+#include "json_in.h"
 #include "text.h"
 #include "server.h"
 #include "wire.h"
@@ -12,8 +13,6 @@ void ux_symbolize_request_deinit(struct ux_symbolize_request *a)
 	ux_requested_modules_deinit(&a->modules);
 	ux_requested_pcs_deinit(&a->pcs);
 	ux_requested_names_deinit(&a->names);
-	json_decref(a->strings);
-	a->strings = NULL;
 }
 
 enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
@@ -26,10 +25,9 @@ enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
 			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
 }
 
-static enum ux_code request_too_many(size_t n, struct ux_error *err)
+static enum ux_code request_too_many(struct ux_error *err)
 {
-	return ux_error_set(err, UX_ELIMIT, "%zu addresses; the limit is %d", n,
-			    UX_SYMBOLIZE_ADDRESSES_MAX);
+	return ux_error_set(err, UX_ELIMIT, "more than %d addresses", UX_SYMBOLIZE_ADDRESSES_MAX);
 }
 
 static enum ux_code request_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
@@ -63,533 +61,203 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 /*
- * The JSON is read in one pass, since building a tree would take most of the time of a large
- * request. Values that clients rarely send (escapes, large or negative numbers, unknown members)
- * are decoded one by one by jansson. If a document has such a value or an error, jansson checks the
- * whole document at the end, because this pass does not find duplicate keys of unknown members.
+ * The JSON is read in one pass without a tree, which would take most of the time of a large
+ * request. The first error in the text is the one that is reported.
  */
-
-/* The precedence of errors, whatever their order in the text. */
-enum {
-	RANK_MODULES_TYPE = 1,
-	RANK_MODULES_COUNT,
-	RANK_MODULES_MISSING,
-	RANK_MODULE, /* plus 4 for each earlier module */
-	RANK_ID = 0, /* within a module */
-	RANK_ADDRESSES,
-	RANK_ADDRESS,
-	RANKS_OF_MODULE = 4,
-	RANK_NONE = INT_MAX,
+enum json_member {
+	JSON_MODULES,
+	JSON_RETURN_ADDRESSES,
+	JSON_DEMANGLE,
+	JSON_TIMEOUT,
+	JSON_UNKNOWN,
 };
 
-struct reader {
-	const uint8_t *pos, *end;
-	struct ux_bytes body;
+static const char *const json_members[] = {"modules", "return_addresses", "demangle", "timeout_ms"};
+
+struct request_json {
+	struct ux_cur c;
 	struct ux_symbolize_request *a;
-	json_t *options;     /* members of the document that jansson decoded */
-	bool unusual;        /* jansson has to check the document */
-	struct ux_error why; /* the error with the lowest rank */
-	int rank;
-	struct ux_error fatal; /* ends the parsing and overrides all other errors */
+	struct ux_arena *arena; /* of texts that had escapes */
 };
 
-static void reader_deinit(struct reader *r)
+static enum ux_code json_read_address(struct request_json *j, struct ux_error *err)
 {
-	json_decref(r->options);
-}
-
-/*
- * Returns the next byte that is not white space, without consuming it; 0 at the end. (A NUL byte is
- * invalid anywhere.)
- */
-ux_inline uint8_t reader_peek(struct reader *r)
-{
-	while (r->pos < r->end &&
-	       (*r->pos == ' ' || *r->pos == '\n' || *r->pos == '\t' || *r->pos == '\r'))
-		r->pos++;
-	return r->pos < r->end ? *r->pos : 0;
-}
-
-ux_inline bool reader_skip(struct reader *r, uint8_t c)
-{
-	if (reader_peek(r) != c)
-		return false;
-	r->pos++;
-	return true;
-}
-
-/* Reads the comma after a member or an element, or the end of the container. */
-ux_inline bool reader_next(struct reader *r, uint8_t end, bool *ret_more)
-{
-	uint8_t c = reader_peek(r);
-	*ret_more = c == ',';
-	if (c != ',' && c != end)
-		return false;
-	r->pos++;
-	return true;
-}
-
-static bool reader_nomem(struct reader *r)
-{
-	(void)!ux_error_nomem(&r->fatal);
-	return false;
-}
-
-/* Tests whether an error of that rank replaces the one in `why`. If so, resets `why` for it. */
-static bool reader_reports(struct reader *r, int rank)
-{
-	if (rank >= r->rank)
-		return false;
-	r->rank = rank;
-	r->why = (struct ux_error)UX_ERROR_INIT;
-	return true;
-}
-
-/* Switches to jansson, whose memory is bounded by the weight of the body. */
-static bool reader_set_unusual(struct reader *r)
-{
-	if (r->unusual)
-		return true;
-	r->unusual = true;
-	return ux_json_in_weigh(r->body, &r->fatal) == UX_OK;
-}
-
-/*
- * Decodes any value; the caller owns the reference. NULL: the value is not JSON, or parsing has
- * ended.
- */
-static json_t *reader_decode(struct reader *r)
-{
-	json_error_t why;
-	if (!reader_set_unusual(r))
-		return NULL;
-	json_t *v =
-		json_loadb((const char *)r->pos, (size_t)(r->end - r->pos),
-			   JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
-	if (v)
-		r->pos += why.position;
-	else if (json_error_code(&why) == json_error_out_of_memory)
-		(void)reader_nomem(r);
-	return v;
-}
-
-/* Keeps a decoded string as long as the request, and returns its slice. Takes the reference. */
-static bool reader_keep(struct reader *r, json_t *string, struct ux_bytes *ret)
-{
-	if (!r->a->strings)
-		r->a->strings = json_array();
-	*ret = ux_bytes(json_string_value(string), json_string_length(string));
-	return json_array_append_new(r->a->strings, string) == 0 || reader_nomem(r);
-}
-
-/* Reads the string that begins here. */
-ux_inline bool reader_string(struct reader *r, struct ux_bytes *ret)
-{
-	const uint8_t *start = r->pos, *p = start + 1;
-	while (p < r->end && *p != '"' && *p >= 0x20 && *p <= 0x7e && *p != '\\')
-		p++;
-	if (ux_likely(p < r->end && *p == '"')) {
-		*ret = ux_bytes(start + 1, (size_t)(p - start - 1));
-		r->pos = p + 1;
-		return true;
-	}
-	json_t *v = reader_decode(r);
-	return v && reader_keep(r, v, ret);
-}
-
-ux_inline bool reader_key(struct reader *r, struct ux_bytes *ret)
-{
-	return reader_peek(r) == '"' && reader_string(r, ret) && reader_skip(r, ':');
-}
-
-/* Reads an integer from 0 to 10^18 - 1. For anything else returns false and consumes nothing. */
-ux_inline bool reader_integer(struct reader *r, uint64_t *ret)
-{
-	enum {
-		DIGITS = 18
-	};
-	const uint8_t *p = r->pos;
-	uint64_t v = 0;
-	while (p < r->end && (uint8_t)(*p - '0') < 10 && p - r->pos < DIGITS)
-		v = v * 10 + (uint64_t)(*p++ - '0');
-	if (p == r->pos || (*r->pos == '0' && p > r->pos + 1))
-		return false;
-	if (p < r->end && ((uint8_t)(*p - '0') < 10 || *p == '.' || (*p | 0x20) == 'e'))
-		return false;
-	r->pos = p;
-	*ret = v;
-	return true;
-}
-
-/* Skips the value of an unknown member. */
-static bool reader_ignore(struct reader *r)
-{
-	json_t *v = reader_decode(r);
-	json_decref(v);
-	return v != NULL;
-}
-
-static enum ux_code request_add_value(struct ux_symbolize_request *a, const json_t *v,
-				      struct ux_error *err)
-{
-	if (json_is_integer(v) && json_integer_value(v) < 0)
-		return ux_error_set(err, UX_EINVAL,
-				    "an address is %" JSON_INTEGER_FORMAT
-				    "; expected a string or a non-negative integer",
-				    json_integer_value(v));
-	if (!json_is_integer(v))
+	struct ux_bytes text = UX_BYTES_NONE;
+	uint64_t pc = 0;
+	enum ux_json_kind kind = ux_json_peek(&j->c);
+	if (kind == UX_JSON_STRING) {
+		UX_TRY(ux_json_in_string(&j->c, j->arena, &text, err));
+		if (ux_unlikely(!ux_hex_parse_u64(text, /* hex= */ false, &pc)))
+			return request_add_text(j->a, text, '+', err);
+	} else if (kind == UX_JSON_NUMBER) {
+		text = ux_json_read_number(&j->c);
+		UX_TRY(ux_json_in_status(&j->c, err));
+		if (!ux_decimal_parse(text, &pc))
+			return ux_error_set(
+				err, UX_EINVAL,
+				"an address is %.*s; expected a string or a non-negative integer of 64 bits",
+				(int)ux_min(text.size, (size_t)40), (const char *)text.data);
+	} else {
+		UX_TRY(ux_json_in_status(&j->c, err));
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %s; expected a string or a non-negative integer",
-				    ux_json_in_type(v));
-	return request_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, /* size= */ 0, err);
-}
-
-/* Handles the result of adding an address of a module. */
-static bool reader_added(struct reader *r, enum ux_code code, const struct ux_error *why, int rank)
-{
-	if (code == UX_ENOMEM)
-		return reader_nomem(r);
-	if (code != UX_OK && reader_reports(r, rank))
-		r->why = *why;
-	return true;
-}
-
-/* Adds an address that is relative to a function, or reports that it is malformed. */
-static ux_cold bool reader_address_text(struct reader *r, struct ux_bytes text, int rank)
-{
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = request_add_text(r->a, text, '+', &why);
-	return reader_added(r, code, &why, rank);
-}
-
-static ux_cold bool reader_address_value(struct reader *r, int rank)
-{
-	struct ux_error why = UX_ERROR_INIT;
-	json_t *v = reader_decode(r);
-	bool good = v && reader_added(r, request_add_value(r->a, v, &why), &why, rank);
-	json_decref(v);
-	return good;
-}
-
-/*
- * Reads "0x..." with up to 16 digits, as nearly all addresses are written. For anything else
- * returns false and consumes nothing.
- */
-ux_inline bool reader_hex(struct reader *r, uint64_t *ret)
-{
-	enum {
-		DIGITS = 16,
-		MIN = 5 /* bytes of "0x1" with its quotes */
-	};
-	const uint8_t *p = r->pos, *end = r->end;
-	uint64_t v = 0;
-	if (end - p < MIN || p[1] != '0' || p[2] != 'x')
-		return false;
-	p += 3;
-	const uint8_t *first = p;
-	end = end - p > DIGITS ? p + DIGITS + 1 : end;
-	for (; p < end; p++) {
-		uint8_t digit = (uint8_t)(*p - '0'), letter = (uint8_t)((*p | 0x20) - 'a');
-		if (digit > 9 && letter > 5)
-			break;
-		v = v << 4 | (digit <= 9 ? digit : letter + 10U);
+				    ux_json_kind_name(kind));
 	}
-	if (p == end || *p != '"' || p == first)
-		return false;
-	r->pos = p + 1;
-	*ret = v;
-	return true;
+	return ux_requested_pcs_append(&j->a->pcs, pc) ? UX_OK : ux_error_nomem(err);
 }
 
-ux_inline bool reader_address(struct reader *r, int rank)
+/* Begins the array `key`. *ret_there: it is not null. */
+static enum ux_code json_begin_array(struct request_json *j, const char *key, bool *ret_there,
+				     struct ux_error *err)
 {
-	struct ux_bytes text;
-	uint64_t pc = 0;
-	if (reader_peek(r) == '"') {
-		if (ux_likely(reader_hex(r, &pc)))
-			return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
-		if (!reader_string(r, &text))
-			return false;
-		if (ux_unlikely(!ux_hex_parse_u64(text, /* hex= */ false, &pc)))
-			return reader_address_text(r, text, rank);
-	} else if (ux_unlikely(!reader_integer(r, &pc))) {
-		return reader_address_value(r, rank);
-	}
-	return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
+	*ret_there = ux_json_in_given(&j->c);
+	return *ret_there ? ux_json_in_expect(&j->c, key, UX_JSON_ARRAY, err)
+			  : ux_json_in_status(&j->c, err);
 }
 
-/* Sets err for a value where an array is expected. */
-static bool reader_not_array(struct reader *r, const char *key, struct ux_error *err,
-			     bool *ret_absent)
+static enum ux_code json_read_addresses(struct request_json *j, bool *ret_there,
+					struct ux_error *err)
 {
-	const json_t *unused = NULL;
-	json_t *v = reader_decode(r);
-	*ret_absent = json_is_null(v);
-	json_t *o = v ? json_pack("{s:o}", key, v) : NULL;
-	if (v && !o)
-		return reader_nomem(r);
-	(void)!ux_json_in_array(o, key, 0, &unused, err);
-	json_decref(o);
-	return v != NULL;
-}
-
-/* Reports UX_ELIMIT when an array has more than `max` elements. */
-static bool reader_count(struct reader *r, const char *key, size_t n, size_t max, int rank)
-{
-	if (n > max && reader_reports(r, rank))
-		(void)!ux_json_in_array_size(key, n, max, &r->why);
-	return n <= max || reader_set_unusual(r);
-}
-
-static bool reader_addresses(struct reader *r, int rank, bool *ret_there)
-{
-	struct ux_error why = UX_ERROR_INIT;
 	size_t n = 0;
-	*ret_there = true;
-	if (reader_peek(r) != '[') {
-		bool absent = false;
-		if (!reader_not_array(r, "addresses", &why, &absent))
-			return false;
-		*ret_there = !absent;
-		if (!absent && reader_reports(r, rank + RANK_ADDRESSES))
-			r->why = why;
-		return true;
+	UX_TRY(json_begin_array(j, "addresses", ret_there, err));
+	while (*ret_there && ux_json_read_element(&j->c, &n)) {
+		if (j->a->pcs.size == UX_SYMBOLIZE_ADDRESSES_MAX)
+			return request_too_many(err);
+		UX_TRY(json_read_address(j, err));
 	}
-	r->pos++;
-	if (reader_skip(r, ']'))
-		return true;
-	for (bool more = true; more; n++)
-		if (!reader_address(r, rank + RANK_ADDRESS) || !reader_next(r, ']', &more) ||
-		    (ux_unlikely(n == UX_SYMBOLIZE_ADDRESSES_MAX) && !reader_set_unusual(r)))
-			return false;
-	return reader_count(r, "addresses", n, UX_SYMBOLIZE_ADDRESSES_MAX, rank + RANK_ADDRESSES);
+	return ux_json_in_status(&j->c, err);
 }
 
-/* Reads "id"; *ret_there stays false when it is not a string. */
-static bool reader_id(struct reader *r, struct ux_bytes *ret, bool *ret_there)
+static enum ux_code json_read_module_members(struct request_json *j, size_t i,
+					     struct ux_requested_module *m, struct ux_error *err)
 {
-	if (reader_peek(r) != '"')
-		return reader_ignore(r);
-	*ret_there = true;
-	return reader_string(r, ret);
-}
-
-static bool reader_module_members(struct reader *r, int rank, struct ux_requested_module *m,
-				  bool *ret_id, bool *ret_list)
-{
-	bool id_seen = false, list_seen = false;
-	if (reader_skip(r, '}'))
-		return true;
-	for (bool more = true; more;) {
-		struct ux_bytes key;
-		bool good = false;
-		if (!reader_key(r, &key))
-			return false;
-		if (ux_bytes_eq(key, UX_STR("id"))) {
-			good = !id_seen && reader_id(r, &m->id, ret_id);
-			id_seen = true;
-		} else if (ux_bytes_eq(key, UX_STR("addresses"))) {
-			good = !list_seen && reader_addresses(r, rank, ret_list);
-			list_seen = true;
+	struct ux_json_text key;
+	bool id = false, addresses = false, listed = false;
+	size_t n = 0;
+	while (ux_json_read_member(&j->c, &n, &key)) {
+		if (ux_json_text_eq(key, "id")) {
+			UX_TRY(ux_json_in_once(&id, "id", err));
+			if (ux_json_peek(&j->c) != UX_JSON_STRING)
+				break;
+			UX_TRY(ux_json_in_string(&j->c, j->arena, &m->id, err));
+		} else if (ux_json_text_eq(key, "addresses")) {
+			UX_TRY(ux_json_in_once(&addresses, "addresses", err));
+			UX_TRY(json_read_addresses(j, &listed, err));
 		} else {
-			good = reader_ignore(r);
+			(void)ux_json_skip(&j->c);
 		}
-		if (!good || !reader_next(r, '}', &more))
-			return false;
 	}
-	return true;
+	UX_TRY(ux_json_in_status(&j->c, err));
+	if (!m->id.data)
+		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no string \"id\"", i);
+	return listed ? UX_OK
+		      : ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
 }
 
-static bool reader_module(struct reader *r, size_t i)
+static enum ux_code json_read_module(struct request_json *j, size_t i, struct ux_error *err)
 {
-	struct ux_requested_module m = {.first = r->a->pcs.size};
-	int rank = RANK_MODULE + (int)i * RANKS_OF_MODULE;
-	bool has_id = false, has_list = false;
-	if (reader_peek(r) == '{') {
-		r->pos++;
-		if (!reader_module_members(r, rank, &m, &has_id, &has_list))
-			return false;
-	} else if (!reader_ignore(r)) {
-		return false;
-	}
-	if (!has_id && reader_reports(r, rank + RANK_ID))
-		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no string \"id\"", i);
-	if (has_id && !has_list && reader_reports(r, rank + RANK_ADDRESSES))
-		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
-	m.n = r->a->pcs.size - m.first;
-	return ux_requested_modules_append(&r->a->modules, m) || reader_nomem(r);
+	struct ux_requested_module m = {.first = j->a->pcs.size};
+	enum ux_json_kind kind = ux_json_peek(&j->c);
+	UX_TRY(ux_json_in_status(&j->c, err));
+	if (kind != UX_JSON_OBJECT)
+		return ux_error_set(err, UX_EINVAL, "modules[%zu] is %s; expected an object", i,
+				    ux_json_kind_name(kind));
+	UX_TRY(json_read_module_members(j, i, &m, err));
+	m.n = j->a->pcs.size - m.first;
+	return ux_requested_modules_append(&j->a->modules, m) ? UX_OK : ux_error_nomem(err);
 }
 
-static bool reader_modules(struct reader *r, bool *ret_there)
+static enum ux_code json_read_modules(struct request_json *j, bool *ret_there, struct ux_error *err)
 {
 	size_t n = 0;
-	*ret_there = true;
-	if (reader_peek(r) != '[') {
-		struct ux_error why = UX_ERROR_INIT;
-		bool absent = false;
-		if (!reader_not_array(r, "modules", &why, &absent))
-			return false;
-		*ret_there = !absent;
-		if (!absent && reader_reports(r, RANK_MODULES_TYPE))
-			r->why = why;
-		return true;
+	UX_TRY(json_begin_array(j, "modules", ret_there, err));
+	while (*ret_there && ux_json_read_element(&j->c, &n)) {
+		if (n > UX_SYMBOLIZE_MODULES_MAX)
+			return ux_error_set(err, UX_ELIMIT, "more than %d modules",
+					    UX_SYMBOLIZE_MODULES_MAX);
+		UX_TRY(json_read_module(j, n - 1, err));
 	}
-	r->pos++;
-	if (reader_skip(r, ']'))
-		return true;
-	for (bool more = true; more; n++)
-		if ((n == UX_SYMBOLIZE_MODULES_MAX && !reader_set_unusual(r)) ||
-		    !reader_module(r, n) || !reader_next(r, ']', &more))
-			return false;
-	return reader_count(r, "modules", n, UX_SYMBOLIZE_MODULES_MAX, RANK_MODULES_COUNT);
+	return ux_json_in_status(&j->c, err);
 }
 
-enum member {
-	MODULES = 1,
-	RETURN_ADDRESSES = 2,
-	DEMANGLE = 4,
-	TIMEOUT = 8,
-	UNKNOWN = 16,
-};
-
-static enum member reader_member_of(struct ux_bytes key)
+static enum ux_code json_read_timeout(struct request_json *j, struct ux_error *err)
 {
-	if (ux_bytes_eq(key, UX_STR("modules")))
-		return MODULES;
-	if (ux_bytes_eq(key, UX_STR("return_addresses")))
-		return RETURN_ADDRESSES;
-	if (ux_bytes_eq(key, UX_STR("demangle")))
-		return DEMANGLE;
-	return ux_bytes_eq(key, UX_STR("timeout_ms")) ? TIMEOUT : UNKNOWN;
-}
-
-static bool reader_word(struct reader *r, struct ux_bytes word)
-{
-	if ((size_t)(r->end - r->pos) < word.size || memcmp(r->pos, word.data, word.size) != 0)
-		return false;
-	r->pos += word.size;
-	return true;
-}
-
-/* Reads an option in its usual form. For anything else returns false and consumes nothing. */
-static bool reader_plain_option(struct reader *r, enum member member)
-{
-	const uint8_t *start = r->pos;
-	struct ux_bytes word;
 	uint64_t v = 0;
+	struct ux_bytes digits = ux_json_read_number(&j->c);
+	UX_TRY(ux_json_in_status(&j->c, err));
+	if (!ux_decimal_parse(digits, &v) || v > UINT32_MAX)
+		return ux_error_set(
+			err, UX_EINVAL,
+			"\"timeout_ms\" is %.*s; expected a non-negative integer of 32 bits",
+			(int)ux_min(digits.size, (size_t)40), (const char *)digits.data);
+	j->a->timeout_ms = (uint32_t)v;
+	return UX_OK;
+}
+
+/* Reads the value of an option, which may be null. */
+static enum ux_code json_read_option(struct request_json *j, enum json_member member,
+				     struct ux_error *err)
+{
+	struct ux_bytes word = UX_BYTES_NONE;
+	if (!ux_json_in_given(&j->c))
+		return ux_json_in_status(&j->c, err);
 	switch (member) {
-	case RETURN_ADDRESSES:
-		r->a->return_addresses = *r->pos == 't';
-		return reader_word(r, UX_STR("true")) || reader_word(r, UX_STR("false"));
-	case DEMANGLE:
-		if (*r->pos == '"' && reader_string(r, &word) &&
-		    ux_demangle_mode_parse(word, &r->a->demangle))
-			return true;
-		break;
-	case TIMEOUT:
-		if (reader_integer(r, &v) && v <= UINT32_MAX) {
-			r->a->timeout_ms = (uint32_t)v;
-			return true;
-		}
-		break;
-	case MODULES:
-	case UNKNOWN:
+	case JSON_RETURN_ADDRESSES:
+		UX_TRY(ux_json_in_expect(&j->c, "return_addresses", UX_JSON_BOOL, err));
+		j->a->return_addresses = ux_json_read_bool(&j->c);
+		return ux_json_in_status(&j->c, err);
+	case JSON_DEMANGLE:
+		UX_TRY(ux_json_in_expect(&j->c, "demangle", UX_JSON_STRING, err));
+		UX_TRY(ux_json_in_string(&j->c, j->arena, &word, err));
+		return ux_symbolize_request_parse_demangle(j->a, word, err);
+	case JSON_TIMEOUT:
+		UX_TRY(ux_json_in_expect(&j->c, "timeout_ms", UX_JSON_NUMBER, err));
+		return json_read_timeout(j, err);
+	case JSON_MODULES:
+	case JSON_UNKNOWN:
 		break;
 	}
-	r->pos = start;
-	return false;
+	(void)ux_json_skip(&j->c);
+	return ux_json_in_status(&j->c, err);
 }
 
-static bool reader_option(struct reader *r, enum member member)
+static enum json_member json_member_of(struct ux_json_text key)
 {
-	static const char *const keys[] = {[RETURN_ADDRESSES] = "return_addresses",
-					   [DEMANGLE] = "demangle",
-					   [TIMEOUT] = "timeout_ms"};
-	if (reader_peek(r) != 0 && reader_plain_option(r, member))
-		return true;
-	json_t *v = reader_decode(r);
-	if (v && !r->options)
-		r->options = json_object();
-	return v && (json_object_set_new(r->options, keys[member], v) == 0 || reader_nomem(r));
+	for (int i = 0; i < JSON_UNKNOWN; i++)
+		if (ux_json_text_eq(key, json_members[i]))
+			return (enum json_member)i;
+	return JSON_UNKNOWN;
 }
 
-/* Handles options that were decoded by jansson. */
-static enum ux_code reader_finish_options(struct reader *r, struct ux_error *err)
+static enum ux_code json_read_document(struct request_json *j, struct ux_error *err)
 {
-	const char *word = NULL;
-	struct ux_symbolize_request *a = r->a;
-	uint64_t timeout = a->timeout_ms;
-	UX_TRY(ux_json_in_bool(r->options, "return_addresses", &a->return_addresses, err));
-	UX_TRY(ux_json_in_str(r->options, "demangle", 32, &word, err));
-	UX_TRY(ux_json_in_u64(r->options, "timeout_ms", &timeout, err));
-	if (timeout > UINT32_MAX)
-		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" exceeds 32 bits");
-	a->timeout_ms = (uint32_t)timeout;
-	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
-}
-
-/* Reads the document. False: it is not JSON, or `fatal` says why reading ended. */
-static bool reader_document(struct reader *r)
-{
-	unsigned seen = 0;
-	bool modules = false;
-	if (!reader_skip(r, '{'))
-		return false;
-	for (bool more = !reader_skip(r, '}'); more;) {
-		struct ux_bytes key;
-		if (!reader_key(r, &key))
-			return false;
-		enum member member = reader_member_of(key);
-		bool good = member == UNKNOWN      ? reader_ignore(r)
-			    : (seen & member) != 0 ? false
-			    : member == MODULES    ? reader_modules(r, &modules)
-						   : reader_option(r, member);
-		if (!good || !reader_next(r, '}', &more))
-			return false;
-		seen |= member;
+	bool seen[JSON_UNKNOWN] = {false}, modules = false;
+	struct ux_json_text key;
+	size_t n = 0;
+	UX_TRY(ux_json_in_expect(&j->c, NULL, UX_JSON_OBJECT, err));
+	while (ux_json_read_member(&j->c, &n, &key)) {
+		enum json_member member = json_member_of(key);
+		if (member != JSON_UNKNOWN)
+			UX_TRY(ux_json_in_once(&seen[member], json_members[member], err));
+		if (member == JSON_MODULES)
+			UX_TRY(json_read_modules(j, &modules, err));
+		else
+			UX_TRY(json_read_option(j, member, err));
 	}
-	if (!modules && reader_reports(r, RANK_MODULES_MISSING))
-		ux_error_set(&r->why, UX_EINVAL, "\"modules\" is missing");
-	return reader_peek(r) == 0 && r->pos == r->end;
-}
-
-static enum ux_code reader_report(const struct ux_error *why, struct ux_error *err)
-{
-	if (err)
-		*err = *why;
-	return why->code;
-}
-
-/* Determines the result for a document that is unusual or invalid. */
-static enum ux_code reader_check(struct reader *r, bool read, struct ux_error *err)
-{
-	ux_cleanup(json_decrefp) json_t *doc = NULL;
-	if (r->fatal.code != UX_OK)
-		return reader_report(&r->fatal, err);
-	UX_TRY(ux_json_in_parse(r->body, &doc, err));
-	if (!read) /* a NUL after a number, which jansson accepts */
-		return ux_error_set(err, UX_EINVAL, "invalid JSON");
-	UX_TRY(reader_finish_options(r, err));
-	return r->rank == RANK_NONE ? UX_OK : reader_report(&r->why, err);
+	ux_json_read_end(&j->c);
+	UX_TRY(ux_json_in_status(&j->c, err));
+	return modules ? UX_OK : ux_error_set(err, UX_EINVAL, "\"modules\" is missing");
 }
 
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,
-					     struct ux_error *err)
+					     struct ux_arena *arena, struct ux_error *err)
 {
-	ux_cleanup(reader_deinit) struct reader r = {
-		.pos = body.data,
-		.end = body.size ? body.data + body.size : body.data,
-		.body = body,
+	struct request_json j = {
+		.c = ux_cur_make(body, "request", /* swap= */ false),
 		.a = a,
-		.why = UX_ERROR_INIT,
-		.rank = RANK_NONE,
-		.fatal = UX_ERROR_INIT,
+		.arena = arena,
 	};
-	bool read = reader_document(&r);
-	if (ux_unlikely(!read || r.unusual || r.rank != RANK_NONE))
-		UX_TRY(reader_check(&r, read, err));
-	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MAX ? request_too_many(a->pcs.size, err)
-							: UX_OK;
+	return json_read_document(&j, err);
 }
 
 /* --- list in a query -------------------------------------------------------------------------- */
@@ -622,7 +290,7 @@ static enum ux_code request_add_compact(struct ux_symbolize_request *a,
 		return ux_error_set(err, UX_ELIMIT, "more than %d modules",
 				    UX_SYMBOLIZE_MODULES_MAX);
 	if (m->n > UX_SYMBOLIZE_ADDRESSES_MAX || a->pcs.size + m->n > UX_SYMBOLIZE_ADDRESSES_MAX)
-		return request_too_many(a->pcs.size + m->n, err);
+		return request_too_many(err);
 	ux_id_format(&m->id, text);
 	module.canonical = ux_arena_strndup(arena, text, strlen(text));
 	if (!module.canonical)

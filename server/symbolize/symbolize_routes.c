@@ -124,7 +124,7 @@ static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_resp
 							   .later.quota = &req->answer,
 							   .window.quota = &req->answer};
 	enum ux_code first = UX_OK;
-	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->err));
+	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->arena, &req->err));
 	UX_TRY(symbolize_expect_answer(req, request.pcs.size, &req->out));
 	ux_json_object_begin(&f.j);
 	ux_json_key(&f.j, "modules");

@@ -210,7 +210,7 @@ static enum ux_code query_each(struct ux_request *req, struct ux_json *j,
 
 enum ux_code ux_handle_query(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_query_request_deinit) struct ux_query_request q = {0};
+	struct ux_query_request q;
 	UX_TRY(ux_query_request_parse(&q, req->body, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);

@@ -56,29 +56,18 @@ struct ux_query {
 	const char *invalid; /* reason why it cannot be answered; NULL: it can */
 };
 
-/*
- * A request whose entries are read one after the other. A plain request, without escapes or
- * anything beyond docs/api/openapi.yaml, is read in place; for any other request a tree is built,
- * which also finds the errors. The body must live as long.
- */
+/* A request whose entries are read one after the other, in place. The body must live as long. */
 struct ux_query_request {
 	bool force;
 	bool modules;       /* its entries are modules, not IDs */
 	size_t left;        /* entries not yet read */
-	struct ux_cur next; /* plain: position of the next entry */
-	size_t passed;      /* plain: number of entries read */
-	json_t *doc;        /* NULL: it is plain */
-	const json_t *list; /* a member of doc */
+	size_t passed;      /* entries read */
+	struct ux_cur next; /* before the next entry */
 };
 
 /* Checks everything but the IDs and qualities of single entries. UX_EINVAL, UX_ELIMIT. */
 enum ux_code ux_query_request_parse(struct ux_query_request *q, struct ux_bytes body,
 				    struct ux_error *err) ux_must;
-
-/* Like ux_query_request_parse(), but always builds a tree. */
-enum ux_code ux_query_request_parse_tree(struct ux_query_request *q, struct ux_bytes body,
-					 struct ux_error *err) ux_must;
-void ux_query_request_deinit(struct ux_query_request *q);
 
 /*
  * Reads the next entry; there must be one. Its IDs are in the arena, as is the error of an invalid

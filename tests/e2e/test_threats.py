@@ -6,7 +6,7 @@ import pytest
 
 from tool import ROOT
 
-FILES = {p.name: p for folder in ("e2e", "attack", "unit") for p in (ROOT / "tests" / folder).glob("test_*.*")}
+FILES = {p.name: p for folder in ("e2e", "attack", "unit") for p in (ROOT / "tests" / folder).rglob("test_*.*")}
 
 
 def named(page):

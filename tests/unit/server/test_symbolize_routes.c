@@ -102,8 +102,8 @@ static void symbolize_refuses_what_makes_no_sense(void **state)
 		const char *body, *word, *message;
 		unsigned status;
 	} cases[] = {
-		{"", "invalid", "JSON, line 1", 400},
-		{"{", "invalid", "JSON, line 1", 400},
+		{"", "invalid", "JSON, offset", 400},
+		{"{", "invalid", "JSON, offset", 400},
 		{"[]", "invalid", "expected an object", 400},
 		{"nonsense", "invalid", "JSON", 400},
 		{"{\"modules\":[],\"modules\":[]}", "invalid", "JSON", 400},
@@ -158,11 +158,17 @@ static void batches_over_their_limit_are_refused(void **state)
 	body = repeat("{\"ids\":[", "\"gnu:00\"", 10001, "]}");
 	refused(post(s, "/v1/query", body, 413), "too_large", "10000");
 	free(body);
+	body = repeat("{\"stacks\":[", "[]", 120001, "]}");
+	refused(post(s, "/symbolicate/v5", body, 413), "too_large", "120000");
+	free(body);
+	body = repeat("{\"stacks\":[", "1", 400001, "]}");
+	refused(post(s, "/symbolicate/v5", body, 413), "too_large", "400000");
+	free(body);
 	body = repeat("{\"ids\":[", "[]", 120001, "]}");
-	refused(post(s, "/v1/query", body, 413), "too_large", "120000");
+	refused(post(s, "/v1/query", body, 400), "invalid", "an array");
 	free(body);
 	body = repeat("{\"ids\":[", "1", 400001, "]}");
-	refused(post(s, "/v1/query", body, 413), "too_large", "400000");
+	refused(post(s, "/v1/query", body, 400), "invalid", "a number");
 	free(body);
 	body = repeat("{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[", "1", 100000, "]}]}");
 	json_decref(post(s, "/v1/symbolize", body, 200));
