@@ -257,9 +257,9 @@ check_e2e_all() {
 	# Stable is a must; unstable may be half built, and then there is one fewer to test with.
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'
-	tools/perf_sid.sh >/dev/null || printf '== no perf of sid: its recordings are not read\n'
-	tools/clients.sh >/dev/null || printf '== no debuginfod clients of sid\n'
-	tools/samply.sh >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
+	tools/peers.sh perf >/dev/null || printf '== no perf of sid: its recordings are not read\n'
+	tools/peers.sh clients >/dev/null || printf '== no debuginfod clients of sid\n'
+	tools/peers.sh samply >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
 	[ -z "$passed_report" ] || printf '== e2e-all: without the tests that passed in the bare system\n'
 	UNHEX_PASSED=$passed_report end_to_end e2e.xml -n $workers --dist loadfile --durations=30
 	status=$?

@@ -16,9 +16,9 @@ from postgres_server import Postgres
 from tool import ROOT, compile_c, cuda_toolkit, unhex
 from unhex_server import Server
 
-# Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh).
+# Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh llvm).
 collect_ignore = [] if (ROOT / ".peers/llvm/bin").exists() else ["test_gsym_llvm.py"]
-if not (ROOT / ".peers/samply/bin/samply").exists():  # tools/samply.sh
+if not (ROOT / ".peers/samply/bin/samply").exists():  # tools/peers.sh samply
     collect_ignore += ["test_samply.py"]
 # Proprietary, and in no distribution that we test on.
 if cuda_toolkit() is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The clients of debuginfod that people have, of this system and, where tools/clients.sh has put them, of
+The clients of debuginfod that people have, of this system and, where tools/peers.sh has put them, of
 Debian's unstable: programs without symbols, whose sources are nowhere here, shown by the server alone.
 """
 import os

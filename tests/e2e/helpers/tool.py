@@ -103,7 +103,7 @@ def symbol(path, name):
 
 
 def perfs():
-    """The system's perf and, once tools/perf_sid.sh has unpacked it, that of Debian's unstable."""
+    """The system's perf and, once tools/peers.sh has unpacked it, that of Debian's unstable."""
     found = ["perf"]
-    r = subprocess.run([ROOT / "tools/perf_sid.sh", "--installed"], capture_output=True, text=True)
-    return found + [r.stdout.strip()] if r.returncode == 0 else found
+    r = subprocess.run([ROOT / "tools/peers.sh", "perf", "--installed"], capture_output=True, text=True)
+    return found + [r.stdout.strip() + "/perf"] if r.returncode == 0 else found
