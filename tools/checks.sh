@@ -258,6 +258,7 @@ check_e2e_all() {
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'
 	tools/peers.sh perf >/dev/null || printf '== no perf of sid: its recordings are not read\n'
+	tools/peers.sh llvm >/dev/null || printf '== no LLVM of sid: our GSYM files are not read by it\n'
 	tools/peers.sh clients >/dev/null || printf '== no debuginfod clients of sid\n'
 	tools/peers.sh samply >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
 	[ -z "$passed_report" ] || printf '== e2e-all: without the tests that passed in the bare system\n'

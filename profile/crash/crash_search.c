@@ -215,31 +215,16 @@ static enum ux_code crash_search_name(struct crash_search *s, const char *name)
 	return crash_search_settle(s, name);
 }
 
-/* The kernel of a release has no other place than these. */
 static enum ux_code crash_search_kernel(struct crash_search *s)
 {
-	static const char *const places[] = {"/usr/lib/debug/boot/vmlinux-%.*s",
-					     "/usr/lib/debug/lib/modules/%.*s/vmlinux",
-					     "/usr/lib/debug/usr/lib/modules/%.*s/vmlinux",
-					     "/lib/modules/%.*s/vmlinux",
-					     "/lib/modules/%.*s/build/vmlinux",
-					     "/boot/vmlinux-%.*s"};
 	const struct ux_profile_sources *p = s->sources->profile;
-	struct ux_bytes release = s->wanted->release;
-	char path[512];
-	int size = (int)ux_min(release.size, (size_t)255);
-	bool plain = release.size > 0 && !memchr(release.data, '/', release.size);
-	for (size_t i = 0; plain && s->n == 0 && i < ux_countof(places); i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(path, sizeof(path), places[i], size, (const char *)release.data);
-#pragma GCC diagnostic pop
+	char path[UX_CRASH_PLACE_MAX];
+	for (size_t i = 0; s->n == 0 && ux_crash_kernel_place(i, s->wanted->release, path); i++) {
 		const char *dir = NULL;
 		size_t n = 0;
 		for (const char *rest = p->file_dirs;
-		     s->n == 0 && ux_search_path_take(&rest, &dir, &n);) {
+		     s->n == 0 && ux_search_path_take(&rest, &dir, &n);)
 			UX_TRY(crash_search_add_fmt(s, "%.*s%s", (int)n, dir, path));
-		}
 		if (!p->no_local && s->n == 0)
 			UX_TRY(crash_search_add(s, path));
 	}
