@@ -213,7 +213,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 	return ux_agent_queue_ids(a, err);
 }
 
-/* The name of the host under which run-time code is listed: that which recordings have. */
+/* Sets the name of the host under which run-time code is listed: the same as in recordings. */
 static void agent_name_host(struct ux_agent *a)
 {
 	struct utsname host;

@@ -24,7 +24,7 @@ struct ux_agent_batch {
 	enum ux_agent_known *known;   /* of each file; UX_AGENT_UNKNOWN: it is not remembered */
 	bool *read;                   /* of each file: it was not known before */
 	struct ux_push_modules modules;
-	size_t *owners; /* of each module, the number of its file */
+	size_t *owners; /* for each module, the index of its file */
 	size_t n_owners;
 	struct ux_push_answer *answers; /* of each module */
 	size_t wanted;                  /* modules that the server lacks */

@@ -69,7 +69,7 @@ struct ux_agent_state {
 
 /*
  * Reads the file at path, or begins it; NULL: answers are forgotten at the end. No other
- * process may use the file. UX_EIO, UX_ENOMEM; UX_EUNSUPPORTED: the file has another format.
+ * process may use the file. UX_EIO, UX_ENOMEM; UX_EUNSUPPORTED: the file has a different format.
  */
 enum ux_code ux_agent_state_open(struct ux_agent_state *s, const char *path, const char *url,
 				 struct ux_error *err) ux_must;

@@ -7,13 +7,13 @@
 
 /* How many processes a scan reads. */
 enum ux_host_scan_depth {
-	UX_HOST_SCAN_NEW, /* new ones, and a few of the others in turn */
+	UX_HOST_SCAN_NEW, /* new ones, and the next few of the known ones */
 	UX_HOST_SCAN_ALL,
 };
 
 struct ux_host_process {
 	pid_t pid;
-	uint64_t ino;   /* of its folder in /proc: another process with this ID has another one */
+	uint64_t ino; /* inode of its folder in /proc; differs if another process got the same ID */
 	unsigned reads; /* how often its mappings were read */
 };
 

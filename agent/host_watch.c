@@ -11,10 +11,14 @@
 #include <unistd.h>
 
 enum {
-	SETTLE_MS = 100,        /* after a record: a program maps its libraries one by one */
-	LIST_MS = 5000,         /* between two lists of processes without records... */
-	LIST_EVENTS_MS = 60000, /* ...and with them */
-	TURN_MS = 60000, /* a list even when no process was started: others are read in turn */
+	/* ms to wait after a mapping event: a program maps its libraries one by one */
+	SETTLE_MS = 100,
+	/* ms between checks for new processes if the kernel sends no mapping events */
+	LIST_MS = 5000,
+	/* ms between checks for new processes if the kernel sends mapping events */
+	LIST_EVENTS_MS = 60000,
+	/* ms between scans while no process starts: each rereads a few known processes */
+	TURN_MS = 60000,
 };
 
 enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err)

@@ -86,7 +86,7 @@ static enum ux_code apk_skip(struct apk_stream *a, uint64_t n)
 	return UX_OK;
 }
 
-/* --- the files that the values name ----------------------------------------------------------- */
+/* --- files in the list of the package --------------------------------------------------------- */
 
 static enum ux_code apk_take_file(struct apk_stream *a, bool *ret_has_data)
 {
@@ -127,7 +127,7 @@ static enum ux_code apk_next_file(struct apk_stream *a)
 	return UX_OK;
 }
 
-/* --- their data ------------------------------------------------------------------------------- */
+/* --- data of the files ------------------------------------------------------------------------ */
 
 static ssize_t apk_on_content(void *ctx, void *to, size_t n)
 {

@@ -55,8 +55,8 @@ enum {
  * Archives among the files of a package are not read. The package is untrusted and is read by
  * libarchive, so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged
  * or truncated; UX_EINVAL: a name leads above the root; UX_ELIMIT: its content exceeds
- * UX_STREAM_RATIO_MAX or another limit; UX_ECONFLICT: an .apk of version 3 has another hash; codes
- * of the source and the sink.
+ * UX_STREAM_RATIO_MAX or another limit; UX_ECONFLICT: an .apk of version 3 has a different hash;
+ * codes of the source and the sink.
  */
 enum ux_code ux_member_stream_read(const struct ux_archive_calls *calls,
 				   const struct ux_stream_source *source,

@@ -84,7 +84,7 @@ static enum ux_code zip_read_end64(struct ux_zip_file *zip, struct directory *re
 	ret->off = ux_cur_u64(&c);
 	UX_TRY(ux_cur_status(&c, err));
 	if (here != ret->count)
-		return ux_error_set(err, UX_EUNSUPPORTED, "is on several disks");
+		return ux_error_set(err, UX_EUNSUPPORTED, "is one part of a multi-volume archive");
 	if (off > zip->end - LOCATOR_SIZE - END64_SIZE)
 		return ux_error_at(err, UX_ECORRUPT, NULL, off,
 				   "the ZIP64 record of the end overlaps its locator");
@@ -104,7 +104,7 @@ static enum ux_code zip_read_end(struct ux_zip_file *zip, struct directory *ret,
 	ret->off = ux_cur_u32(&c);
 	UX_TRY(ux_cur_status(&c, err));
 	if ((disk != 0 && disk != 0xffff) || (first != 0 && first != 0xffff) || here != ret->count)
-		return ux_error_set(err, UX_EUNSUPPORTED, "is on several disks");
+		return ux_error_set(err, UX_EUNSUPPORTED, "is one part of a multi-volume archive");
 	UX_TRY(zip_read_end64(zip, ret, err));
 	uint64_t limit = zip->end64 ? zip->end64 : zip->end;
 	if (ret->off > limit || ret->size > limit - ret->off)
@@ -176,7 +176,7 @@ static enum ux_code zip_read_central(struct ux_cur *c, struct ux_zip_member *m,
 	m->header = ux_bytes(start, (size_t)(c->pos - start));
 	zip_read_extra(fields, &m->size, ret_packed, &m->off);
 	if (disk != 0 && disk != 0xffff)
-		return ux_error_set(err, UX_EUNSUPPORTED, "is on several disks");
+		return ux_error_set(err, UX_EUNSUPPORTED, "is one part of a multi-volume archive");
 	if ((m->flags & (FLAG_ENCRYPTED | FLAG_HIDDEN)) != 0)
 		return ux_error_set(err, UX_EUNSUPPORTED, "has encrypted members");
 	return zip_check_name(m->name, err);

@@ -59,8 +59,8 @@ bool ux_zip_is(struct ux_bytes file);
 
 /*
  * Reads the directory, and checks that no two members overlap and that both headers of each agree.
- * The archive must be closed after success. UX_EUNSUPPORTED: encrypted, on several disks, or data
- * before the first member; UX_ECORRUPT; UX_ELIMIT; UX_ENOMEM. Any thread.
+ * The archive must be closed after success. UX_EUNSUPPORTED: encrypted, a part of a multi-volume
+ * archive, or data before the first member; UX_ECORRUPT; UX_ELIMIT; UX_ENOMEM. Any thread.
  */
 enum ux_code ux_zip_open(struct ux_zip_file *zip, struct ux_bytes file, struct ux_error *err)
 	ux_must;

@@ -138,10 +138,10 @@ static bool complete_read_help(const struct ux_command *cmd, struct complete_opt
 	return good;
 }
 
-/* Calls each for every option of cmd, "--help" last. */
 typedef void complete_option_fn(struct ux_out *out, const struct ux_command *cmd,
 				const struct ux_option *o);
 
+/* Calls `each` for every option of cmd; "--help" comes last. */
 static void complete_each_option(struct ux_out *out, const struct ux_command *cmd,
 				 complete_option_fn *each)
 {

@@ -124,7 +124,7 @@ enum ux_code ux_clone_temporary_part(struct ux_clone_endpoint *e, struct ux_clon
 enum ux_code ux_clone_copy(int from, uint64_t off, uint64_t size, int to, struct ux_error *err)
 	ux_must;
 
-/* Computes the SHA-256 of a file of that many bytes. UX_ECORRUPT: it has another size. */
+/* Computes the SHA-256 of a file of that many bytes. UX_ECORRUPT: it has a different size. */
 enum ux_code ux_clone_hash(int fd, uint64_t size, uint8_t hash[UX_MANIFEST_HASH],
 			   struct ux_error *err) ux_must;
 

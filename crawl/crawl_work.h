@@ -142,9 +142,9 @@ struct ux_package_delivery {
 	const struct ux_package *package;
 	struct ux_package_symbols symbols;
 	struct ux_package_delivery *behind; /* next in the queue */
-	size_t next;                        /* number of the symbols to send next */
+	size_t next;                        /* index of the symbols to send next */
 	size_t sending;                     /* symbols being sent now */
-	size_t failed_at; /* number of the first symbols that could not be sent; SIZE_MAX: none */
+	size_t failed_at; /* index of the first symbols that could not be sent; SIZE_MAX: none */
 };
 
 /* Returns NULL if out of memory. */

@@ -12,7 +12,7 @@ struct upload_thread {
 	struct ux_push_work work;
 	struct ux_push_summary summary; /* of one module */
 	struct ux_package_delivery *d;  /* package of the module it sends; NULL: none */
-	size_t number;                  /* number of that module */
+	size_t number;                  /* index of that module */
 };
 
 struct ux_package_uploads {

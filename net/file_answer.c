@@ -79,8 +79,8 @@ bool ux_answer_tagged(const struct ux_request *req, struct ux_response *res, str
 }
 
 /*
- * Parses the requested range. If If-Range has another tag, or a date, the range does not apply and
- * the whole file is sent.
+ * Parses the requested range. If If-Range has a different tag, or a date, the range does not apply
+ * and the whole file is sent.
  */
 static enum ux_range range_requested(const struct ux_request *req, uint64_t size,
 				     struct ux_bytes tag, uint64_t *ret_off, uint64_t *ret_size)

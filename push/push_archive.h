@@ -8,7 +8,7 @@
 
 UX_VEC(ux_push_parts, struct ux_sandbox_part);
 
-/* Reading one archive that was named, with those in it. */
+/* State of reading one archive that the user named, including the archives in it. */
 struct ux_archive_walk {
 	struct ux_push_work *p;
 	struct ux_push_modules *ret;

@@ -69,8 +69,8 @@ void ux_push_modules_free(struct ux_push_modules *v);
  * Appends the module in the ELF or Mach-O file at path, or all modules of a universal file, with
  * their IDs and the quality that their sections make possible. A compressed file is read when it is
  * named, or has the name of a compressed kernel module or debug file; a folder's other compressed
- * files are not worth decompressing. UX_EUNSUPPORTED: the file has another format, or is no module
- * (struct ux_object_format, check_loadable). A debug file on its own has no File ID.
+ * files are not worth decompressing. UX_EUNSUPPORTED: the file has a different format, or is not a
+ * module (struct ux_object_format, check_loadable). A debug file on its own has no File ID.
  */
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, bool named,
 				  struct ux_error *err) ux_must;

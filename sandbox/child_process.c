@@ -222,14 +222,15 @@ enum ux_code ux_child_end_error(struct ux_child *c, const struct ux_sandbox_limi
 	c->pid = 0;
 	if (!WIFSIGNALED(status))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox exited with status %d",
+				    "reading the input failed: the sandbox exited with status %d",
 				    WEXITSTATUS(status));
 	/* The kernel sends SIGKILL both for the limit of processor time and for lack of memory. */
 	*ret_out_of_time = WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL;
 	if (*ret_out_of_time)
-		return ux_error_set(err, UX_ELIMIT, "reading it exceeded %u s or the memory limit",
+		return ux_error_set(err, UX_ELIMIT,
+				    "reading the input exceeded %u s or the memory limit",
 				    l->seconds);
 	return ux_error_set(err, UX_ECORRUPT,
-			    "reading it failed: the sandbox was killed by signal %d (%s)",
+			    "reading the input failed: the sandbox was killed by signal %d (%s)",
 			    WTERMSIG(status), strsignal(WTERMSIG(status)));
 }

@@ -145,7 +145,7 @@ enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 {
 	if (!reply_clean(got, exe))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox sent an invalid answer");
+				    "reading the input failed: the sandbox sent an invalid answer");
 	*ret = got->found;
 	ret->out_of_time = false;
 	if (got->err.code == UX_OK)
@@ -170,7 +170,7 @@ static enum ux_code child_read_reply(struct ux_child *c, const struct ux_sandbox
 		return ux_child_end_error(c, limits, &ret->out_of_time, err);
 	if (n != (ssize_t)sizeof(got))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox sent an invalid answer");
+				    "reading the input failed: the sandbox sent an invalid answer");
 	return ux_sandbox_reply_take(&got, c->moved[UX_SANDBOX_EXE], limits, ret, err);
 }
 
@@ -245,7 +245,8 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
 	ret->out_of_time = waited == WAITED_TIME;
 	if (waited == WAITED_TIME)
-		return ux_error_set(err, UX_ELIMIT, "reading it exceeded its timeout of %u s",
+		return ux_error_set(err, UX_ELIMIT,
+				    "reading the input exceeded its timeout of %u s",
 				    limits->seconds);
 	return child_read_reply(&c, limits, ret, err);
 }
@@ -364,7 +365,7 @@ static enum ux_code facts_take(struct ux_bytes bytes, struct ux_bytes part,
 	struct ux_module_facts f;
 	if (bytes.size % sizeof(f) != 0 || bytes.size / sizeof(f) > UX_SANDBOX_FACTS_MAX)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox sent an invalid answer");
+				    "reading the input failed: the sandbox sent an invalid answer");
 	for (size_t at = 0; at < bytes.size; at += sizeof(f)) {
 		/* a bool that is neither 0 nor 1 must not be read as one */
 		for (size_t i = offsetof(struct ux_module_facts, macho);
@@ -372,12 +373,12 @@ static enum ux_code facts_take(struct ux_bytes bytes, struct ux_bytes part,
 			if (bytes.data[at + i] > 1)
 				return ux_error_set(
 					err, UX_ECORRUPT,
-					"reading it failed: the sandbox sent an invalid answer");
+					"reading the input failed: the sandbox sent an invalid answer");
 		memcpy(&f, bytes.data + at, sizeof(f));
 		if (!facts_clean(&f, part))
 			return ux_error_set(
 				err, UX_ECORRUPT,
-				"reading it failed: the sandbox sent an invalid answer");
+				"reading the input failed: the sandbox sent an invalid answer");
 		if (!ux_module_facts_vec_append(ret, f))
 			return ux_error_nomem(err);
 	}

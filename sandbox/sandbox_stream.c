@@ -119,11 +119,11 @@ static enum ux_code stream_take_member(struct ux_sandbox_stream *s,
 	    got->off % UX_STREAM_ALIGN != 0 || got->off > (uint64_t)st.st_size ||
 	    got->bytes > (uint64_t)st.st_size - got->off)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox sent an invalid answer");
+				    "reading the input failed: the sandbox sent an invalid answer");
 	UX_TRY(ux_path_canonical(ux_bytes(got->name, n), &arena, &path, err));
 	if (strcmp(path, got->name) != 0)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox sent an invalid answer");
+				    "reading the input failed: the sandbox sent an invalid answer");
 	ret->kind = (enum ux_member_kind)got->kind;
 	ret->part = (struct ux_sandbox_part){s->pack, got->off, got->bytes};
 	memcpy(ret->name, got->name, n + 1);
@@ -169,7 +169,7 @@ enum ux_code ux_sandbox_stream_next(struct ux_sandbox_stream *s, struct ux_strea
 	}
 	if (n != (ssize_t)sizeof(got.reply))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "reading it failed: the sandbox sent an invalid answer");
+				    "reading the input failed: the sandbox sent an invalid answer");
 	return ux_sandbox_reply_take(&got.reply, -1, &s->limits, &found, err);
 }
 

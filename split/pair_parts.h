@@ -51,7 +51,7 @@ struct ux_symbol_cut {
 	struct ux_out symbols;  /* the new content */
 	struct ux_out extended; /* content of its SHT_SYMTAB_SHNDX; empty without one */
 	struct ux_out strings;  /* content of its string table; empty: unchanged */
-	uint32_t locals;        /* sh_info: number of the first symbol that is not local */
+	uint32_t locals;        /* sh_info: index of the first symbol that is not local */
 };
 
 /*

@@ -56,7 +56,7 @@ static uint32_t stripped_symbol(const struct stripped_part *s, uint32_t old)
 	return old < s->cut.count ? s->cut.index[old] : 0;
 }
 
-/* Returns whether some section that remains has another number. */
+/* Returns whether some section that remains has a different number. */
 static bool stripped_is_renumbered(const struct ux_elf_pair *p)
 {
 	for (size_t i = 1; i < p->elf.n_sections; i++)
@@ -320,8 +320,8 @@ static enum ux_code stripped_put_section(struct stripped_part *s, size_t i, stru
 		r->off = ux_file_pieces_move(&s->pieces, r->off, r->size);
 		return UX_OK;
 	}
-	/* An empty section keeps its place in its segment, such as .tm_clone_table of Go programs.
-	 */
+	/* Keep an empty section, such as .tm_clone_table of Go programs, at its place in its
+	 * segment. */
 	if (r->type == SHT_NOBITS || r->type == SHT_NULL || (r->size == 0 && !s->changed[i].is)) {
 		r->off = ux_min(ux_file_pieces_move(&s->pieces, r->off, 0), s->image->size);
 		return UX_OK;

@@ -8,7 +8,7 @@
 
 /*
  * The symbol's number is in the upper half of r_info (64 bits) or in its upper 24 bits (32 bits).
- * MIPS has another layout in 64 bits: the number comes first in either byte order.
+ * MIPS has a different layout in 64 bits: the number comes first in either byte order.
  */
 static bool relocation_is_big_endian(const struct ux_elf *elf)
 {

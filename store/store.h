@@ -134,9 +134,9 @@ struct ux_store {
 	 */
 	pthread_rwlock_t commit_lock;
 	pthread_mutex_t work_lock; /* guards the next four fields */
-	void (*work)(void *ctx);   /* ux_store_on_work() */
+	void (*work)(void *ctx);   /* set by ux_store_on_work() */
 	void *work_ctx;
-	ux_store_changes_fn *changes; /* ux_store_on_changes() */
+	ux_store_changes_fn *changes; /* set by ux_store_on_changes() */
 	void *changes_ctx;
 	/* owner of the leases of this process; "" if it only inspects the store */
 	char node[UX_NODE_NAME];

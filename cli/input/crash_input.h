@@ -45,7 +45,7 @@ struct ux_crash_output {
 	const char *path; /* NULL or "-": standard output */
 	enum ux_demangle_mode demangle;
 	struct ux_option_each modules; /* "[NAME=]WHAT" of struct ux_crash_choice */
-	bool force;                    /* they are used even if the text has another ID */
+	bool force;                    /* they are used even if the text has a different ID */
 };
 
 /*

@@ -12,7 +12,7 @@ static const char *modules_text(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
-/* Writes `before` and a member, if it is there and not empty. */
+/* Writes `before` and the text of the member `key`; nothing if the member is absent or empty. */
 static void modules_put(struct ux_out *out, const char *before, const json_t *o, const char *key)
 {
 	const char *text = modules_text(o, key);

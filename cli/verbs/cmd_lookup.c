@@ -95,7 +95,7 @@ struct lookup {
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
 	struct lookup_requests waiting; /* the batch: addresses not answered yet */
-	struct lookup_batch batch;      /* memory of a local batch */
+	struct lookup_batch batch;      /* buffers of a local batch */
 	struct ux_arena texts;          /* symbols in the batch */
 	struct ux_frames_out frames;
 	struct ux_out out;

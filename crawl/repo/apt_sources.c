@@ -141,7 +141,7 @@ enum ux_code ux_apt_sources_deb822(struct ux_bytes text, struct ux_arena *arena,
 	return ux_deb822_status(&d, err);
 }
 
-/* Reads a file. If it cannot be read, or has another form, it is skipped, as apt does with a
+/* Reads a file. If it cannot be read, or has a different form, it is skipped, as apt does with a
  * warning. */
 static enum ux_code apt_file(const char *path, bool deb822, struct ux_arena *arena,
 			     struct ux_apt_source_vec *ret, struct ux_error *err)

@@ -129,7 +129,7 @@ enum ux_code ux_apt_sources_read(const char *root, struct ux_arena *arena,
 enum ux_code ux_apt_sources_list(struct ux_bytes text, struct ux_arena *arena,
 				 struct ux_apt_source_vec *ret, struct ux_error *err) ux_must;
 
-/* Reads the stanzas of one file in the form of *.sources. UX_ECORRUPT: it has another form. */
+/* Reads the stanzas of one file in the form of *.sources. UX_ECORRUPT: it has a different form. */
 enum ux_code ux_apt_sources_deb822(struct ux_bytes text, struct ux_arena *arena,
 				   struct ux_apt_source_vec *ret, struct ux_error *err) ux_must;
 

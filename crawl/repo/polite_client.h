@@ -87,7 +87,7 @@ struct ux_fetched {
 
 /*
  * Fetches a file into one without a name, and maps it. UX_ECORRUPT: it is shorter ("truncated") or
- * longer than expected, or has another SHA-256 ("wrong hash"). Other codes as above.
+ * longer than expected, or has a different SHA-256 ("wrong hash"). Other codes as above.
  */
 enum ux_code ux_polite_fetch(struct ux_polite *p, const char *url, const struct ux_expected *what,
 			     const struct ux_validators *known, struct ux_fetched *ret,

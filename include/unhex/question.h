@@ -90,7 +90,7 @@ struct ux_reply;
 
 /*
  * Reads a reply's body, which is copied. UX_ECORRUPT: the bytes violate the format.
- * UX_EUNSUPPORTED: they have another version of the format. UX_ENOMEM. Since 0.1.
+ * UX_EUNSUPPORTED: they have a different version of the format. UX_ENOMEM. Since 0.1.
  */
 UX_API enum ux_code ux_reply_open(const void *bytes, size_t size, struct ux_reply **ret,
 				  struct ux_error *err) UX_MUST;

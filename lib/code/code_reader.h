@@ -41,9 +41,9 @@ ux_inline enum ux_code ux_code_damage_tolerate(struct ux_code_damage *damage, en
 
 /* A request to read one unit. */
 struct ux_code_request {
-	uint32_t unit;   /* number of the unit, from 0 on */
-	uint32_t wave;   /* number of the call of next() that returned it */
-	unsigned worker; /* number of the thread; each thread has its own tables */
+	uint32_t unit;   /* index of the unit, from 0 on */
+	uint32_t wave;   /* index of the call of next() that returned it */
+	unsigned worker; /* index of the thread; each thread has its own tables */
 	bool first;      /* the first of its batch: no state of earlier units may be used */
 	bool no_rows;    /* the budget of rows is exceeded: leave the rows out and count damage */
 	struct ux_arena *arena; /* new texts are allocated here; it outlives the reader */

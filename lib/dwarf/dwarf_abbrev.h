@@ -302,7 +302,7 @@ UX_MAP(ux_dwarf_known_map, uint64_t, const struct ux_dwarf_known_abbrev *, UX_DW
  * that these belong to. */
 struct ux_dwarf_known {
 	struct ux_dwarf_known_map map;
-	struct ux_arena arena; /* memory of the translations */
+	struct ux_arena arena; /* holds the translations */
 	struct ux_dwarf_call_layout_vec calls;
 	struct ux_dwarf_layout layout; /* layout for which they were translated */
 	bool columns;                  /* whether they were translated with columns */

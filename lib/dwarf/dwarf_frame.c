@@ -273,7 +273,7 @@ enum ux_code ux_dwarf_fde_read(const struct ux_dwarf_frames *f, uint64_t off,
 		     : ux_error_at(err, UX_ECORRUPT, all.section, off, "describes no function");
 }
 
-/* A ux_dwarf_fde_fn with a struct ux_range_vec. */
+/* A ux_dwarf_fde_fn; ctx is a struct ux_range_vec. */
 static bool frame_append_range(void *ctx, const struct ux_dwarf_fde *fde)
 {
 	return ux_range_vec_append(ctx, (struct ux_range){fde->lo, fde->hi});

@@ -9,7 +9,7 @@
 
 struct ux_dwarf_line_file {
 	const char *name;
-	uint64_t dir; /* number of its directory in the header */
+	uint64_t dir; /* index of its directory in the header */
 };
 
 UX_VEC(ux_dwarf_line_file_vec, struct ux_dwarf_line_file);

@@ -45,7 +45,7 @@ static bool line_sequence_begin(struct line_registers *r, const struct ux_range_
 {
 	r->begun = true;
 	r->live = ux_range_set_find(text, r->pc) != NULL;
-	/* Pretend that the previous row has another pc, so that this one is kept. */
+	/* Pretend that the previous row has a different pc, so that this one is kept. */
 	r->last_pc = r->pc - 1;
 	r->last_line = ~r->line;
 	return r->live;

@@ -4,7 +4,8 @@
 
 enum {
 	SLOTS_FIRST = 1024,
-	SIDE_BY_SIDE = 16, /* about as many loads as a processor has in flight at a time */
+	/* names searched at a time: a processor can have about that many loads in flight */
+	SIDE_BY_SIDE = 16,
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,

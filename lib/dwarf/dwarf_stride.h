@@ -44,7 +44,7 @@ ux_inline const struct ux_dwarf_step *ux_dwarf_stride_step(const struct ux_dwarf
 	if (ux_likely(code < 0x80))
 		return &s->steps[code];
 	code = (code & 0x7f) | (size_t)die[1] << 7;
-	/* a padded code would get the step of a one-byte code, which has another size */
+	/* a padded code would get the step of a one-byte code, which has a different size */
 	return code >= 0x80 && code < s->n_steps ? &s->steps[code] : NULL;
 }
 

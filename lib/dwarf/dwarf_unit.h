@@ -15,7 +15,7 @@ struct ux_dwarf_unit {
 	uint64_t end;     /* offset after its last byte */
 	uint64_t abbrev_off;
 	struct ux_dwarf_abbrev_cache *shared; /* the abbreviation tables of the module */
-	uint32_t table;                       /* number of its abbreviation table in `shared` */
+	uint32_t table;                       /* index of its abbreviation table in `shared` */
 	struct ux_dwarf_layout layout;
 	uint8_t version;   /* 2 to 5 */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before DWARF 5 */

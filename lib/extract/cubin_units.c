@@ -427,7 +427,7 @@ static void cubin_drop_unplaced(struct cubin_reader *m)
 	all->size = kept;
 }
 
-/* Makes a unit of the table. There is one sequence for each section of code; of sequences that
+/* Makes a unit of the table. There is one sequence for each code section; of sequences that
  * overlap, the one that begins first is used. */
 static bool cubin_fill_unit(struct cubin_reader *m)
 {

@@ -16,7 +16,7 @@
  * inflated. */
 
 struct ux_info_wave {
-	uint32_t first;              /* number of the first unit */
+	uint32_t first;              /* index of the first unit */
 	struct ux_dwarf_units units; /* empty: the section has ended */
 };
 

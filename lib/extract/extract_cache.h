@@ -33,9 +33,9 @@ bool ux_cache_is_ours(const struct stat *st);
 /*
  * One entry of the cache, which is a directory of files. The name of a file is made from its
  * inputs: the executable of unhex, the options, and the device, inode, size and time of change of
- * each input file. So an entry is never stale: a binary that was replaced has another name. A file
- * is renamed into the cache when it is complete and on disk, so any number of processes may use one
- * directory. Only files that belong to this user and that no other user may write are used.
+ * each input file. So an entry is never stale: a binary that was replaced has a different name. A
+ * file is renamed into the cache when it is complete and on disk, so any number of processes may
+ * use one directory. Only files that belong to this user and that no other user may write are used.
  *
  * The directory is kept below UX_EXTRACT_CACHE_MAX bytes and UX_EXTRACT_CACHE_FILES files by
  * removing the least recently used files. Failures are not reported; the command then works without

@@ -60,7 +60,7 @@ static enum ux_code read_symbol_table(struct job *j, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Adds a symbol for each section of code, which is named after its function. Symbols may have been
+/* Adds a symbol for each code section, which is named after its function. Symbols may have been
  * stripped. */
 static enum ux_code read_section_names(struct job *j, struct ux_error *err)
 {

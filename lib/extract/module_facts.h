@@ -47,8 +47,9 @@ UX_VEC(ux_module_facts_vec, struct ux_module_facts);
 /*
  * Appends the facts of the ELF or Mach-O file, of all slices of a universal file, or of a GSYM,
  * which is verified. A GSYM does not state the kind of its UUID: 16 bytes may be a build ID or a
- * Mach-O UUID, and become both. UX_EUNSUPPORTED: the file has another format, or is not a module
- * (struct ux_object_format, check_loadable). A debug file on its own has no File ID. Any thread.
+ * Mach-O UUID, and become both. UX_EUNSUPPORTED: the file has a different format, or is not a
+ * module (struct ux_object_format, check_loadable). A debug file on its own has no File ID. Any
+ * thread.
  */
 enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_vec *ret,
 				  struct ux_error *err) ux_must;

@@ -86,7 +86,7 @@ size_t ux_runtime_list_find(const struct ux_runtime_list *list, int64_t time_ns)
 void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNTIME_PATH_MAX]);
 void ux_runtime_name_format(const char *host, uint32_t pid, char ret[UX_RUNTIME_PATH_MAX]);
 
-/* Reads such a path. False: it has another form. */
+/* Reads such a path. False: it has a different form. */
 bool ux_runtime_path_parse(struct ux_bytes path, struct ux_runtime_span *ret) ux_must;
 
 #endif

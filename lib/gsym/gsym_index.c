@@ -39,7 +39,7 @@ struct ux_gsym_index {
 	uint32_t n_nodes;     /* numbers given so far; guarded by lock while it grows */
 	pthread_mutex_t lock; /* held while a record is cut up, so that the memory for that is
 				 needed once */
-	struct ux_arena cuts; /* memory of cut-up records; guarded by lock while it grows */
+	struct ux_arena cuts; /* holds the cut-up records; guarded by lock while it grows */
 	struct ux_arena work; /* memory while one is made; guarded in the same way */
 	struct ux_arena_mark work_start;
 	size_t n;

@@ -183,7 +183,7 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 									 : names_none(name, err);
 }
 
-/* Sets *ret to where an entry of the index starts; false when its name is another one. */
+/* Sets *ret to where an entry of the index starts; false when its name differs. */
 static bool name_start(const struct ux_gsym *g, struct ux_gsym_symbols symbols,
 		       const struct ux_gsym_name *entry, struct ux_bytes name, uint64_t *ret)
 {

@@ -15,7 +15,7 @@ bool ux_gsym_function_read(const struct ux_gsym *g, uint32_t i, const char **ret
 
 struct ux_gsym_name {
 	uint64_t hash;
-	uint32_t function; /* number of the function */
+	uint32_t function; /* index of the function */
 	uint32_t symbol; /* offset of a symbol in the table of symbols (gsym_symbols.h), plus 1; 0:
 			    the name of the function's record */
 };

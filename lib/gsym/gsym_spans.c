@@ -193,7 +193,7 @@ static bool map_read_tree(struct spans_map *map, struct ux_cur c, unsigned offse
 {
 	struct {
 		uint32_t base;           /* ranges are relative to this */
-		uint32_t node;           /* number of the parent; MAP_OUTSIDE: none */
+		uint32_t node;           /* index of the parent; MAP_OUTSIDE: none */
 	} levels[UX_GSYM_DEPTH_MAX + 2]; /* state of the nodes at each depth */
 	const uint8_t *block = c.pos;
 	struct gsym_index_node *nodes = ret->nodes;

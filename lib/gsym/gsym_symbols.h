@@ -14,12 +14,13 @@
 
 /* A symbol of the table. */
 struct ux_gsym_symbol {
-	uint32_t function; /* number of the record */
+	uint32_t function; /* index of the record */
 	uint32_t off;      /* bytes from the record's start */
 	/*
 	 * The record is a part of a function, and the function of its name starts elsewhere: the
-	 * record's name is not a symbol. Otherwise the record's start plus `off` has another name:
-	 * the first `front` bytes of the record's name, `middle`, and the last `back` bytes of it.
+	 * record's name is not a symbol. Otherwise the record's start plus `off` has a different
+	 * name: the first `front` bytes of the record's name, `middle`, and the last `back` bytes
+	 * of it.
 	 */
 	bool part;
 	uint32_t front, back;

@@ -88,7 +88,7 @@ static enum ux_code file_symbols_read_sections(struct ux_file_symbols *s, const 
 	if (elf->type != ET_REL || n == 0)
 		return UX_OK;
 	if (n > SECTIONS_MAX)
-		return ux_error_set(err, UX_ELIMIT, "has %zu sections of code; at most %d", n,
+		return ux_error_set(err, UX_ELIMIT, "has %zu code sections; the limit is %d", n,
 				    SECTIONS_MAX);
 	s->sections = calloc(n, sizeof(*s->sections));
 	if (!s->sections)

@@ -23,7 +23,7 @@ struct ux_load {
 	bool exec;
 };
 
-/* A section of code of a relocatable file. */
+/* A code section of a relocatable file. */
 struct ux_code_section {
 	char *name;  /* malloc'ed */
 	uint64_t pc; /* in the layout of docs/formats/relocatable.md */

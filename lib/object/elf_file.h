@@ -146,7 +146,7 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
  */
 void ux_elf_layout(struct ux_elf *elf);
 
-/* Returns the ELF file of an object (object.h), or NULL when the object has another format. */
+/* Returns the ELF file of an object (object.h), or NULL when the object has a different format. */
 struct ux_object;
 const struct ux_elf *ux_elf_of(const struct ux_object *object);
 

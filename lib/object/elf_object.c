@@ -297,7 +297,7 @@ static enum ux_code elf_object_stubs(const struct ux_object *object, struct ux_o
 
 /* --- kind and contents ------------------------------------------------------------------------ */
 
-/* Returns true when the file has sections of code, but the content of none of them. */
+/* Returns true when the file has code sections, but the content of none of them. */
 static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 {
 	bool any = false;
@@ -312,7 +312,7 @@ static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 	return any;
 }
 
-/* dwz writes an ET_REL with DWARF and without any section of code, not even an empty one. */
+/* dwz writes an ET_REL with DWARF and without any code section, not even an empty one. */
 static bool elf_is_supplementary(const struct ux_elf *elf, unsigned has)
 {
 	if (elf->type != ET_REL || (has & UX_OBJECT_HAS_DWARF) == 0)

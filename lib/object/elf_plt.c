@@ -10,7 +10,7 @@
 /* A slot that the dynamic linker fills. */
 struct slot {
 	uint64_t pc;
-	uint32_t symbol; /* number of the symbol; 0: target is used instead */
+	uint32_t symbol; /* index of the symbol; 0: target is used instead */
 	bool jump;       /* used only for calls */
 	uint64_t target;
 };

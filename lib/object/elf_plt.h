@@ -29,7 +29,7 @@ struct ux_elf_stub_context {
 /* A decoded stub. */
 struct ux_elf_stub_code {
 	uint64_t slot;  /* pc of the slot that is loaded */
-	uint64_t entry; /* used instead of slot when by_entry is set: number of the relocation that
+	uint64_t entry; /* used instead of slot when by_entry is set: index of the relocation that
 			   the stub passes to the resolver */
 	bool by_entry;
 	uint32_t size; /* bytes that were decoded; padding may follow */

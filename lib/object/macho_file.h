@@ -127,7 +127,8 @@ const char *ux_macho_type_name(uint32_t type);
 enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
 	ux_must;
 
-/* Returns the Mach-O file of an object (object.h), or NULL when the object has another format. */
+/* Returns the Mach-O file of an object (object.h), or NULL when the object has a different format.
+ */
 struct ux_object;
 const struct ux_macho *ux_macho_of(const struct ux_object *object);
 

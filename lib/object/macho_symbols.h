@@ -75,7 +75,7 @@ struct ux_macho_stubs {
 	struct ux_bytes indirect;
 	uint64_t left; /* most further stubs: each needs an entry of its own */
 	size_t section;
-	uint64_t next; /* number of the next stub in that section */
+	uint64_t next; /* index of the next stub in that section */
 	struct ux_macho_stub stub;
 };
 

@@ -39,7 +39,7 @@ struct ux_object {
 /* A section. */
 struct ux_section {
 	const char *name; /* for messages; valid as long as the name that was searched for */
-	uint32_t index;   /* the reader's number of the section */
+	uint32_t index;   /* index of the section in the reader's list */
 	uint64_t pc;      /* pc of its first byte; 0 when it is not loaded into memory */
 	uint64_t size;    /* bytes, as they are stored */
 	bool stored; /* the file has the content; a separate debug file lacks the content of code */
@@ -154,8 +154,8 @@ struct ux_object_format {
 			       struct ux_error *err);
 
 	/*
-	 * Opens a file. UX_EUNSUPPORTED: it has another format; UX_ECORRUPT: its tables exceed the
-	 * file; UX_ENOTFOUND: the file has no such slice. The file must outlive the object.
+	 * Opens a file. UX_EUNSUPPORTED: it has a different format; UX_ECORRUPT: its tables exceed
+	 * the file; UX_ENOTFOUND: the file has no such slice. The file must outlive the object.
 	 */
 	enum ux_code (*open)(struct ux_bytes file, const struct ux_object_choice *choice,
 			     struct ux_object **ret, struct ux_error *err);

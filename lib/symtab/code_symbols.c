@@ -199,7 +199,7 @@ static int symbol_start_compare(const void *x, const void *y)
 	return 0;
 }
 
-/* Returns the start of the first symbol after number i that has another pc. */
+/* Returns the start of the first symbol after number i that has a different pc. */
 static uint64_t symbols_next_start(const struct ux_code_symbol_vec *symbols, size_t i)
 {
 	uint64_t pc = symbols->data[i].start;
@@ -382,7 +382,7 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 	return UX_OK;
 }
 
-/* Returns the number of the first symbol of [lo, hi) that begins at or after pc; hi when none
+/* Returns the index of the first symbol of [lo, hi) that begins at or after pc; hi when none
  * does. */
 static size_t symbols_lower(const struct ux_code_symbol_vec *symbols, size_t lo, size_t hi,
 			    uint64_t pc)

@@ -15,7 +15,7 @@ struct unwind_traits {
 	unsigned pc; /* column of the return address, if calls push it */
 	unsigned
 		link; /* register to which calls write the return address, if they do not push it */
-	uint64_t code; /* bits of an address of code; the others have another meaning */
+	uint64_t code; /* bits of an address of code; the others have a different meaning */
 };
 
 static const struct unwind_traits unwind_machines[] = {
@@ -54,7 +54,8 @@ void ux_unwinder_deinit(struct ux_unwinder *u)
 
 /* --- memory and registers --------------------------------------------------------------------- */
 
-/* A ux_cfi_memory_fn with a struct ux_unwind_thread: the copy of the stack, and other memory. */
+/* A ux_cfi_memory_fn for the copy of the stack and other memory; ctx is a struct ux_unwind_thread.
+ */
 static bool unwind_read(void *ctx, uint64_t address, unsigned size, uint64_t *ret)
 {
 	const struct ux_unwind_thread *t = ctx;

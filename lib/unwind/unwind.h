@@ -61,7 +61,7 @@ struct ux_unwind_frame {
 	bool returns; /* pc is a return address */
 };
 
-/* The rules at a pc of a module. */
+/* A slot of a cache: the unwind rules for a pc of a module. */
 struct ux_unwind_known_row {
 	const struct ux_unwind_module *module; /* NULL: the slot is empty */
 	const struct ux_unwind_table *table;   /* NULL: no rules */
@@ -70,7 +70,7 @@ struct ux_unwind_known_row {
 	bool sigreturn; /* the code after pc ends a signal handler, but the rules do not say so */
 };
 
-/* Keeps rules that were used. Zeroed is empty; modules must live as long. One thread at a time. */
+/* Caches unwind rules. Zeroed is empty; modules must live as long. One thread at a time. */
 struct ux_unwinder {
 	struct ux_unwind_known_row *rows; /* malloc'ed, UX_UNWIND_ROWS of them; NULL: none yet */
 };

@@ -26,7 +26,7 @@ void ux_unwind_module_free(struct ux_unwind_module *m)
 
 /* --- reading the tables ----------------------------------------------------------------------- */
 
-/* A ux_dwarf_fde_fn with a struct ux_unwind_entries. */
+/* A ux_dwarf_fde_fn; ctx is a struct ux_unwind_entries. */
 static bool unwind_append(void *ctx, const struct ux_dwarf_fde *fde)
 {
 	return ux_unwind_entries_append(ctx, (struct ux_unwind_entry){fde->lo, fde->hi, fde->off});
@@ -104,7 +104,7 @@ static enum ux_code unwind_module_segment(struct ux_unwind_module *m, const stru
 	return UX_OK;
 }
 
-/* A ux_exidx_fn with a struct ux_unwind_entries. */
+/* A ux_exidx_fn; ctx is a struct ux_unwind_entries. */
 static bool unwind_append_exidx(void *ctx, uint64_t pc, uint64_t off)
 {
 	return ux_unwind_entries_append(ctx, (struct ux_unwind_entry){pc, pc, off});

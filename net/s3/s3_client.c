@@ -27,8 +27,8 @@ enum {
 
 struct ux_s3 {
 	char *url;        /* "https://host:port" */
-	char *host;       /* in the form of the Host header */
-	char *public_url; /* both, for presigned URLs */
+	char *host;       /* "host" or "host:port", as in the Host header */
+	char *public_url; /* url and host for presigned URLs */
 	char *public_host;
 	char *path; /* "/bucket" or "" */
 	char *prefix;
@@ -579,7 +579,8 @@ enum ux_code ux_s3_presigned(const struct ux_s3 *s3, const struct ux_s3_presign 
 	ux_cleanup(ux_out_deinit) struct ux_out path = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out url = {0};
 	if (!s3->keys.id)
-		return ux_error_set(err, UX_EUNSUPPORTED, "no access key to sign URLs");
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "cannot sign a URL: no S3 access key is set");
 	UX_TRY(s3_write_path(s3, what->key, &path, err));
 	snprintf(length, sizeof(length), "content-length:%" PRIu64, what->length);
 	const struct ux_s3_signed request = {.method = ux_method_name(what->method),

@@ -142,7 +142,8 @@ static enum ux_code s3_listing_object(void *ctx, const struct ux_s3_object *obje
 	const struct s3_listing *l = ctx;
 	struct ux_s3_object found = *object;
 	if (strncmp(object->key, l->full, strlen(l->full)) != 0)
-		return ux_error_set(err, UX_ECORRUPT, "the listing has a key outside its prefix");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "the listing contains a key outside the requested prefix");
 	found.key += l->prefix;
 	return l->fn(l->ctx, &found, err);
 }

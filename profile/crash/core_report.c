@@ -67,7 +67,7 @@ static void core_report_free(struct core_report **r)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* The number of the module that has an address; SIZE_MAX: none has it. */
+/* Returns the index of the module that contains an address; SIZE_MAX: none does. */
 static size_t core_module_find(const struct core_report *r, uint64_t address)
 {
 	const struct ux_core_module *list = r->modules.data;
@@ -112,7 +112,7 @@ static bool core_is_code(const struct core_report *r, uint64_t address)
 	return s && (s->flags & PF_X) != 0;
 }
 
-/* A ux_unwind_memory_fn with a struct core_report. */
+/* A ux_unwind_memory_fn; ctx is a struct core_report. */
 static struct ux_bytes core_report_memory(void *ctx, uint64_t address)
 {
 	const struct core_report *r = ctx;
@@ -180,7 +180,7 @@ static struct core_tables *core_tables_get(struct core_report *r, size_t module)
 	return t;
 }
 
-/* A ux_unwind_find_fn with a struct core_report. Code of a file need not be in the dump. */
+/* A ux_unwind_find_fn; ctx is a struct core_report. Code of a file need not be in the dump. */
 static struct ux_unwind_place core_report_find(void *ctx, uint64_t address)
 {
 	struct core_report *r = ctx;

@@ -10,7 +10,7 @@
  * 2. A build that the user has chosen for the module is used if the text has no ID of it, or that
  *    ID. A build with another ID, or whose ID is unknown, is not used, and `note` says so: names
  *    of another build look right and are wrong. `force` uses it all the same, for a user who knows
- *    that the text is mistaken; `note` then says that the text has another ID.
+ *    that the text is mistaken; `note` then says that the text has a different ID.
  * 3. A choice without a name is for frames that name no module. It does not apply to modules that
  *    were not found.
  * 4. Else the path in the text, then the name, if that leads to one build only. Of several builds
@@ -45,7 +45,7 @@ struct ux_crash_limits {
 	size_t names;   /* bytes of names of modules and of reasons */
 };
 
-#define UX_CRASH_NO_BUILD UINT32_MAX /* number of a frame's build if there are too many modules */
+#define UX_CRASH_NO_BUILD UINT32_MAX /* build index of a frame if there are too many modules */
 
 /* A frame of the text. */
 struct ux_crash_item {
@@ -71,7 +71,7 @@ struct ux_crash_naming {
 	const struct ux_crash_choice *choices;
 	size_t n_choices;
 	struct ux_crash_limits limits;
-	bool force;   /* choices are used even if the text has another ID */
+	bool force;   /* choices are used even if the text has a different ID */
 	bool returns; /* addresses that the text says nothing about are return addresses */
 
 	struct ux_arena arena;   /* of the builds */

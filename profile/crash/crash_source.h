@@ -31,9 +31,10 @@ struct ux_crash_start {
 	uint64_t size;
 };
 
-/* The functions of one name whose size may be the printed one. Zeroed, with `printed`, is empty. */
+/* The functions with the searched name whose size may equal the size in the report. To make an
+ * empty list, zero the struct and set `printed`. */
 struct ux_crash_starts {
-	uint64_t printed; /* bytes of the function, as Linux prints them; 0: unknown */
+	uint64_t printed; /* size of the function in bytes, as Linux prints it; 0: unknown */
 	struct ux_crash_start list[UX_CRASH_STARTS_MAX];
 	size_t n;
 	size_t total;        /* including functions of another size */
@@ -46,8 +47,8 @@ struct ux_crash_starts {
 void ux_crash_starts_add(struct ux_crash_starts *s, struct ux_crash_start start);
 
 /*
- * Whether a start may be of a function of the printed size, which goes up to the next symbol:
- * `padding` bytes may be between them.
+ * Returns whether a function that begins here may have the printed size. That size extends to the
+ * next symbol, so it may include up to `padding` bytes after the function.
  */
 bool ux_crash_start_fits(const struct ux_crash_start *start, uint64_t printed, uint64_t padding);
 

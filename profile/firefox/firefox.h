@@ -27,7 +27,7 @@ struct ux_firefox_strings {
 /* The tables of one thread, or the shared tables of all threads. */
 struct ux_firefox_tables {
 	const uint8_t *at; /* where the object begins that has the tables */
-	size_t strings;    /* number of its array of strings */
+	size_t strings;    /* index of its array of strings */
 	/* Columns: */
 	struct ux_firefox_numbers func;     /* of frames */
 	struct ux_firefox_numbers depth;    /* of frames: depth of inlining */
@@ -37,7 +37,7 @@ struct ux_firefox_tables {
 	struct ux_firefox_numbers frame;    /* of stacks */
 	bool natives;                       /* there is a table of native symbols */
 	size_t n_natives;                   /* rows of that table */
-	uint32_t first_location;            /* in the profile: number of the location of frame 0 */
+	uint32_t first_location;            /* in the profile: index of the location of frame 0 */
 	uint32_t *stacks;                   /* malloc'ed: the profile's stack for each row */
 };
 

@@ -195,7 +195,7 @@ static enum ux_code firefox_read_strings(struct firefox_reader *r, struct ux_cur
 	return ux_cur_status(&c, err);
 }
 
-/* Sets the profile's number of a JSON string. */
+/* Sets the index that a JSON string has in the profile. */
 static enum ux_code firefox_text(struct firefox_reader *r, struct ux_json_text text, uint32_t *ret,
 				 struct ux_error *err)
 {
@@ -205,7 +205,7 @@ static enum ux_code firefox_text(struct firefox_reader *r, struct ux_json_text t
 	return ux_profile_string(r->profile, ux_out_bytes(&r->text), ret, err);
 }
 
-/* Sets the profile's number of a row of a table of strings. */
+/* Sets the index that a row of a table of strings has in the profile. */
 static enum ux_code firefox_string(struct firefox_reader *r, size_t strings, uint32_t row,
 				   uint32_t *ret, struct ux_error *err)
 {

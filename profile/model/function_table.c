@@ -58,7 +58,7 @@ uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string)
 	return t->string_of[string] - 1;
 }
 
-/* Returns the message's number of the readable form of a linkage name. */
+/* Returns the index in the message of a linkage name's readable form. */
 static enum ux_code function_table_demangled(struct ux_function_table *t, uint32_t linkage,
 					     uint64_t *ret, struct ux_error *err)
 {

@@ -75,7 +75,7 @@ void ux_function_table_deinit(struct ux_function_table *t);
 /* Appends a string that the profile lacks, and returns its number. */
 uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text);
 
-/* Returns the message's number of a string of the profile; appends the string if it is new. */
+/* Returns the index in the message of a string of the profile; appends the string if it is new. */
 uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
 
 /*

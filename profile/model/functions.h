@@ -9,7 +9,7 @@
 #include "profile.h"
 #include "unhex/demangle.h"
 
-/* Strings are numbers of the table's strings. */
+/* Strings are indexes into the table's strings. */
 struct ux_function {
 	uint32_t name;   /* without a name: the text of ux_profile_write_place() */
 	uint32_t module; /* base name of its file; 0: unknown */

@@ -87,7 +87,7 @@ struct ux_profile_location {
 	bool returns;    /* it is a return address: the call is before it */
 	bool named;      /* its frames were in the recording, and are kept */
 	uint64_t address;
-	uint32_t first; /* number of its innermost frame; several locations may share it */
+	uint32_t first; /* index of its innermost frame; several locations may share it */
 	uint32_t n;     /* frames; 0: it has no name */
 };
 
@@ -147,7 +147,7 @@ UX_VEC(ux_profile_starts, uint64_t);
  * millions of stacks, and a struct ux_profile_numbers would take six times as much memory.
  */
 struct ux_profile_stack_index {
-	uint32_t *slots; /* malloc'ed: number of a stack; 0: empty */
+	uint32_t *slots; /* malloc'ed: index into stacks[]; 0: the slot is free */
 	size_t cap;      /* a power of two, at least a quarter of it empty; or 0 */
 };
 

@@ -112,7 +112,7 @@ static enum ux_code merge_module(struct merge_numbers *n, uint32_t module, uint3
 	return UX_OK;
 }
 
-/* Puts the frames of a location, with the sum's numbers of their strings. */
+/* Puts the frames of a location, with the indexes of their strings in the sum. */
 static enum ux_code merge_frames(struct merge_numbers *n, const struct ux_profile_location *l,
 				 struct ux_error *err)
 {

@@ -9,7 +9,7 @@
 struct ux_profile_merger {
 	struct ux_profile *profile;        /* borrowed: the sum */
 	struct ux_strings keys;            /* modules and locations as bytes, to find equal ones */
-	struct ux_profile_numbers modules; /* by the number of a key */
+	struct ux_profile_numbers modules; /* by the index of a key */
 	struct ux_profile_numbers locations;
 };
 

@@ -21,7 +21,7 @@ void ux_profile_kernel_deinit(struct ux_profile_kernel *k);
 /*
  * Finds the profile's kernel, or a module of it, in the running kernel, loaded from a file or not.
  * The build IDs of the kernel and of the module must equal the recording's, as far as both are
- * known. UX_ENOTFOUND: it is another one; `err` has the details. UX_ENOMEM.
+ * known. UX_ENOTFOUND: it differs; `err` has the details. UX_ENOMEM.
  */
 enum ux_code ux_profile_kernel_find(const struct ux_profile *p, uint32_t module,
 				    const struct ux_profile_sources *sources,
@@ -40,7 +40,7 @@ bool ux_profile_is_vdso(const struct ux_profile *p, const struct ux_profile_modu
 /*
  * Sets the symbols of this machine's vDSO, a reference, if it is the recorded one: it has the
  * module's build ID, or the module has none and the recording has the running kernel's build ID.
- * UX_ENOTFOUND: it is another one; `err` has the details. UX_ENOMEM.
+ * UX_ENOTFOUND: it differs; `err` has the details. UX_ENOMEM.
  */
 enum ux_code ux_profile_own_vdso(const struct ux_profile *p, uint32_t module,
 				 const struct ux_profile_sources *sources,

@@ -41,7 +41,7 @@ static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const st
 		struct ux_bytes own = profile_tables_vdso(u, p, module);
 		if (own.size > 0 || m->id.size == 0)
 			return own;
-		/* The vDSO of 32-bit processes is another one; perf keeps copies by ID. */
+		/* 32-bit processes have a different vDSO; perf keeps copies by ID. */
 	}
 	if ((m->kind != UX_PROFILE_FILE && m->kind != UX_PROFILE_VDSO) ||
 	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,

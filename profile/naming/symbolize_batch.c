@@ -2,7 +2,7 @@
 /* Frames for the locations of a batch. */
 #include "symbolize_batch.h"
 
-/* Returns the profile's number of a function's name, or of a file's path. */
+/* Returns the index in the profile of a function's name, or of a file's path. */
 static enum ux_code symbolize_text(struct ux_symbolize_batch *b, const char *dir, const char *base,
 				   uint32_t *ret)
 {

@@ -14,7 +14,7 @@ struct otlp_scan {
 	struct ux_otlp_names *names;
 	/* position of the length of each string, attribute and mapping */
 	struct ux_out strings, attributes, mappings;
-	struct ux_out modules; /* for each mapping: the number of its module plus 1; 0: none */
+	struct ux_out modules; /* for each mapping: the index of its module plus 1; 0: none */
 };
 
 static void otlp_scan_deinit(struct otlp_scan *s)
@@ -74,8 +74,8 @@ static struct ux_bytes otlp_string_at(const struct otlp_scan *s, uint64_t number
 	return ux_bytes(c.pos, ux_cur_left(&c));
 }
 
-/* Adds the position of a field's length: after its tag, which is one byte for these tables unless
- * an encoder used more. */
+/* Adds the position of a field's length, which follows the tag. The tags of these tables fit into
+ * one byte, but an encoder may have written more. */
 static void otlp_table_add(const struct ux_otlp_names *n, struct ux_out *table,
 			   const struct ux_protobuf_field *f)
 {
@@ -188,7 +188,8 @@ static ux_cold enum ux_code otlp_scan_any_location(struct ux_cur c, struct otlp_
 					     : UX_OK;
 }
 
-/* Begins a run with the next location, if its mapping is another one. False: out of memory. */
+/* Begins a run with the next location, if its mapping differs from the previous one. False: out of
+ * memory. */
 static bool otlp_begin_run(struct ux_otlp_names *n, size_t next, uint64_t mapping)
 {
 	const struct ux_otlp_runs *runs = &n->runs;
@@ -496,7 +497,8 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 		if (!number || (fresh && !ux_otlp_modules_append(modules, module)))
 			return ux_error_nomem(err);
 		if (modules->size > UX_OTLP_MODULES_MAX)
-			return ux_error_set(err, UX_ELIMIT, "mappings have more than %d modules",
+			return ux_error_set(err, UX_ELIMIT,
+					    "the mappings refer to more than %d modules",
 					    UX_OTLP_MODULES_MAX);
 		if (fresh)
 			*number = (uint32_t)modules->size;

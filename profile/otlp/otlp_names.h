@@ -43,8 +43,8 @@ UX_VEC(ux_otlp_locations, struct ux_otlp_location);
 
 /* A run of consecutive locations of one mapping; it ends where the next run begins. */
 struct ux_otlp_run {
-	uint32_t first;   /* number of its first location */
-	uint32_t mapping; /* number of the mapping; after reading: its module's number plus 1; 0:
+	uint32_t first;   /* index of its first location */
+	uint32_t mapping; /* index of the mapping; after reading: index of its module plus 1; 0:
 			     none */
 };
 
@@ -81,7 +81,7 @@ struct ux_otlp_names {
 enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err) ux_must;
 void ux_otlp_names_deinit(struct ux_otlp_names *n);
 
-/* Returns the number of a string; copies and appends it if it is new. Failures are latched. */
+/* Returns the index of a string; copies and appends it if it is new. Failures are latched. */
 static inline uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text)
 {
 	return ux_otlp_strings_add(&n->strings, text);
@@ -101,7 +101,7 @@ enum {
  */
 uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions);
 
-/* Writes a field with the number of a string; leaves it out for the empty string, without a branch.
+/* Writes a field with the index of a string; leaves it out for the empty string, without a branch.
  */
 ux_inline uint8_t *ux_otlp_functions_put_number(uint8_t *p, unsigned field, uint32_t number)
 {

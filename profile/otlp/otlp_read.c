@@ -55,7 +55,7 @@ enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t
 			   what, number, n);
 }
 
-/* Sets the profile's number of a string of the dictionary. */
+/* Sets the index that a string of the dictionary has in the profile. */
 enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err)
 {

@@ -56,7 +56,8 @@ struct otlp_reader {
 enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
 			      struct ux_error *err);
 
-/* Sets the profile's number of a string of the dictionary. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT. */
+/* Sets the index that a string of the dictionary has in the profile. UX_ECORRUPT, UX_ENOMEM,
+ * UX_ELIMIT. */
 enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err) ux_must;
 

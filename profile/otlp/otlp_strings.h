@@ -50,7 +50,7 @@ struct ux_otlp_strings {
 
 void ux_otlp_strings_deinit(struct ux_otlp_strings *s);
 
-/* Returns the message's number of a string; copies and appends it if it is new. 0: "", or a
+/* Returns the index of a string in the message; copies and appends it if it is new. 0: "", or a
  * failure, which is latched. */
 uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text);
 

@@ -143,7 +143,7 @@ static enum ux_code perf_data_dispatch(struct perf_data *d, const struct ux_perf
 	return perf_read_lost(d, &w->record, err);
 }
 
-/* A ux_perf_use_fn with a struct perf_data. */
+/* A ux_perf_use_fn; ctx is a struct perf_data. */
 static enum ux_code perf_data_use(void *ctx, const struct ux_perf_waiting *w, struct ux_error *err)
 {
 	struct ux_error found = UX_ERROR_INIT;
@@ -312,8 +312,8 @@ static enum ux_code perf_data_record(struct perf_data *d, const struct ux_perf_r
 	}
 }
 
-/* Reads records up to an offset of the file; `whole`: the offset is known, and the file must reach
- * it. */
+/* Reads the records before the offset `end`. `whole`: the header states that end, so a file that
+ * ends before it is truncated. */
 static enum ux_code perf_data_records(struct perf_data *d, uint64_t end, bool whole,
 				      struct ux_error *err)
 {
@@ -556,7 +556,7 @@ static void perf_peek_feature(struct perf_data *d, const struct perf_header *h, 
 	struct ux_cur c = ux_cur_make(ux_out_bytes(&bytes), NULL, d->reader.swap);
 	struct perf_range range = {.off = ux_cur_u64(&c)};
 	range.size = ux_cur_u64(&c);
-	/* Damage is reported when the section is read in its turn. */
+	/* Ignore damage here: it is reported when all sections are read, in order. */
 	if (perf_data_peek(d, range.off, range.size, &bytes) &&
 	    ux_perf_reader_feature(&d->reader, feature, ux_out_bytes(&bytes), NULL) != UX_OK)
 		return;

@@ -56,7 +56,7 @@ enum ux_code ux_perf_stream_take(struct ux_perf_stream *s, uint8_t *room, uint64
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* A ux_perf_fill_fn with a struct ux_perf_source whose head is used up. */
+/* A ux_perf_fill_fn for a file; ctx is a struct ux_perf_source whose head is used up. */
 enum ux_code ux_perf_file_fill(void *ctx, uint8_t *room, size_t n, size_t *ret_n,
 			       struct ux_error *err) ux_must;
 
@@ -72,7 +72,7 @@ struct ux_perf_zstd {
 
 void ux_perf_zstd_deinit(struct ux_perf_zstd *z);
 
-/* A ux_perf_fill_fn with a struct ux_perf_zstd. UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM. */
+/* A ux_perf_fill_fn; ctx is a struct ux_perf_zstd. UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM. */
 enum ux_code ux_perf_zstd_fill(void *ctx, uint8_t *room, size_t n, size_t *ret_n,
 			       struct ux_error *err) ux_must;
 

@@ -10,7 +10,7 @@ struct perf_unwind_place {
 	const struct ux_perf_process *process;
 };
 
-/* A ux_unwind_find_fn with a struct perf_unwind_place. */
+/* A ux_unwind_find_fn; ctx is a struct perf_unwind_place. */
 static struct ux_unwind_place perf_unwind_find(void *ctx, uint64_t address)
 {
 	struct perf_unwind_place *in = ctx;

@@ -13,7 +13,7 @@
 /* A profile as pprof wrote it, and the parts that were read. Zeroed = closed. */
 struct ux_pprof {
 	struct ux_bytes bytes;   /* the message; owned by the caller */
-	uint32_t first_location; /* number of its first location in the profile; they are
+	uint32_t first_location; /* index of its first location in the profile; they are
 				    consecutive, in the file's order */
 	uint32_t n_locations;
 	uint32_t n_strings;    /* strings in its table */

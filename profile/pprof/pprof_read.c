@@ -96,7 +96,7 @@ bool ux_pprof_is(struct ux_bytes bytes)
 	return strings || (samples && types && c.failed);
 }
 
-/* Sets the profile's number of a string of the file. */
+/* Sets the index that a string of the file has in the profile. */
 static enum ux_code pprof_string(struct pprof_reader *r, uint64_t number, struct ux_cur *c,
 				 uint32_t *ret, struct ux_error *err)
 {

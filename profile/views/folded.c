@@ -43,8 +43,8 @@ bool ux_folded_is(struct ux_bytes text)
 /* The state of reading. */
 struct folded_reader {
 	struct ux_profile *profile;
-	struct ux_profile_numbers names;   /* location by string number of its name */
-	struct ux_profile_numbers modules; /* module by string number of its path */
+	struct ux_profile_numbers names;   /* location by string index of its name */
+	struct ux_profile_numbers modules; /* module by string index of its path */
 };
 
 static void folded_reader_deinit(struct folded_reader *r)

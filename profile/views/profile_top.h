@@ -32,7 +32,7 @@ enum ux_top_level {
 };
 
 struct ux_top_options {
-	size_t type; /* number of a value, which must exist unless there are none at all */
+	size_t type; /* index of a value; it must exist, unless there are no values */
 	enum ux_top_level level;
 	enum ux_demangle_mode demangle;
 	size_t names_max; /* bytes of the names of functions; 0: UX_PROFILE_BYTES_MAX */

@@ -36,7 +36,7 @@ enum ux_log_level {
  * made when the settings are applied (server/run/reload.c).
  */
 struct ux_settings {
-	struct ux_arena arena; /* memory of its strings and sections */
+	struct ux_arena arena; /* holds the strings and sections */
 
 	const char *listen;
 	const char *data;          /* NULL: ux_store_default_dir() */
@@ -163,7 +163,7 @@ void ux_settings_destroy(struct ux_settings *s);
 
 /*
  * Called after a reload: keys that need a restart keep their value, so next gets the value of
- * `now`. Calls changed for each key before the sections that has another value.
+ * `now`. Calls changed for each key before the sections that has a different value.
  */
 typedef void ux_setting_changed_fn(void *ctx, const struct ux_setting *row);
 enum ux_code ux_settings_keep(const struct ux_settings *now, struct ux_settings *next,

@@ -54,7 +54,7 @@ enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_erro
 
 /*
  * Read members of an object. If the member is absent or null, *ret is not changed. UX_EINVAL: it
- * has another type.
+ * has a different type.
  */
 enum ux_code ux_json_in_bool(const json_t *o, const char *key, bool *ret, struct ux_error *err)
 	ux_must;

@@ -24,7 +24,7 @@ struct symbolize_form {
 	struct ux_bytes id;
 	struct ux_bytes text;
 	bool returns;
-	bool force;                            /* use the choices even if the text has another ID */
+	bool force; /* use the choices even if the text has a different ID */
 	struct ux_bytes selected[CHOICES_MAX]; /* "NAME ID" */
 	size_t n_selected;
 };

@@ -78,7 +78,7 @@ static enum ux_code otlp_refuse(struct ux_response *res, unsigned status, enum u
 
 /*
  * Keeps a message, and adds it to the queue. If either fails, refuses the message, so that the
- * sender still has it; if one of both succeeded, the retry duplicates it there.
+ * sender still has it; if only one succeeded, a retry stores the message twice there.
  */
 static enum ux_code otlp_take(struct ux_request *req, struct ux_response *res,
 			      struct ux_bytes message)
@@ -116,7 +116,7 @@ enum ux_code ux_handle_otlp_profiles(struct ux_request *req, struct ux_response 
 
 /* --- messages as answers ---------------------------------------------------------------------- */
 
-/* Replaces the number of a string by its number in another profile. */
+/* Replaces the index of a string by its index in another profile. */
 static enum ux_code otlp_copy_string(struct ux_profile *to, const struct ux_profile *from,
 				     uint32_t *string, struct ux_error *err)
 {

@@ -258,8 +258,9 @@ static enum ux_code served_add(struct ux_store *s, const struct ux_entry *e, str
 		.ns = e->ns, .ids = e->ids, .n_ids = e->n_ids, .force = true};
 	const struct ux_who who = {.key_id = "", .from = "serve-from"};
 	if (!ux_kind_parse(ux_bytes_cstr(ux_entry_kind_name(e->kind)), &c.kind))
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "serve-from: an object has an unknown kind");
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"serve-from: this version does not support the kind of an object");
 	memcpy(c.blob.bytes, e->hash, sizeof(c.blob.bytes));
 	return ux_store_commit_candidate(s, NULL, &arrival, &c, &who, &result, err);
 }

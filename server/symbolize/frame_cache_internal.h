@@ -116,7 +116,7 @@ struct ux_frame_cache {
 	size_t nodes_cap;
 	uint32_t *files;
 	size_t files_cap;
-	struct ux_arena arena; /* memory of demangled texts and pages of nodes */
+	struct ux_arena arena; /* holds demangled texts and pages of nodes */
 	struct ux_out name;    /* buffer of the demangler */
 };
 
@@ -234,7 +234,7 @@ ux_inline uint64_t cached_text_key(const char *s, bool function)
 	return (uintptr_t)s << 1 | function;
 }
 
-/* Gets the number of a text; s points into a file of the module, which has each text once. */
+/* Gets the number of a text. s points into a file of the module, which stores each text once. */
 bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool function, uint32_t *ret);
 
 /* Returns the map's slot for the number of a key; a new slot has 0. NULL: no room. */

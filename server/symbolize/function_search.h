@@ -56,8 +56,8 @@ struct ux_function_scan {
 	const struct ux_gsym *gsym;
 	const struct ux_function_query *query; /* NULL: every function matches */
 	struct ux_work *work;                  /* charged for every name that is read */
-	uint32_t next;                         /* number of the function that is read next */
-	struct ux_out name;                    /* memory of ux_function.name */
+	uint32_t next;                         /* index of the function that is read next */
+	struct ux_out name;                    /* holds the bytes of ux_function.name */
 	struct ux_out folded;
 };
 

@@ -101,8 +101,8 @@ static void symbolize_keep_memory(void *ctx)
 }
 
 /*
- * Uses memory of answers before for this one, if it will be large, and keeps that for the next.
- * to: the buffer that will be large.
+ * Gives this answer a buffer of earlier answers if it will be large, and keeps that buffer for the
+ * next large answer. to: the buffer to replace.
  */
 static enum ux_code symbolize_expect_answer(struct ux_request *req, size_t n, struct ux_out *to)
 {

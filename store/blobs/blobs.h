@@ -151,7 +151,7 @@ struct ux_blobs {
 
 	/*
 	 * Makes a URL, valid for expires_s seconds, that lets anyone get a blob; head: only its
-	 * size. malloc'ed. UX_EIO: the blob is missing or has another size. UX_EUNSUPPORTED: no
+	 * size. malloc'ed. UX_EIO: the blob is missing or has a different size. UX_EUNSUPPORTED: no
 	 * keys to sign with.
 	 */
 	enum ux_code (*blob_url)(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
@@ -208,7 +208,7 @@ enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash
 
 /*
  * Copies a blob that must have size bytes to another place. UX_ENOTFOUND: no such blob.
- * UX_ECORRUPT: it has another size or hash.
+ * UX_ECORRUPT: it has a different size or hash.
  */
 enum ux_code ux_blobs_copy(struct ux_blobs *from, struct ux_blobs *to,
 			   const struct ux_blob_hash *hash, uint64_t size, struct ux_error *err)

@@ -11,7 +11,8 @@
 #include <errno.h>
 
 enum {
-	SEGMENT_MAX = 16 << 20, /* bytes of an upload that may be only in one node's file */
+	SEGMENT_MAX = 16 << 20, /* bytes of an upload that may be in this node's file and not yet in
+				   the bucket */
 };
 
 struct ux_blob_part {

@@ -49,7 +49,7 @@ enum ux_code ux_seek_table_read(struct ux_bytes tail, uint64_t file_size, struct
 				struct ux_error *err) ux_must;
 void ux_seek_table_deinit(struct ux_seek_table *t);
 
-/* Returns the number of the frame with byte `off` of the content; t->n: after the end. */
+/* Returns the index of the frame with byte `off` of the content; t->n: after the end. */
 uint32_t ux_seek_table_find(const struct ux_seek_table *t, uint64_t off);
 
 /*

@@ -18,7 +18,7 @@ enum ux_stage {
 	UX_STAGE_INDEX_WAIT,  /* waiting for other writers of the index */
 	UX_STAGE_INDEX_WRITE, /* the transaction */
 	UX_STAGE_INDEX_SYNC,  /* waiting for the disk */
-	UX_STAGE_ANSWER,      /* reading rows for the answer */
+	UX_STAGE_ANSWER,      /* reading the rows that the answer needs */
 	UX_STAGE_COUNT
 };
 

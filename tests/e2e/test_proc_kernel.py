@@ -204,7 +204,7 @@ def ours(answer):
 
 
 def offsets_of_functions(file):
-    """Of each section of code: every offset that a function has."""
+    """Every offset that a function has, by code section."""
     numbers = {int(i): n for i, n in re.findall(r"\[ *(\d+)\] (\S+)",
                                                 run("readelf", "-SW", file).stdout)}
     found = {}

@@ -26,7 +26,7 @@ struct make_cubin {
 void make_cubin_init(struct make_cubin *m, uint32_t sm, bool cuda12);
 void make_cubin_deinit(struct make_cubin *m);
 
-/* A section of code, named `section` (".text.NAME"), and nothing that names it; its index. */
+/* A code section, named `section` (".text.NAME"), and nothing that names it; its index. */
 uint32_t make_cubin_section(struct make_cubin *m, const char *section, size_t size);
 
 /* Adds a function in it; returns its number in the symbol table. */

@@ -48,8 +48,8 @@ static bool cutter_add_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list
 	       ux_piece_vec_append(list, piece);
 }
 
-/* Returns hi, or the highest end of a record that begins at lo. lo may be in the highest 4 GiB,
- * like the code of a kernel. */
+/* Returns hi, or the highest address at which a record that begins at lo can end, if that is lower.
+ * Kernel code is in the highest 4 GiB, where lo + UINT32_MAX would overflow. */
 static uint64_t cutter_record_end(uint64_t lo, uint64_t hi)
 {
 	return lo + ux_min(hi - lo, (uint64_t)UINT32_MAX);

@@ -58,7 +58,7 @@ UX_VEC(ux_open_call_vec, struct ux_open_call);
 struct ux_cut_budgets {
 	struct ux_budget steps;   /* rows, calls and ranges that are visited */
 	struct ux_budget overlap; /* pairs of calls that are compared */
-	struct ux_budget kept;    /* rows, calls and ranges in pieces */
+	struct ux_budget kept;    /* rows, calls and ranges that are copied into pieces */
 	struct ux_budget text;    /* bytes of directory names that are composed */
 	struct ux_budget pieces;  /* pieces of the current unit only */
 };

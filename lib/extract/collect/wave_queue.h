@@ -36,7 +36,7 @@ struct ux_wave_batch {
 UX_VEC(ux_wave_batch_vec, struct ux_wave_batch);
 
 struct ux_wave {
-	uint32_t first;   /* number of the first unit */
+	uint32_t first;   /* index of the first unit */
 	uint32_t n_units; /* at least 1 */
 	uint64_t bytes;
 	size_t left; /* number of batches that are not done */

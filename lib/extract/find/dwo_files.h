@@ -207,7 +207,7 @@ UX_VEC(ux_dwo_path_vec, const char *);
 /* A zeroed struct is empty. */
 struct ux_dwo_paths {
 	struct ux_dwo_path_vec list; /* in the order of the units, each file once */
-	struct ux_arena arena;       /* memory of the paths */
+	struct ux_arena arena;       /* holds the paths */
 };
 
 enum {

@@ -90,7 +90,7 @@ enum ux_code ux_alternatives_find(const struct ux_collection *collection,
  */
 bool ux_names_alike(struct ux_bytes a, struct ux_bytes b);
 
-/* A symbol in a piece that has another name than the piece. */
+/* A symbol in a piece, with a name that differs from the name of the piece. */
 struct ux_piece_symbol {
 	uint32_t piece; /* index of the piece */
 	uint32_t off;   /* bytes from its start */
@@ -111,7 +111,7 @@ struct ux_piece_symbols {
 void ux_piece_symbols_deinit(struct ux_piece_symbols *s);
 
 /*
- * Finds the symbols that begin in a piece and have another name than it, in the order of the
+ * Finds the symbols that begin in a piece and have a different name, in the order of the
  * symbols, at most UX_CODE_ALIASES_MAX at one address, and the pieces that are not the start of
  * their function. Reads at most bytes_max bytes of names; symbols after that are left out. The
  * names point into the symbols.

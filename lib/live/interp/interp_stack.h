@@ -16,7 +16,7 @@ struct ux_raw_frame {
 	uint64_t code;  /* 0: the frame is not reported */
 	uint64_t instr; /* an address or an offset, as the interpreter stores it */
 	bool last;      /* it may be the outermost frame */
-	size_t named;   /* index of the first of its named frames */
+	size_t named;   /* index of its first entry in the thread's list of frames with names */
 };
 
 UX_VEC(ux_raw_frames, struct ux_raw_frame);

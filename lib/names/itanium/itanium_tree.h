@@ -9,7 +9,7 @@
 enum itanium_kind {
 	ITANIUM_NONE,
 	ITANIUM_NAME,       /* a: offset in the name, b: bytes */
-	ITANIUM_TEXT,       /* a: number of a constant text */
+	ITANIUM_TEXT,       /* a: enum itanium_text */
 	ITANIUM_ANONYMOUS,  /* namespace */
 	ITANIUM_QUALIFIED,  /* a: scope, b: name */
 	ITANIUM_TEMPLATE,   /* a: name, b: list of arguments */
@@ -33,14 +33,14 @@ enum itanium_kind {
 	ITANIUM_LOCAL,     /* a: encoding of the function, b: entity; c: 1 + number of a default
 			      argument, or 0 */
 	ITANIUM_ENCODING,  /* a: name, b: list of parameters, c: type that is returned, or 0 */
-	ITANIUM_SPECIAL,   /* a: number of a constant text, b: node that follows it */
+	ITANIUM_SPECIAL,   /* a: enum itanium_text, b: node that follows it */
 	ITANIUM_IN,        /* a "-in-" b */
 	ITANIUM_QUALIFIER, /* a: type; flags */
 	ITANIUM_VENDOR,    /* a: type, b: qualifier */
 	ITANIUM_POINTER,   /* a: type */
 	ITANIUM_LREF,
 	ITANIUM_RREF,
-	ITANIUM_POSTFIX,   /* a: type, b: number of a constant text */
+	ITANIUM_POSTFIX,   /* a: type, b: enum itanium_text */
 	ITANIUM_FUNCTION,  /* a: type that is returned, b: list of parameters, c: NOEXCEPT, THROWS,
 			      TEXT or 0 */
 	ITANIUM_ARRAY,     /* a: type, b: dimension or 0 */
@@ -60,7 +60,7 @@ enum itanium_kind {
 	ITANIUM_CAST,      /* a: type, b: expression */
 	ITANIUM_LIST_CAST, /* a: type, b: list */
 	ITANIUM_BRACED,    /* a: type or 0, b: list */
-	ITANIUM_SIZEOF,    /* a: number of a constant text, b: operand */
+	ITANIUM_SIZEOF,    /* a: enum itanium_text, b: operand */
 	ITANIUM_FUNCTION_PARAMETER, /* b: number */
 	ITANIUM_SCOPED,             /* a "::" b in an expression */
 	ITANIUM_FOLD,               /* a: number of the operator, b, c: operands or 0 */

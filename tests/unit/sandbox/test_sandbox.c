@@ -416,7 +416,7 @@ static void a_child_starts_with_default_signals(void **state)
 		UX_ECORRUPT);
 	signal(SIGXCPU, old);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	assert_string_equal(err.text, "reading it failed: the sandbox exited with status 5");
+	assert_string_equal(err.text, "reading the input failed: the sandbox exited with status 5");
 }
 
 /* A bundle of one file. */

@@ -621,7 +621,7 @@ static void a_second_symbol_table_is_refused(void **state)
 	end(&o);
 }
 
-/* Adds a section of code. */
+/* Adds a code section. */
 static uint32_t code(struct make_elf *m, const char *name, uint64_t size, uint64_t align)
 {
 	return make_elf_section(m, (struct make_section){.name = name,
