@@ -5,8 +5,8 @@
 
 #include "cache.h"
 #include "error.h"
-#include "id.h"
 #include "file_table.h"
+#include "id.h"
 
 enum {
 	UX_AGENT_KEY_SIZE = 16,

@@ -4,8 +4,8 @@
  * decompresses the payload, and its entries are read here, since libarchive knows only one of their
  * forms.
  */
-#include "rpm_header.h"
 #include "out.h"
+#include "rpm_header.h"
 #include "stream_reading.h"
 
 enum {

@@ -12,12 +12,12 @@
  * dictionary. It also prints the numbers of functions and strings in the answers.
  */
 #include "file.h"
-#include "lookup_cases.h"
 #include "frame_filler.h"
 #include "gsym_reader.h"
+#include "hash.h"
+#include "lookup_cases.h"
 #include "make_server.h"
 #include "otlp_fields.h"
-#include "hash.h"
 #include "protobuf.h"
 #include "table_memory.h"
 #include "wire.h"

@@ -7,8 +7,8 @@
  */
 #include "clone_endpoint.h"
 
-#include "s3_client.h"
 #include "file.h"
+#include "s3_client.h"
 #include "text.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Target: all sections of a module, read as an extraction reads them. */
 #include "fuzz_dwarf.h"
 
-#include "dwarf_split.h"
 #include "dwarf_code.h"
+#include "dwarf_split.h"
 
 enum {
 	TABLES_MAX = 32, /* times that the line tables may be read */

@@ -2,8 +2,8 @@
 /* Target: an ELF file and everything that lib/elf reads from it. */
 #include "fuzz.h"
 
-#include "elf_symbols.h"
 #include "elf_ids.h"
+#include "elf_symbols.h"
 
 enum {
 	INFLATED_MAX = 1 << 20,

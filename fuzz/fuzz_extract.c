@@ -12,10 +12,10 @@
  */
 #include "fuzz.h"
 
+#include "debug_file.h"
 #include "extract.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
-#include "debug_file.h"
 
 #include <unistd.h>
 

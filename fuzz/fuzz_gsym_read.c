@@ -2,10 +2,10 @@
 /* Target: a GSYM file and everything that lib/gsym reads from it. */
 #include "fuzz.h"
 
-#include "gsym_reader.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
 #include "gsym_names.h"
+#include "gsym_reader.h"
 #include "gsym_segments.h"
 #include "gsym_symbols.h"
 

@@ -2,8 +2,8 @@
 /* Target: a list of mappings; the same bytes are also read as an environment. */
 #include "fuzz.h"
 
-#include "process.h"
 #include "proc_maps.h"
+#include "process.h"
 
 FUZZ_TARGET(proc_maps)(const uint8_t *data, size_t size)
 {

@@ -5,9 +5,9 @@
  */
 #include "fuzz.h"
 
+#include "extract.h"
 #include "gsym_inspect.h"
 #include "gsym_reader.h"
-#include "extract.h"
 
 static enum ux_code take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {

@@ -5,10 +5,10 @@
 
 #include "fuzz.h"
 
-#include "request_values.h"
-#include "text.h"
 #include "make_gsym.h"
 #include "make_server.h"
+#include "request_values.h"
+#include "text.h"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the seeds of the corpora into the folder given. */
+#include "make_corpus.h"
 #include "elf_defs.h"
 #include "file.h"
 #include "fuzz.h"
 #include "gsym_segments.h"
 #include "gsym_symbols.h"
-#include "make_corpus.h"
 #include "make_elf.h"
 #include "make_gsym.h"
 

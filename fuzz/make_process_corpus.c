@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds of reports by a live process and its kernel: perf maps, jitdumps, symbols. */
 #include "fuzz.h"
-#include "make_corpus.h"
 #include "make_btf.h"
+#include "make_corpus.h"
 #include "make_jitdump.h"
 
 #include <libdeflate.h>

@@ -3,8 +3,8 @@
  * one. */
 #include "make_corpus.h"
 
-#include "fuzz.h"
 #include "auth.h"
+#include "fuzz.h"
 #include "module_cache.h"
 #include "routes.h"
 #include "wire.h"

@@ -2,8 +2,8 @@
 /* Extraction of the symbols of a module to push. */
 #include "push_work.h"
 
-#include "dsym.h"
 #include "debug_file.h"
+#include "dsym.h"
 #include "gsym_inspect.h"
 
 #include <unistd.h>

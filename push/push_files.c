@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pushing of whole files. */
-#include "push_work.h"
-#include "path_canonical.h"
 #include "dwo_files.h"
+#include "path_canonical.h"
+#include "push_work.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -7,12 +7,12 @@
 
 #include "cursor.h"
 
+#include "child_process.h"
 #include "clock.h"
 #include "extract.h"
 #include "file.h"
 #include "packed_file.h"
 #include "region.h"
-#include "child_process.h"
 
 #include <errno.h>
 #include <poll.h>

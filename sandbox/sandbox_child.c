@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The child's side: maps the files, confines itself, runs the task. */
-#include "bundle.h"
 #include "sandbox_child.h"
+#include "bundle.h"
 #include "debug_file.h"
 #include "elf_file.h"
 #include "elf_ids.h"

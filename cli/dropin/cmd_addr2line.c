@@ -6,8 +6,8 @@
 #include "drop_in.h"
 #include "elf_file.h"
 #include "gsym_reader.h"
-#include "output.h"
 #include "input.h"
+#include "output.h"
 #include "sigbus.h"
 #include "symbol_list.h"
 

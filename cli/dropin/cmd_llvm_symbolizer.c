@@ -2,9 +2,9 @@
 /* unhex llvm-symbolizer: replaces llvm-symbolizer and llvm-addr2line of LLVM. */
 #include "commands.h"
 
-#include "output.h"
-#include "input.h"
 #include "drop_in.h"
+#include "input.h"
+#include "output.h"
 #include "symbolizer.h"
 #include "text.h"
 

@@ -6,8 +6,8 @@
 #include "debug_file.h"
 #include "debuginfod_words.h"
 #include "file.h"
-#include "text.h"
 #include "http_client.h"
+#include "text.h"
 
 #include <errno.h>
 #include <limits.h>

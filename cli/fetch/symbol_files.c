@@ -2,8 +2,8 @@
 /* Finds debug files and their supplementary files. */
 #include "symbol_files.h"
 
-#include "elf_ids.h"
 #include "debug_file.h"
+#include "elf_ids.h"
 
 /* Requests the debug file with that ID from the servers and maps it. Returns UX_OK also when no
  * server has it; *ret_path then stays unset. */

@@ -4,11 +4,11 @@
 
 #include "core_file.h"
 #include "core_report.h"
+#include "folded.h"
 #include "otlp_json.h"
 #include "output.h"
 #include "output_file.h"
 #include "perf_script.h"
-#include "folded.h"
 #include "sigbus.h"
 #include "stripped.h"
 

@@ -6,10 +6,10 @@
 
 #include "address_filter.h"
 #include "extract.h"
+#include "extract_cache.h"
 #include "file.h"
 #include "gsym_reader.h"
 #include "out.h"
-#include "extract_cache.h"
 #include "symbol_files.h"
 
 /* An open file with its symbols. gsym points into file, built or cached. Zeroed = closed. */

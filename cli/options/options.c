@@ -3,10 +3,10 @@
 #include "options.h"
 
 #include "debug_file.h"
-#include "text.h"
 #include "output.h"
 #include "suggest.h"
 #include "terminal.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <sys/stat.h>

@@ -3,14 +3,14 @@
 #ifndef UX_REMOTE_H
 #define UX_REMOTE_H
 
-#include "gsym_segments.h"
 #include "bytes.h"
+#include "common_options.h"
 #include "demangle.h"
 #include "error.h"
+#include "gsym_segments.h"
 #include "id.h"
 #include "out.h"
 #include "runtime_part.h"
-#include "common_options.h"
 #include "unhex/frame.h"
 #include "unhex/quality.h"
 #include "wire.h"

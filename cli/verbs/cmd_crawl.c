@@ -3,12 +3,12 @@
 #include "commands.h"
 
 #include "common_options.h"
-#include "plan_announce.h"
 #include "crawl_plan.h"
 #include "crawl_worker.h"
 #include "json_out.h"
 #include "output.h"
 #include "package.h"
+#include "plan_announce.h"
 #include "polite_client.h"
 #include "remote.h"
 #include "repo_url.h"

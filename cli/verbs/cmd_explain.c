@@ -2,25 +2,25 @@
 /* unhex explain: the answer of each source for an address, and the chosen one. */
 #include "commands.h"
 
+#include "address_filter.h"
 #include "common_options.h"
 #include "dash_file.h"
 #include "demangle.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "function_names.h"
-#include "remote.h"
-#include "remote_modules.h"
 #include "gsym_reader.h"
-#include "text.h"
 #include "id.h"
 #include "input.h"
 #include "json_out.h"
 #include "output.h"
+#include "remote.h"
+#include "remote_modules.h"
 #include "sigbus.h"
 #include "sources_out.h"
 #include "stripped.h"
+#include "text.h"
 #include "vec.h"
-#include "address_filter.h"
 
 #include <unistd.h>
 

@@ -2,13 +2,13 @@
 /* unhex extract: makes a GSYM file from a binary. */
 #include "commands.h"
 
+#include "common_options.h"
 #include "dash_file.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
 #include "extract_watch.h"
 #include "file.h"
-#include "common_options.h"
 #include "json_out.h"
 #include "output.h"
 #include "output_file.h"

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "bytes.h"
+#include "common_options.h"
 #include "core_file.h"
 #include "cubin.h"
 #include "dash_file.h"
@@ -12,7 +13,6 @@
 #include "fatbin.h"
 #include "file.h"
 #include "id.h"
-#include "common_options.h"
 #include "json_out.h"
 #include "module_facts.h"
 #include "object.h"

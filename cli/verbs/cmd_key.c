@@ -3,12 +3,12 @@
 #include "clock.h"
 #include "commands.h"
 
+#include "index.h"
 #include "key_text.h"
 #include "keys.h"
 #include "output.h"
 #include "store.h"
 #include "store_folder.h"
-#include "index.h"
 
 #include <unistd.h>
 

@@ -2,14 +2,13 @@
 /* unhex lookup: prints the frames at addresses of a file, or of a module on a server. */
 #include "commands.h"
 
-#include "input.h"
 #include "common_options.h"
 #include "dash_file.h"
 #include "frames_out.h"
 #include "function_names.h"
 #include "gsym_reader.h"
-#include "text.h"
 #include "id.h"
+#include "input.h"
 #include "output.h"
 #include "remote.h"
 #include "remote_modules.h"
@@ -17,6 +16,7 @@
 #include "sources_out.h"
 #include "stripped.h"
 #include "symbol_source.h"
+#include "text.h"
 #include "vec.h"
 
 #include <unistd.h>

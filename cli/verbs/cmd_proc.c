@@ -3,10 +3,10 @@
  * interpreter. */
 #include "commands.h"
 
-#include "input.h"
 #include "common_options.h"
 #include "frames_out.h"
 #include "hash.h"
+#include "input.h"
 #include "json_out.h"
 #include "output.h"
 #include "text.h"

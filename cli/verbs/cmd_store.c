@@ -3,10 +3,10 @@
 #include "commands.h"
 
 #include "id.h"
+#include "index.h"
 #include "json_out.h"
 #include "store_job.h"
 #include "text.h"
-#include "index.h"
 
 static const struct ux_option store_options[] = {
 	UX_FOLDER_OPTIONS(struct store_values, folder),

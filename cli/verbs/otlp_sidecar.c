@@ -5,9 +5,9 @@
 #include "commands.h"
 #include "forwarder.h"
 #include "http_server.h"
+#include "metric_text.h"
 #include "otlp_exchange.h"
 #include "otlp_names.h"
-#include "metric_text.h"
 #include "output.h"
 
 #include <pthread.h>

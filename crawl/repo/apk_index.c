@@ -5,9 +5,9 @@
  * ("Q1" and the SHA-1 of the control segment in base64), P name, V version, A architecture, S size,
  * I installed size, o source package, t time of the build, D dependencies.
  */
-#include "index_formats.h"
 #include "arena.h"
 #include "debian_files.h"
+#include "index_formats.h"
 #include "repo_url.h"
 #include "text.h"
 #include "vec.h"

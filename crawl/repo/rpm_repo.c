@@ -7,10 +7,10 @@
 #include "arena.h"
 #include "debian_files.h"
 #include "index_formats.h"
-#include "unpack_stream.h"
 #include "repo_url.h"
 #include "repository.h"
 #include "text.h"
+#include "unpack_stream.h"
 
 enum {
 	REPOMD_MAX = 16 << 20,

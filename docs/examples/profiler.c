@@ -6,8 +6,8 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <unhex/unhex.h>
+#include <unistd.h>
 #define DEPTH 128
 /* Follows the frame pointers of a stopped process: one innermost address, and return addresses. */
 static size_t sample(pid_t pid, struct ux_process_address *stack)

@@ -7,9 +7,9 @@
 #include "address_filter.h"
 #include "collect.h"
 #include "dwarf_unit.h"
+#include "dwo_files.h"
 #include "extract.h"
 #include "section_content.h"
-#include "dwo_files.h"
 #include "wave_queue.h"
 
 /* Reads a compressed .debug_info in waves: the units of some waves are read while the next one is

@@ -4,9 +4,9 @@
 
 #include "core_file.h"
 #include "cubin.h"
+#include "elf_file.h"
 #include "extract_cubin.h"
 #include "extract_object.h"
-#include "elf_file.h"
 #include "fatbin.h"
 #include "file_kind.h"
 

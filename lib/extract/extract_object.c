@@ -3,10 +3,10 @@
 #include "extract_object.h"
 
 #include "address_filter.h"
-#include "misplaced.h"
 #include "dwarf_units.h"
 #include "function_bounds.h"
 #include "go_source.h"
+#include "misplaced.h"
 #include "order.h"
 #include "pool.h"
 

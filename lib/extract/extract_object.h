@@ -4,11 +4,11 @@
 #ifndef UX_EXTRACT_OBJECT_H
 #define UX_EXTRACT_OBJECT_H
 
+#include "debug_map.h"
 #include "debug_sections.h"
 #include "dwarf_units.h"
 #include "dwo_files.h"
 #include "file.h"
-#include "debug_map.h"
 #include "go_source.h"
 #include "module_build.h"
 

@@ -2,9 +2,9 @@
 /* Merges the sources of a module and writes its GSYM. */
 #include "module_build.h"
 
+#include "dwo_files.h"
 #include "pack.h"
 #include "pool.h"
-#include "dwo_files.h"
 
 #include <stdatomic.h>
 

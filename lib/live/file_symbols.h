@@ -5,11 +5,11 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "extract_cache.h"
 #include "gsym_reader.h"
 #include "id.h"
 #include "out.h"
 #include "proc_files.h"
-#include "extract_cache.h"
 #include "unhex/process.h"
 
 #include <stdatomic.h>

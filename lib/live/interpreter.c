@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpreters of live processes, or of memory that the caller reads (include/unhex/interp.h). */
 #include "error.h"
-#include "process.h"
 #include "php_stack.h"
+#include "process.h"
 #include "python_stack.h"
 #include "ruby_stack.h"
 #include "unhex/interp.h"

@@ -2,8 +2,8 @@
 /* Finds the interpreter in a live process. */
 #include "process.h"
 
-#include "elf_symbols.h"
 #include "elf_file.h"
+#include "elf_symbols.h"
 #include "file.h"
 #include "php_stack.h"
 #include "proc_files.h"

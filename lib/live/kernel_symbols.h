@@ -3,11 +3,11 @@
 #ifndef UX_KERNEL_SYMBOLS_H
 #define UX_KERNEL_SYMBOLS_H
 
-#include "kernel.h"
 #include "error.h"
 #include "file_symbols.h"
 #include "gsym_encode.h"
 #include "id.h"
+#include "kernel.h"
 
 #include <stdatomic.h>
 

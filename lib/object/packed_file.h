@@ -3,8 +3,8 @@
 #ifndef UX_PACKED_FILE_H
 #define UX_PACKED_FILE_H
 
-#include "section_content.h"
 #include "file.h"
+#include "section_content.h"
 
 /* Returns true when bytes begin with the magic of an xz file. */
 bool ux_xz_is(struct ux_bytes bytes);

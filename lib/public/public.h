@@ -6,9 +6,9 @@
 #ifndef UX_PUBLIC_H
 #define UX_PUBLIC_H
 
+#include "error.h"
 #include "file.h"
 #include "gsym_encode.h"
-#include "error.h"
 #include "unhex/extract.h"
 #include "unhex/input.h"
 

@@ -3,9 +3,9 @@
 #include "unhex/module.h"
 
 #include "extract.h"
-#include "gsym_reader.h"
 #include "gsym_inspect.h"
 #include "gsym_names.h"
+#include "gsym_reader.h"
 #include "id.h"
 #include "macho_fat.h"
 #include "out.h"

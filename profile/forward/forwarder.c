@@ -4,8 +4,8 @@
 
 #include "disk_queue.h"
 #include "gzip.h"
-#include "metric_text.h"
 #include "http_client.h"
+#include "metric_text.h"
 #include "otlp_exchange.h"
 #include "protobuf.h"
 

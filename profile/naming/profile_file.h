@@ -3,8 +3,8 @@
 #ifndef UX_PROFILE_FILE_H
 #define UX_PROFILE_FILE_H
 
-#include "id.h"
 #include "file_symbols.h"
+#include "id.h"
 #include "profile_symbolize.h"
 #include "symbols_cache.h"
 

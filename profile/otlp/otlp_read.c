@@ -3,9 +3,9 @@
 #include "otlp.h"
 
 #include "otlp_fields.h"
-#include "out.h"
-#include "otlp_schema.h"
 #include "otlp_reader.h"
+#include "otlp_schema.h"
+#include "out.h"
 
 static void otlp_reader_deinit(struct otlp_reader *r)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /v1/audit and GET /v1/whoami. */
 #include "auth.h"
+#include "index.h"
 #include "key_text.h"
 #include "request_values.h"
-#include "index.h"
 
 enum {
 	LINES_DEFAULT = 100

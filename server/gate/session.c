@@ -3,15 +3,15 @@
 #include "auth.h"
 
 #include "file.h"
-#include "text.h"
 #include "index.h"
+#include "text.h"
 
+#include <errno.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
-#include <errno.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 enum {
 	MAC_TEXT = 2 * SHA256_DIGEST_SIZE,

@@ -3,13 +3,13 @@
  * /v1/explain: the candidates of a module, their answers for an address, the one in use, and how to
  * improve the result.
  */
-#include "text.h"
-#include "json_out.h"
 #include "frame_cache.h"
+#include "json_out.h"
+#include "modules.h"
 #include "open_candidate.h"
 #include "request_values.h"
 #include "request_work.h"
-#include "modules.h"
+#include "text.h"
 #include "upstream_set.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/export: the objects of a namespace, for copies of the store (unhex clone). */
-#include "json_out.h"
 #include "file_answer.h"
 #include "index.h"
+#include "json_out.h"
 #include "manifest.h"
 #include "modules.h"
 #include "request_values.h"

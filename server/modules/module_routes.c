@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/modules and /v1/gsym: lists and contents of the store. */
+#include "file_answer.h"
 #include "gsym_segments.h"
+#include "index.h"
 #include "json_out.h"
 #include "misses.h"
-#include "request_values.h"
-#include "file_answer.h"
-#include "modules.h"
-#include "upstream_set.h"
-#include "index.h"
 #include "module_cache.h"
+#include "modules.h"
+#include "request_values.h"
+#include "upstream_set.h"
 
 #include <unistd.h>
 

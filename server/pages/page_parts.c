@@ -2,8 +2,8 @@
 /* Common elements of pages. */
 #include "page.h"
 
-#include "text.h"
 #include "frame_cache.h"
+#include "text.h"
 
 void ux_page_quality(struct ux_out *out, enum ux_quality quality)
 {

@@ -3,8 +3,8 @@
 #include "profile_output.h"
 
 #include "folded.h"
-#include "server.h"
 #include "profile_viewers.h"
+#include "server.h"
 #include "stored_profile.h"
 
 /* share of the width; a picture omits narrower frames, less than half a pixel */

@@ -10,12 +10,12 @@
 #include "debuginfod_words.h"
 #include "elf_file.h"
 #include "file_answer.h"
-#include "text.h"
 #include "json_out.h"
 #include "path_canonical.h"
 #include "presigned.h"
 #include "request_values.h"
 #include "row_cache.h"
+#include "text.h"
 #include "upstream_set.h"
 
 #include <time.h>

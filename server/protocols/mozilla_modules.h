@@ -3,9 +3,9 @@
 #ifndef UX_MOZILLA_MODULES_H
 #define UX_MOZILLA_MODULES_H
 
-#include "request_values.h"
 #include "json_out.h"
 #include "module_cache.h"
+#include "request_values.h"
 #include "server.h"
 
 enum {

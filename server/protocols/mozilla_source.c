@@ -5,12 +5,12 @@
  * that file. So a client can read only files that symbols name, and they come only from uploaded
  * bundles.
  */
-#include "text.h"
 #include "json_out.h"
 #include "mozilla_modules.h"
 #include "path_canonical.h"
 #include "protocols.h"
 #include "resolve.h"
+#include "text.h"
 #include "upstream_set.h"
 
 enum {

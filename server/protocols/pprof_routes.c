@@ -3,9 +3,9 @@
  * /pprof/{id}/symbol: names for `go tool pprof -symbolize=remote` and the older pprof. Source:
  * google/pprof, "Remote Servers". The protocol has no inlined calls: each address has one name.
  */
+#include "clock.h"
 #include "protocols.h"
 #include "request_values.h"
-#include "clock.h"
 #include "symbolize.h"
 #include "text.h"
 

@@ -4,8 +4,8 @@
 #define UX_KEEPER_H
 
 #include "node_state.h"
-#include "store.h"
 #include "server.h"
+#include "store.h"
 
 enum {
 	UX_KEEPER_TICK_S = 1 /* seconds between two calls of ux_keeper_tick() */

@@ -7,9 +7,9 @@
 #include "module_cache.h"
 #include "profile_keeper.h"
 #include "routes.h"
-#include "upstream_set.h"
 #include "service_manager.h"
 #include "tls.h"
+#include "upstream_set.h"
 #include "watch.h"
 
 enum {

@@ -2,8 +2,8 @@
 /* The cache of open modules. */
 #include "module_cache.h"
 
-#include "clock.h"
 #include "cache.h"
+#include "clock.h"
 #include "frame_filler.h"
 
 #include <stdatomic.h>

@@ -4,8 +4,8 @@
 
 #include "gsym_names.h"
 #include "json_in.h"
-#include "text.h"
 #include "server.h"
+#include "text.h"
 #include "wire.h"
 
 void ux_symbolize_request_deinit(struct ux_symbolize_request *a)

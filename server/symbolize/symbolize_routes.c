@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/symbolize: handlers for the JSON and the compact form. */
-#include "text.h"
-#include "json_out.h"
 #include "frame_cache.h"
 #include "frame_cache_wire.h"
+#include "json_out.h"
 #include "request_values.h"
 #include "spare_memory.h"
 #include "symbolize.h"
+#include "text.h"
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 

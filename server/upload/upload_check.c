@@ -5,8 +5,8 @@
 #include "gsym_encode.h"
 #include "gsym_inspect.h"
 #include "gsym_reader.h"
-#include "text.h"
 #include "id.h"
+#include "text.h"
 
 /*
  * Compares an ID with a UUID. A GSYM of version 1 stores at most UX_GSYM_UUID_MAX bytes of a longer

@@ -6,9 +6,9 @@
  */
 #include "fetcher_internal.h"
 
-#include "upstream_set.h"
 #include "route.h"
 #include "text.h"
+#include "upstream_set.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 /* Writes the state of the upstreams for explanations, advice and metrics. */
 #include "upstream_set.h"
 
-#include "index.h"
 #include "fetcher.h"
+#include "index.h"
 
 /* State while one explanation is written. */
 struct explanation {

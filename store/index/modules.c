@@ -2,8 +2,8 @@
 /* Modules: lookup by ID, lists, search, removal. */
 #include "index_sql.h"
 
-#include "name_glob.h"
 #include "json_out.h"
+#include "name_glob.h"
 #include "vec.h"
 
 UX_VEC(modules, struct ux_module);

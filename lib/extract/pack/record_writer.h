@@ -7,8 +7,8 @@
 #ifndef UX_RECORD_WRITER_H
 #define UX_RECORD_WRITER_H
 
-#include "out.h"
 #include "gsym_encode.h"
+#include "out.h"
 
 #include <pthread.h>
 

@@ -8,8 +8,8 @@
  */
 #include "jit.h"
 
-#include "text.h"
 #include "order.h"
+#include "text.h"
 
 enum {
 	NAMES_BUDGET = 1 << 30,

@@ -2,8 +2,8 @@
 /* cli/input/input.c. */
 #include "sweep.h"
 
-#include "input.h"
 #include "file.h"
+#include "input.h"
 #include "out.h"
 
 #include <unistd.h>

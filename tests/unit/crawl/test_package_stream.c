@@ -2,8 +2,8 @@
 /* package_stream: a package, its hash, its members, and each way in which it can be wrong. */
 #include "sweep.h"
 
-#include "make_tar.h"
 #include "file.h"
+#include "make_tar.h"
 #include "package_stream.h"
 #include "polite_client.h"
 #include "text.h"

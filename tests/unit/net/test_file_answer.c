@@ -3,8 +3,8 @@
 #include "sweep.h"
 
 #include "exchange.h"
-#include "file_answer.h"
 #include "file.h"
+#include "file_answer.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

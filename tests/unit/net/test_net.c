@@ -7,11 +7,11 @@
 #include "http_server.h"
 #include "json_out.h"
 
-#include <pthread.h>
-#include <sys/socket.h>
-#include <netinet/in.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define STR ux_bytes_cstr

@@ -3,7 +3,6 @@
 #include "sweep.h"
 
 #include "bundle.h"
-#include "sandbox_child.h"
 #include "clock.h"
 #include "cursor.h"
 #include "dwarf_line.h"
@@ -13,6 +12,7 @@
 #include "file.h"
 #include "make_elf.h"
 #include "out.h"
+#include "sandbox_child.h"
 #include "source_pack.h"
 
 #include <errno.h>

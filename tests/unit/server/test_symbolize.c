@@ -2,11 +2,11 @@
 /* symbolize: requests for names of all protocols, without a socket. */
 #include "sweep.h"
 
-#include "symbolize.h"
 #include "frame_filler.h"
 #include "make_gsym.h"
 #include "make_server.h"
 #include "resolve.h"
+#include "symbolize.h"
 #include "wire.h"
 
 #include <jansson.h>

@@ -5,9 +5,9 @@
 #include "cursor.h"
 #include "debug_file.h"
 #include "elf_ids.h"
-#include "pair_parts.h"
 #include "elf_symbols.h"
 #include "make_elf.h"
+#include "pair_parts.h"
 
 static const uint8_t id[20] = {1, 2, 3};
 

@@ -4,13 +4,13 @@
 
 #include "blobs_mem.h"
 #include "blobs_suite.h"
+#include "db.h"
+#include "index.h"
 #include "index_suite.h"
 #include "keys.h"
 #include "path_canonical.h"
-#include "db.h"
 #include "store.h"
 #include "text.h"
-#include "index.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

@@ -3,10 +3,10 @@
 #include "sweep.h"
 
 #include "db_engine.h"
-#include "name_glob.h"
 #include "index.h"
 #include "index_sql.h"
 #include "index_suite.h"
+#include "name_glob.h"
 #include "postgres.h"
 
 static const char *database(void)

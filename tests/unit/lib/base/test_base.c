@@ -8,12 +8,12 @@
 #include "cursor.h"
 #include "file.h"
 #include "hash.h"
-#include "text.h"
 #include "map.h"
 #include "order.h"
 #include "out.h"
 #include "partition.h"
 #include "pool.h"
+#include "text.h"
 #include "vec.h"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include "sweep.h"
 
 #include "extract.h"
-#include "gsym_reader.h"
 #include "gsym_inspect.h"
+#include "gsym_reader.h"
 #include "make_hostile.h"
 #include "make_hostile_gpu.h"
 

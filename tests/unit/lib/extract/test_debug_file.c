@@ -3,8 +3,8 @@
 #include "sweep.h"
 
 #include "debug_file.h"
-#include "text.h"
 #include "make_elf.h"
+#include "text.h"
 
 #include <limits.h>
 

@@ -6,8 +6,8 @@
 #include "sweep.h"
 
 #include "extract.h"
-#include "gsym_reader.h"
 #include "gsym_inspect.h"
+#include "gsym_reader.h"
 #include "make_dwarf.h"
 #include "make_elf.h"
 

@@ -2,10 +2,10 @@
 /* extract: run-time code as GSYMs for spans of time. */
 #include "sweep.h"
 
+#include "extract.h"
 #include "gsym_inspect.h"
 #include "gsym_reader.h"
 #include "make_jitdump.h"
-#include "extract.h"
 
 enum {
 	SECOND = 1000000000,

@@ -2,8 +2,8 @@
 /* Lookups of many addresses in one call, compared with single lookups. */
 #include "sweep.h"
 
-#include "gsym_reader.h"
 #include "gsym_decode.h"
+#include "gsym_reader.h"
 #include "make_gsym.h"
 
 enum {

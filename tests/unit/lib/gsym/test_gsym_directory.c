@@ -3,8 +3,8 @@
 #include "sweep.h"
 
 #include "gsym_decode.h"
-#include "gsym_inspect.h"
 #include "gsym_format.h"
+#include "gsym_inspect.h"
 #include "make_gsym.h"
 
 enum {
