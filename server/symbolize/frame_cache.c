@@ -114,7 +114,6 @@ void ux_frame_cache_unref(struct ux_frame_cache *m)
 	cached_numbers_deinit(&m->file_numbers);
 	cached_numbers_deinit(&m->function_numbers);
 	free(m->stacks);
-	ux_table_free(m->stack_slots, m->stack_slots_cap * sizeof(*m->stack_slots));
 	cached_offsets_deinit(&m->far_offsets);
 	ux_frame_map_destroy(m->map);
 	ux_arena_deinit(&m->arena);

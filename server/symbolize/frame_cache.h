@@ -182,21 +182,6 @@ size_t ux_frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *fram
 size_t ux_frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 				  const struct ux_cached_stack **ret);
 
-/*
- * Finds the stacks of n addresses that ux_frame_cache_add_address_stacks() added: one lookup
- * instead of one each for the address, its frame and the frame's stack. ret gets NULL for an
- * address that was not added, and is unchanged if none ever was. Returns how many were not found.
- */
-size_t ux_frame_cache_find_address_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
-					  const struct ux_cached_stack **ret);
-
-/*
- * Adds the stacks of n addresses; the stacks belong to this cache. Adds as many as fit in the share
- * of memory that the table may take. NULL: skips the address.
- */
-void ux_frame_cache_add_address_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
-				       const struct ux_cached_stack *const *stacks);
-
 struct ux_gsym;
 struct ux_gsym_place;
 

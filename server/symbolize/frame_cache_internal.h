@@ -39,12 +39,6 @@ struct stacks_page {
 	uint32_t functions[FRAME_CACHE_STACKS_PAGE];
 };
 
-/* An address whose stack was requested. */
-struct stack_slot {
-	uint64_t pc;
-	const struct ux_cached_stack *stack; /* NULL: the slot is free */
-};
-
 /* A cached address. */
 struct address_slot {
 	uint64_t pc;
@@ -105,9 +99,6 @@ struct ux_frame_cache {
 	/* stack pages by frame number; NULL: no stack yet. Frame 0 is the empty stack. */
 	struct stacks_page **stacks;
 	size_t stacks_cap;
-	/* hash table with open addressing; the size is a power of two */
-	struct stack_slot *stack_slots;
-	size_t stack_slots_cap, n_stack_slots;
 	/*
 	 * Learned from the best candidate: pages of nodes, by node number, and numbers of files
 	 * plus 1, by index in its file table.

@@ -372,10 +372,7 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/*
- * Finds the stacks by their frames. A stack that exists already means a repeated address: index it
- * by address for the next time.
- */
+/* Finds the stacks by their frames. */
 static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *pcs, size_t n,
 					struct ux_resolved_stacks *ret, struct ux_error *err)
 {
@@ -383,8 +380,6 @@ static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *p
 	UX_TRY(resolve_frames(r, pcs, n, ret->frames, &found, err));
 	const size_t missing =
 		ux_frame_cache_find_stacks(r->cache, ret->frames, found, ret->stacks);
-	if (missing < found)
-		ux_frame_cache_add_address_stacks(r->cache, pcs, found, ret->stacks);
 	ret->n = missing == 0
 			 ? found
 			 : ux_frame_cache_make_stacks(r->cache, ret->frames, found, ret->stacks);
@@ -401,10 +396,7 @@ enum ux_code ux_resolve_stacks(struct ux_resolver *r, const uint64_t *pcs, size_
 	UX_TRY(resolve_begin(r, n, err));
 	for (unsigned i = 0; i < TRIES && ret->n == 0; i++) {
 		UX_TRY(resolver_get_cache(r, err));
-		if (ux_frame_cache_find_address_stacks(r->cache, pcs, n, ret->stacks) == 0)
-			ret->n = n;
-		else
-			UX_TRY(resolve_make_stacks(r, pcs, n, ret, err));
+		UX_TRY(resolve_make_stacks(r, pcs, n, ret, err));
 	}
 	return ret->n > 0 ? UX_OK : resolve_too_much(pcs[0], err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that large answers reuse, and the window through which they are written. */
+/* Memory that large answers reuse. */
 #ifndef UX_SPARE_MEMORY_H
 #define UX_SPARE_MEMORY_H
 
@@ -43,44 +43,5 @@ void ux_spare_memory_take(struct ux_spare_memory *s, struct ux_out *out);
 
 /* Keeps the memory of a large buffer, or releases it. The buffer is empty then, and stays valid. */
 void ux_spare_memory_give(struct ux_spare_memory *s, struct ux_out *out);
-
-/* --- windows ---------------------------------------------------------------------------------- */
-
-/*
- * Before the processor writes a part of a cache line that none of its near caches holds, it reads
- * the line, and evicts another one. That costs more than everything else in writing a large answer.
- * Non-temporal stores do neither, as long as they write whole lines in order. So a large answer is
- * collected in a window, small enough to stay in a cache, and moved from there.
- */
-
-enum {
-	UX_ANSWER_WINDOW_SIZE = 16 << 10, /* bytes in the window after which it is moved */
-	UX_ANSWER_WINDOW_MIN = 1 << 20,   /* a smaller answer is written without a window */
-};
-
-#ifdef __SSE2__
-#define UX_ANSWER_WINDOW_EXISTS true
-#else
-#define UX_ANSWER_WINDOW_EXISTS false /* without such stores the window would only add a copy */
-#endif
-
-/* Returns where to append to an answer: the window, or the answer itself. */
-ux_inline struct ux_out *ux_answer_window(struct ux_out *window, struct ux_out *to)
-{
-	return UX_ANSWER_WINDOW_EXISTS && to->size >= UX_ANSWER_WINDOW_MIN ? window : to;
-}
-
-/*
- * Moves the window's content to the end of the answer. A failure of the window becomes a failure of
- * `to`.
- */
-void ux_answer_window_flush(struct ux_out *window, struct ux_out *to);
-
-/* Flushes the window if it is full enough; call it after each item. */
-ux_inline void ux_answer_window_step(struct ux_out *window, struct ux_out *to)
-{
-	if (ux_unlikely(window->size >= UX_ANSWER_WINDOW_SIZE))
-		ux_answer_window_flush(window, to);
-}
 
 #endif

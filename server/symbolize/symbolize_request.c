@@ -246,7 +246,8 @@ static enum ux_code json_read_document(struct request_json *j, struct ux_error *
 	}
 	ux_json_read_end(&j->c);
 	UX_TRY(ux_json_in_status(&j->c, err));
-	return modules ? UX_OK : ux_error_set(err, UX_EINVAL, "\"modules\" is missing");
+	return modules ? UX_OK
+		       : ux_error_set(err, UX_EINVAL, "\"modules\" is missing; expected an array");
 }
 
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,

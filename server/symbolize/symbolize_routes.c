@@ -15,14 +15,12 @@ struct json_form {
 	struct ux_json j;
 	struct ux_out later;   /* frames of a module whose status is not known yet */
 	struct ux_out *frames; /* buffer for frames: the answer or `later` */
-	struct ux_out window;  /* of `frames`; empty between two calls */
 	bool any;              /* an address of the module has been written */
 };
 
 static void json_form_deinit(struct json_form *f)
 {
 	ux_out_deinit(&f->later);
-	ux_out_deinit(&f->window);
 }
 
 /* Writes everything before the frames of an open module. */
@@ -50,16 +48,13 @@ static void json_form_begin(void *ctx, const struct ux_module_answer *a)
 static enum ux_code json_form_put_group(struct json_form *f, const struct ux_resolver *r,
 					const uint32_t *frames, size_t n)
 {
-	struct ux_out *out = ux_answer_window(&f->window, f->frames);
 	ux_frame_cache_prefetch_json(r->cache, frames, n);
 	for (size_t i = 0; i < n; i++) {
 		if (f->any)
-			ux_out_u8(out, ',');
+			ux_out_u8(f->frames, ',');
 		f->any = true;
-		ux_frame_cache_json(r->cache, frames[i], out);
-		ux_answer_window_step(&f->window, f->frames);
+		ux_frame_cache_json(r->cache, frames[i], f->frames);
 	}
-	UX_TRY(ux_out_status(out, &f->req->err));
 	return ux_out_status(f->frames, &f->req->err);
 }
 
@@ -70,7 +65,6 @@ static enum ux_code json_form_put(void *ctx, const struct ux_resolver *r, const 
 	for (size_t i = 0; i < n; i += UX_FRAME_CACHE_GROUP)
 		UX_TRY(json_form_put_group(f, r, frames + i,
 					   ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP)));
-	ux_answer_window_flush(&f->window, f->frames);
 	return ux_out_status(f->frames, &f->req->err);
 }
 
@@ -119,10 +113,8 @@ static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_resp
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
-							   .j = ux_json_make(&req->out),
-							   .later.quota = &req->answer,
-							   .window.quota = &req->answer};
+	ux_cleanup(json_form_deinit) struct json_form f = {
+		.req = req, .j = ux_json_make(&req->out), .later.quota = &req->answer};
 	enum ux_code first = UX_OK;
 	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->arena, &req->err));
 	UX_TRY(symbolize_expect_answer(req, request.pcs.size, &req->out));
@@ -253,10 +245,8 @@ enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response 
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
-							   .j = ux_json_make(&req->out),
-							   .later.quota = &req->answer,
-							   .window.quota = &req->answer};
+	ux_cleanup(json_form_deinit) struct json_form f = {
+		.req = req, .j = ux_json_make(&req->out), .later.quota = &req->answer};
 	struct ux_requested_module module = {.id = req->params[0]};
 	struct ux_bytes list;
 	enum ux_code first = UX_OK;

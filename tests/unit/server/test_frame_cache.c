@@ -248,61 +248,25 @@ static void make_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 	}
 }
 
-static void stacks_are_found_by_the_addresses_that_were_kept(void **state)
+static void stacks_are_found_by_their_frames(void **state)
 {
 	(void)state;
 	enum {
-		PCS = 3000,
-		KEPT = 2000
+		PCS = 3000
 	};
 	static uint64_t pcs[PCS];
-	static const struct ux_cached_stack *made[PCS], *got[PCS], *none[PCS];
+	static uint32_t frames[PCS];
+	static const struct ux_cached_stack *made[PCS], *got[PCS];
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	for (size_t i = 0; i < PCS; i++)
 		pcs[i] = i * i; /* 0 is an address too */
 	make_stacks(m, pcs, PCS, made);
-	assert_int_equal(ux_frame_cache_find_address_stacks(m, pcs, PCS, got), PCS);
-	const size_t before = ux_frame_cache_bytes(m);
-	ux_frame_cache_add_address_stacks(m, pcs, KEPT, none); /* none of them has frames */
-	assert_int_equal(ux_frame_cache_bytes(m), before);
-	ux_frame_cache_add_address_stacks(m, pcs, KEPT, made);
-	const size_t with = ux_frame_cache_bytes(m);
-	assert_true(with >= before + KEPT * sizeof(*pcs));
-	for (size_t i = 0; i < 10; i++)
-		ux_frame_cache_add_address_stacks(m, pcs, KEPT, made);
-	assert_int_equal(ux_frame_cache_bytes(m), with);
-	assert_int_equal(atomic_load(&all), ux_frame_cache_bytes(m));
-	assert_int_equal(ux_frame_cache_find_address_stacks(m, pcs, PCS, got), PCS - KEPT);
+	assert_int_equal(ux_frame_cache_find(m, pcs, PCS, 0, frames, NULL), 0);
+	assert_int_equal(ux_frame_cache_find_stacks(m, frames, PCS, got), 0);
 	for (size_t i = 0; i < PCS; i++)
-		assert_ptr_equal(got[i], i < KEPT ? made[i] : NULL);
-	assert_int_equal(ux_frame_cache_find_address_stacks(m, pcs, KEPT, got), 0);
+		assert_ptr_equal(got[i], made[i]);
 	ux_frame_cache_unref(m);
 	assert_int_equal(atomic_load(&all), 0);
-}
-
-static void addresses_of_stacks_take_a_part_of_the_memory_at_most(void **state)
-{
-	(void)state;
-	enum {
-		PCS = 6000,
-		PART = 8
-	};
-	static uint64_t pcs[PCS];
-	static const struct ux_cached_stack *made[PCS], *got[PCS];
-	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
-	const size_t max = 3 << 19;
-	for (size_t i = 0; i < PCS; i++)
-		pcs[i] = i * 16;
-	ux_frame_cache_limit(m, max);
-	make_stacks(m, pcs, PCS, made);
-	const size_t before = ux_frame_cache_bytes(m);
-	ux_frame_cache_add_address_stacks(m, pcs, PCS, made);
-	const size_t unknown = ux_frame_cache_find_address_stacks(m, pcs, PCS, got);
-	assert_in_range(unknown, 1, PCS - 1000);
-	assert_in_range(ux_frame_cache_bytes(m) - before, 1, max / PART);
-	for (size_t i = 0; i < PCS; i++)
-		assert_ptr_equal(got[i], i < PCS - unknown ? made[i] : NULL);
-	ux_frame_cache_unref(m);
 }
 
 enum {
@@ -617,6 +581,7 @@ static void a_reply_has_each_frame_once_and_those_of_the_cache(void **state)
 UX_SUITE(frame_cache)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_are_found_by_their_frames),
 		cmocka_unit_test(names_that_are_too_long_are_cut_at_a_character_and_say_so),
 		UX_TEST(address_is_known_once_it_was_added),
 		UX_TEST(the_demanglers_buffer_counts),
@@ -626,8 +591,6 @@ UX_SUITE(frame_cache)
 		UX_TEST(names_that_json_has_to_escape_are_escaped),
 		UX_TEST(lines_of_all_widths_are_written_as_they_are),
 		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
-		UX_TEST(stacks_are_found_by_the_addresses_that_were_kept),
-		UX_TEST(addresses_of_stacks_take_a_part_of_the_memory_at_most),
 		UX_TEST(threads_that_add_and_find_see_whole_chains),
 		UX_TEST(places_have_the_frames_of_lookups),
 		UX_TEST(a_reply_that_is_used_again_has_nothing_of_the_one_before),

@@ -763,7 +763,7 @@ static void what_is_wrong_with_json_is_said(void **state)
 	static const char *const cases[][2] = {
 		{"", "! JSON, offset 0: the text ends early"},
 		{"{", "! JSON, offset 1: the text ends early"},
-		{"{}", "! \"modules\" is missing"},
+		{"{}", "! \"modules\" is missing; expected an array"},
 		{"[]", "! the JSON is an array; expected an object"},
 		{"{\"modules\":[]", "! JSON, offset 13: the text ends early"},
 		{"{\"modules\":[]}}", "! JSON, offset 14: unexpected text after the document"},
@@ -775,7 +775,7 @@ static void what_is_wrong_with_json_is_said(void **state)
 		{"{\"modules\":[{}]}", "! modules[0] has no string \"id\""},
 		{"{\"modules\":[7]}", "! modules[0] is a number; expected an object"},
 		{"{\"modules\":7}", "! \"modules\" is a number; expected an array"},
-		{"{\"modules\":null}", "! \"modules\" is missing"},
+		{"{\"modules\":null}", "! \"modules\" is missing; expected an array"},
 		{"{\"modules\":[{\"id\":\"x\"}]}", "! modules[0] has no \"addresses\""},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":null}]}",
 		 "! modules[0] has no \"addresses\""},
