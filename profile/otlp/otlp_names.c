@@ -98,7 +98,6 @@ static enum ux_code otlp_dangles(const struct ux_cur *c, const char *what, uint6
 struct otlp_scanned {
 	uint64_t mapping;
 	uint64_t address;
-	const uint8_t *number; /* address of a small location, in the message; NULL: none */
 	bool named;
 };
 
@@ -110,43 +109,8 @@ ux_inline bool otlp_scan_tag(struct ux_cur *c, const uint8_t *end, uint8_t tag)
 	return found;
 }
 
-enum {
-	SMALL = 32,      /* bytes: most locations have fewer */
-	SMALL_ROOM = 64, /* bytes from the start of a small location that may be read */
-};
-
 /*
- * Reads a small location; most of a message are such. Its fields, in the order of their numbers as
- * encoders write them, with tags and sizes of one byte, are read without checking for the end of
- * the message: p has room for SMALL_ROOM bytes. False: as below.
- */
-ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct otlp_scanned *ret)
-{
-	const uint8_t *end = p + size;
-	*ret = (struct otlp_scanned){0};
-	if (ux_likely(*p == (OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT))) {
-		const bool two = p[1] >= 0x80;
-		ret->mapping = (p[1] & 0x7fu) | (two ? (unsigned)p[2] << 7 : 0);
-		if (ux_unlikely(two && p[2] >= 0x80))
-			return false;
-		p += 2 + two;
-	}
-	if (ux_likely(*p == (OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))) {
-		ret->number = p + 1;
-		const unsigned n = ux_uleb_wide(ret->number, &ret->address);
-		if (ux_unlikely(n == 0))
-			return false;
-		p = ret->number + n;
-	}
-	for (; p < end && *p == (OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES); p += 2 + p[1])
-		ret->named = true;
-	if (p < end && *p == (OTLP_LOCATION_ATTRIBUTES << 3 | UX_PROTOBUF_BYTES))
-		p += 2 + p[1];
-	return p == end; /* a size of two bytes is over SMALL, so another branch was taken */
-}
-
-/*
- * Reads another location with fields as encoders write them, in the order of their numbers and with
+ * Reads a location with fields as encoders write them, in the order of their numbers and with
  * tags of one byte, with the cursor of the table, so that it may read past the location. False:
  * there is another kind of field, or a field does not end where the location does; ret is invalid
  * then.
@@ -247,94 +211,6 @@ static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur 
 		n->locations.size + ux_min(left / ux_max(size, (size_t)1), (size_t)RESERVED_MAX));
 }
 
-enum {
-	SHAPE_WORDS = 2, /* words of 8 bytes in a shape; a larger field has none */
-	SHAPE_MAX = SHAPE_WORDS * sizeof(uint64_t),
-};
-
-/*
- * Locations with the same mapping and type of frame differ only in their addresses. A field has the
- * shape of the previous one if all bytes are equal except for the lower seven bits of its address
- * bytes: then its parts have the same offsets as in the previous field, and its end is known before
- * its bytes have arrived.
- */
-struct otlp_shape {
-	uint64_t mask[SHAPE_WORDS], bytes[SHAPE_WORDS]; /* of the field, in the order of memory */
-	uint32_t size;    /* bytes of the field; 0: there is no shape */
-	uint32_t address; /* offset of the address */
-	bool unnamed;     /* whether the location needs a name */
-};
-
-/* Returns whether the field has the shape. It has room after it, as a small location has. */
-ux_inline bool otlp_shape_is(const struct otlp_shape *shape, const uint8_t *field)
-{
-	uint64_t words[SHAPE_WORDS], differ = 0;
-	memcpy(words, field, sizeof(words));
-	for (size_t i = 0; i < SHAPE_WORDS; i++)
-		differ |= (words[i] & shape->mask[i]) ^ shape->bytes[i];
-	return differ == 0;
-}
-
-/* Takes the shape of the field of a small location that was read. */
-static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
-			   const struct otlp_scanned *s)
-{
-	uint8_t mask[SHAPE_MAX] = {0};
-	const size_t size = 2 + (size_t)field[1];
-	*shape = (struct otlp_shape){.unnamed = !s->named && s->mapping != 0};
-	if (size > sizeof(mask) || !s->number)
-		return;
-	shape->size = (uint32_t)size;
-	shape->address = (uint32_t)(s->number - field);
-	memset(mask, 0xff, size);
-	for (size_t i = shape->address; i < size; i++) {
-		mask[i] = 0x80;
-		if (field[i] < 0x80)
-			break;
-	}
-	memcpy(shape->mask, mask, sizeof(mask));
-	memcpy(shape->bytes, field, sizeof(shape->bytes));
-	for (size_t i = 0; i < SHAPE_WORDS; i++)
-		shape->bytes[i] &= shape->mask[i];
-}
-
-/*
- * Reads the small locations that come next if all bytes that are read for one lie within the table.
- * Returns the position after them; NULL: out of memory. A location is written before it is known
- * whether it needs a name, so that no branch has to be predicted.
- */
-static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
-						const uint8_t *end)
-{
-	const size_t room = ux_min(n->locations.cap, (size_t)UX_OTLP_LOCATIONS_MAX);
-	struct otlp_shape shape = {.size = 0};
-	size_t place = n->locations.size;
-	uint32_t passed = 0;
-	for (; end - p >= 2 + SMALL_ROOM && place < room; passed++) {
-		uint64_t address = 0;
-		size_t size = shape.size;
-		if (ux_likely(size > 0 && otlp_shape_is(&shape, p))) {
-			(void)ux_uleb_wide(p + shape.address, &address);
-		} else {
-			struct otlp_scanned s;
-			if (p[0] != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES) ||
-			    p[1] > SMALL || !otlp_scan_small_location(p + 2, p[1], &s))
-				break;
-			otlp_shape_set(&shape, p, &s);
-			if (shape.unnamed && !otlp_begin_run(n, place, s.mapping))
-				return NULL;
-			address = s.address;
-			size = 2 + (size_t)p[1];
-		}
-		otlp_put_location(n, place, p, ux_bytes(p + 2, size - 2), address);
-		place += shape.unnamed;
-		p += size;
-	}
-	n->locations.size = place;
-	n->n_locations += passed;
-	return p;
-}
-
 /* Reads the next locations, as long as their tags are the usual ones of encoders. */
 static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *ret,
 					struct ux_error *err)
@@ -344,13 +220,8 @@ static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *
 		return UX_OK;
 	if (!otlp_reserve_locations(n, &c))
 		return ux_error_nomem(err);
-	for (;;) {
+	while (ux_cur_more(&c) && *c.pos == (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES)) {
 		struct otlp_scanned s;
-		c.pos = otlp_scan_small_locations(n, c.pos, c.end);
-		if (!c.pos)
-			return ux_error_nomem(err);
-		if (!ux_cur_more(&c) || *c.pos != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES))
-			break;
 		const struct ux_cur before = c;
 		ux_cur_pass(&c, 1);
 		const uint64_t size = ux_cur_uleb(&c);
