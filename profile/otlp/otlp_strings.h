@@ -71,16 +71,6 @@ enum {
 uint32_t ux_otlp_strings_begin(struct ux_otlp_strings *s, size_t n);
 uint32_t ux_otlp_strings_find(const struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
 
-/* The same for one or two strings with consecutive fields; hashes has room for two. */
-ux_inline void ux_otlp_strings_borrow_some(struct ux_otlp_strings *s, const uint8_t *fields,
-					   size_t size, const uint32_t hashes[2], size_t n)
-{
-	memcpy(s->hashes.data + s->hashes.size, hashes, 2 * sizeof(*hashes));
-	s->hashes.size += n;
-	s->borrowed_bytes += size;
-	s->borrowed.data[s->borrowed.size++] = (struct ux_otlp_borrowed){fields, size};
-}
-
 ux_inline void ux_otlp_strings_borrow(struct ux_otlp_strings *s, const uint8_t *field, size_t size,
 				      uint32_t hash)
 {

@@ -106,8 +106,7 @@ struct otlp_string_adder {
  * Gets the message's number of string s of the cache. A string that the message already has from a
  * previous cache is found by its bytes.
  */
-ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string,
-			       const struct ux_cached_string *s, uint32_t *ret)
+ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string, uint32_t *ret)
 {
 	struct ux_otlp_cached *c = a->c;
 	struct ux_otlp_strings *strings = &c->names->strings;
@@ -118,6 +117,7 @@ ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string,
 		return false;
 	uint32_t *number = &c->strings.data[otlp_pages_place(&c->string_pages, string)];
 	if (*number == 0) {
+		const struct ux_cached_string *s = ux_cached_string(a->cache, string);
 		if (ux_unlikely(strings->list.size > 0))
 			*number = ux_otlp_strings_find(
 				strings, ux_bytes(s->field + s->head, s->size - s->head), s->hash);
@@ -127,36 +127,6 @@ ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string,
 		}
 	}
 	*ret = *number;
-	return true;
-}
-
-/* Like otlp_put_string(), for a string that has to be looked up. */
-static bool otlp_put_other_string(struct otlp_string_adder *a, uint32_t string, uint32_t *ret)
-{
-	const struct ux_cached_string *s = string ? ux_cached_string(a->cache, string) : NULL;
-	return otlp_put_string(a, string, s, ret);
-}
-
-/*
- * Gets the message's numbers of both names of a function. Usually the message has neither yet, and
- * both are appended together. False: they have to be appended one by one.
- */
-ux_inline bool otlp_put_names(struct otlp_string_adder *a, const struct ux_cached_function *f,
-			      uint32_t *ret_name, uint32_t *ret_linkage)
-{
-	struct ux_otlp_cached *c = a->c;
-	const uint32_t n = f->names_n;
-	if (ux_unlikely(n == 0 || f->name % PAGE == PAGE - 1) ||
-	    ux_unlikely(!otlp_pages_have(&c->string_pages, f->name)))
-		return false;
-	uint32_t *numbers = &c->strings.data[otlp_pages_place(&c->string_pages, f->name)];
-	if (ux_unlikely((numbers[0] | numbers[n - 1]) != 0))
-		return false;
-	*ret_name = numbers[0] = a->next;
-	*ret_linkage = numbers[n - 1] = a->next + n - 1;
-	a->next += n;
-	ux_otlp_strings_borrow_some(&c->names->strings, f->names, f->names_size, f->names_hashes,
-				    n);
 	return true;
 }
 
@@ -173,18 +143,14 @@ static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_fra
 	if (!p || a.next == 0)
 		return ux_otlp_names_status(c->names, err);
 	const uint32_t first = c->names->n_functions;
-	/* earlier strings are found by their bytes */
-	const bool settled = c->names->strings.list.size > 0;
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t line = b->fresh[i];
 		const struct ux_cached_function *f =
 			ux_cached_function(cache, b->lines[line].function);
 		uint32_t name = 0, linkage = 0, path = 0;
-		if ((settled || !otlp_put_names(&a, f, &name, &linkage)) &&
-		    (!otlp_put_other_string(&a, f->name, &name) ||
-		     !otlp_put_other_string(&a, f->linkage, &linkage)))
-			return ux_error_nomem(err);
-		if (!otlp_put_string(&a, f->path, &f->path_string, &path))
+		if (!otlp_put_string(&a, f->name, &name) ||
+		    !otlp_put_string(&a, f->linkage, &linkage) ||
+		    !otlp_put_string(&a, f->path, &path))
 			return ux_error_nomem(err);
 		p = ux_otlp_functions_put(p, name, linkage, path);
 		c->heads.data[b->heads[line]] = ux_otlp_line_head(first + (uint32_t)i);

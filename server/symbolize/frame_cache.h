@@ -85,27 +85,12 @@ enum {
 	UX_CACHED_STRING_BEHIND = 192,
 };
 
-/*
- * A function of a file, as formats with a table of functions write it. Most names belong to one
- * function: appending both names and the path to a message reads this one cache line instead of
- * four.
- */
+/* A function of a file, as formats with a table of functions write it. */
 struct ux_cached_function {
 	uint32_t text; /* number of its name, 0: none */
 	uint32_t file;
 	uint32_t name, linkage, path; /* numbers of a ux_cached_string, 0: the empty one */
-	/*
-	 * The two names are copied in one piece if their fields are adjacent: names_n is the number
-	 * of strings in that piece (1 if both names are equal); 0: the fields are not adjacent.
-	 * Then the bytes of the piece, the hashes of the strings, and the start of the piece.
-	 */
-	uint32_t names_n;
-	uint32_t names_size;
-	uint32_t names_hashes[2];
-	const uint8_t *names;
-	struct ux_cached_string path_string; /* the string of the path, if there is one */
 };
-static_assert(sizeof(struct ux_cached_function) == 64, "");
 
 struct ux_cached_line {
 	uint32_t function; /* number of a ux_cached_function */

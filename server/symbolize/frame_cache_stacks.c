@@ -15,23 +15,6 @@ static_assert(sizeof(struct ux_cached_stack) +
 		      STACK_ALIGN,
 	      "");
 
-/* Describes both names of a function as one piece, if their fields are adjacent. */
-static void frame_cache_function_names(const struct ux_frame_cache *m, struct ux_cached_function *f)
-{
-	const uint32_t behind = f->linkage - f->name;
-	if (f->name == 0 || behind > 1)
-		return;
-	const struct ux_cached_string *name = ux_cached_string(m, f->name);
-	const struct ux_cached_string *linkage = ux_cached_string(m, f->linkage);
-	if (behind == 1 && name->field + name->size != linkage->field)
-		return;
-	f->names_n = 1 + behind;
-	f->names_size = name->size + (behind == 1 ? linkage->size : 0u);
-	f->names_hashes[0] = name->hash;
-	f->names_hashes[1] = linkage->hash;
-	f->names = name->field;
-}
-
 /* Sets the strings of a function. False: no room. */
 static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cached_function *f)
 {
@@ -42,16 +25,11 @@ static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cac
 		    !frame_cache_string_number(m, ux_cached_linkage(t), t->linkage_hash,
 					       &f->linkage))
 			return false;
-		frame_cache_function_names(m, f);
 	}
 	if (f->file == 0)
 		return true;
 	const struct ux_cached_text *path = ux_cached_text(m, ux_cached_file(m, f->file)->path);
-	if (!frame_cache_string_number(m, ux_bytes(path->data, path->size), path->hash, &f->path))
-		return false;
-	if (f->path != 0)
-		f->path_string = *ux_cached_string(m, f->path);
-	return true;
+	return frame_cache_string_number(m, ux_bytes(path->data, path->size), path->hash, &f->path);
 }
 
 static bool frame_cache_has_name(const struct ux_frame_cache *m, uint32_t text)
