@@ -411,7 +411,8 @@ static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 
 /*
  * A declaration that probably comes next. Declarations translated before are scattered in memory,
- * so several are fetched at the same time.
+ * so several are fetched at the same time: one after the other, an extraction of ceph-mon takes 5 %
+ * longer.
  */
 struct abbrev_ahead {
 	struct ux_dwarf_known_key key;
