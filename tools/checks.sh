@@ -261,8 +261,11 @@ check_e2e_all() {
 	tools/peers.sh llvm >/dev/null || printf '== no LLVM of sid: our GSYM files are not read by it\n'
 	tools/peers.sh clients >/dev/null || printf '== no debuginfod clients of sid\n'
 	tools/peers.sh samply >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
+	turn=
+	[ -z "$in_turn" ] || turn=$(($(git log -1 --format=%ct) / 2 % 2))
 	[ -z "$passed_report" ] || printf '== e2e-all: without the tests that passed in the bare system\n'
-	UNHEX_PASSED=$passed_report end_to_end e2e.xml -n $workers --dist loadfile --durations=30
+	[ -z "$turn" ] || printf '== e2e-all: with half of the longest tests (tests/e2e/helpers/turns.py)\n'
+	UNHEX_TURN=$turn UNHEX_PASSED=$passed_report end_to_end e2e.xml -n $workers --dist loadfile --durations=30
 	status=$?
 	[ $status -ne 1 ] || e2e_again
 	tally e2e-all junit "$reports" $status

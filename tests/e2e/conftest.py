@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "helpers"))
 
 import beyond
 import permissions
+import turns
 from browser import Browser
 from postgres_server import Postgres
 from tool import ROOT, compile_c, cuda_toolkit, unhex
@@ -41,8 +42,9 @@ def passed_elsewhere():
 def pytest_collection_modifyitems(config, items):
     """Tests that are left out are not there."""
     passed = passed_elsewhere()
-    out = [i for i in items if beyond.left_out(i.path.name, i.function.__name__) or
-           permissions.lacking(i.path.name, i.function.__name__) or (f"tests.e2e.{i.path.stem}", i.name) in passed]
+    out = [i for i in items if any(reason(i.path.name, i.function.__name__)
+                                   for reason in (beyond.left_out, turns.left_out, permissions.lacking)) or
+           (f"tests.e2e.{i.path.stem}", i.name) in passed]
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [i for i in items if i not in out]
