@@ -61,5 +61,7 @@ void ux_agent_runtime_remember(struct ux_agent *a, const struct ux_runtime_proce
 		return;
 	ux_agent_state_put_number(&a->state, runtime_start_key(a, p),
 				  (uint64_t)(p->started_ns / NS_IN_US), ux_clock_wall());
-	ux_agent_state_put_number(&a->state, runtime_file_key(a, p, f), f->known, ux_clock_wall());
+	/* The next run goes on from this time: sending may have taken long since then. */
+	ux_agent_state_put_number(&a->state, runtime_file_key(a, p, f), f->known,
+				  f->from_ns / UX_CLOCK_NS_IN_S);
 }
