@@ -11,9 +11,8 @@ newcomer_checks='newcomer-12 newcomer-13'
 # What CI runs besides: servers, other languages, peers. e2e-all has what e2e has.
 local_checks='format layers tree shell openapi unit e2e-all attack oracle'
 sanitizer_checks='clang asan tsan'
-release_checks='release'
 # What takes long, or root: other releases of Debian, packages.
-packaging_checks='lto debian-13 debian-13-e2e package rpm container static arm64 release-files'
+packaging_checks='release lto debian-13 debian-13-e2e package rpm container static arm64 release-files'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 # The same, with the tests of what has changed alone (tools/changed.py).
@@ -30,10 +29,10 @@ esac
 case ${1-} in
 --list)
 	# shellcheck disable=SC2086 # words, one a line
-	[ -n "$known" ] || printf '%s\n' e2e $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks
+	[ -n "$known" ] || printf '%s\n' e2e $newcomer_checks $local_checks $sanitizer_checks $packaging_checks
 	exit 0
 	;;
---all) in_turn=1 checks="$newcomer_checks $local_checks $sanitizer_checks $release_checks" ;;
+--all) in_turn=1 checks="$newcomer_checks $local_checks $sanitizer_checks" ;;
 quick) checks=$quick_checks ;;
 changed) checks=$changed_checks ;;
 packaging) checks=$packaging_checks ;;
@@ -41,11 +40,11 @@ packaging) checks=$packaging_checks ;;
 *) checks=$* ;;
 esac
 for check in $checks; do
-	case " e2e changed $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks " in
+	case " e2e changed $newcomer_checks $local_checks $sanitizer_checks $packaging_checks " in
 	*" $check "*) ;;
 	*)
 		printf 'checks: no check is named %s; there are: %s\n' "$check" \
-			"e2e $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks, or quick: $quick_checks" >&2
+			"e2e $newcomer_checks $local_checks $sanitizer_checks $packaging_checks, or quick: $quick_checks" >&2
 		exit 2
 		;;
 	esac
@@ -257,10 +256,10 @@ check_e2e_all() {
 	# Stable is a must; unstable may be half built, and then there is one fewer to test with.
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'
-	tools/peers.sh perf >/dev/null || printf '== no perf of sid: its recordings are not read\n'
-	tools/peers.sh llvm >/dev/null || printf '== no LLVM of sid: our GSYM files are not read by it\n'
-	tools/peers.sh clients >/dev/null || printf '== no debuginfod clients of sid\n'
-	tools/peers.sh samply >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
+	for peer in perf clients samply llvm; do
+		tools/peers.sh $peer >/dev/null || printf '== no %s of sid: the tests that compare with it are left out\n' $peer &
+	done
+	wait
 	turn=
 	[ -z "$in_turn" ] || turn=$(($(git log -1 --format=%ct) / 2 % 2))
 	[ -z "$passed_report" ] || printf '== e2e-all: without the tests that passed in the bare system\n'
