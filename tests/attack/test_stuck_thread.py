@@ -123,7 +123,7 @@ def ends_by_itself(server, within):
 
 
 # The one runs on a thread that works, the other on one that serves connections.
-@pytest.mark.parametrize("path", ["/v1/query", "/v1/uploads"])
+@pytest.mark.parametrize("path", ["/symbolicate/v5", "/v1/uploads"])
 def test_a_stuck_request_makes_the_probe_fail_and_the_process_end(server, manager, path):
     wait_for(lambda: manager.last)
     assert health(server)[0] == 200
