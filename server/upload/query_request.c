@@ -128,12 +128,11 @@ static enum ux_code query_read_module(struct ux_cur c, struct ux_arena *arena, s
 		struct ux_cur *value = ux_json_text_eq(key, "ids")       ? &ids
 				       : ux_json_text_eq(key, "quality") ? &quality
 									 : NULL;
-		if (value && value->start)
-			return ux_error_set(err, UX_EINVAL,
-					    "the JSON has a duplicate member \"%s\"",
-					    value == &ids ? "ids" : "quality");
-		if (value)
+		if (value) {
+			bool seen = value->start != NULL;
+			UX_TRY(ux_json_in_once(&seen, value == &ids ? "ids" : "quality", err));
 			*value = c;
+		}
 		(void)ux_json_skip(&c);
 	}
 	if (ids.start && ux_json_in_given(&ids))
