@@ -48,33 +48,6 @@ static void compare(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_
 		fuzz_truth(bytes.what && strstr(bytes.what, "LEB128 does not fit"));
 	else
 		fuzz_truth(bytes.failed == plain.failed && bytes.pos == plain.pos);
-	if (entry->fixed != UINT32_MAX && !bytes.failed)
-		fuzz_truth((size_t)(bytes.pos - bytes.start) == entry->fixed);
-}
-
-/* A layout of an inlined call finds the same values as the call's program. `die` is the call from
- * its code on. */
-static void check_call(const struct ux_dwarf_call_layout *at, const uint8_t *die,
-		       const struct ux_dwarf_die *read)
-{
-	uint64_t value = ux_leb_window(die + at->origin) & at->origin_mask;
-	fuzz_truth(value == read->raw[UX_SLOT_ORIGIN]);
-	if (ux_dwarf_die_has(read, UX_SLOT_CALL_LINE)) {
-		value = at->line_const | (ux_leb_window(die + at->line) & at->line_mask);
-		fuzz_truth(value == read->raw[UX_SLOT_CALL_LINE]);
-	}
-	if (ux_dwarf_die_has(read, UX_SLOT_CALL_FILE)) {
-		value = at->file_const | (ux_leb_window(die + at->file) & at->file_mask);
-		fuzz_truth(value == read->raw[UX_SLOT_CALL_FILE]);
-	}
-	if (ux_dwarf_die_has(read, UX_SLOT_RANGES)) {
-		value = ux_leb_window(die + at->ranges) & at->ranges_mask;
-		fuzz_truth(at->low == 0 && value == read->raw[UX_SLOT_RANGES]);
-	}
-	if (at->low > 0) {
-		value = ux_leb_window(die + at->high) & at->high_mask;
-		fuzz_truth(value == read->raw[UX_SLOT_HIGH_PC]);
-	}
 }
 
 /* The step of a code of one or two bytes skips the same bytes as the entry's program. `bytes` are
@@ -98,8 +71,6 @@ static void check_step(const struct ux_dwarf_abbrevs *table, const struct ux_dwa
 		return;
 	fuzz_truth((size_t)(bytes.pos - behind) == (size_t)(next - copy) - code);
 	fuzz_truth(step->depth == entry->has_children);
-	if (step->call > 0 && !bytes.swap)
-		check_call(&table->calls[step->call - 1], copy, &die);
 	if ((step->flags & UX_STEP_SIBLING) == 0 || !ux_dwarf_die_has(&die, UX_SLOT_SIBLING))
 		return;
 	uint32_t sibling;

@@ -25,7 +25,6 @@ struct abbrev_parser {
 	struct ux_dwarf_known *known; /* NULL: translate each declaration */
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
-	bool columns;                 /* read the columns of inlined calls */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
 	/* Bytes of the entry so far, counted from after its code, without the content of a text and
 	 * of blocks. The offsets below count in the same way, plus 1; 0: none. */
@@ -35,8 +34,6 @@ struct abbrev_parser {
 	uint32_t second;  /* offset of the length of its second block */
 	uint32_t sibling; /* offset of DW_AT_sibling, a 4-byte offset in the unit */
 	bool loose;       /* its size varies by more than one text and two blocks */
-	bool plain_call;  /* the call may have a layout: `call`, with offsets that count as above */
-	struct ux_dwarf_call_layout call;
 	bool no_memory;
 };
 
@@ -45,7 +42,6 @@ void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *buffers)
 	ux_dwarf_abbrev_vec_deinit(&buffers->list);
 	ux_dwarf_word_vec_deinit(&buffers->words);
 	ux_dwarf_step_vec_deinit(&buffers->steps);
-	ux_dwarf_call_layout_vec_deinit(&buffers->calls);
 	if (buffers->known)
 		ux_dwarf_known_deinit(buffers->known);
 	free(buffers->known);
@@ -81,22 +77,6 @@ static void abbrev_put_load(struct abbrev_parser *p, enum ux_dwarf_slot slot, ui
 	if (!ux_dwarf_word_vec_append(&p->buffers->words, p->skip))
 		p->no_memory = true;
 	p->skip = 0;
-}
-
-static enum ux_dwarf_selection abbrev_selection(enum ux_dwarf_kind kind, bool columns)
-{
-	switch (kind) {
-	case UX_KIND_ROOT:
-		return UX_SELECT_ROOT;
-	case UX_KIND_FUNCTION:
-	case UX_KIND_INLINE:
-		return columns ? UX_SELECT_COLUMNS : UX_SELECT_CODE;
-	case UX_KIND_CLASS:
-	case UX_KIND_PLAIN:
-	case UX_KIND_LEAF:
-		break;
-	}
-	return UX_SELECT_SIBLING;
 }
 
 /*
@@ -159,57 +139,7 @@ static int abbrev_form_size(const struct abbrev_parser *p, uint64_t form)
 	return ux_dwarf_form_size(form, p->layout);
 }
 
-static uint64_t abbrev_mask(uint32_t size)
-{
-	return UINT64_MAX >> (64 - 8 * size);
-}
-
-/*
- * Puts an attribute of an inlined call into its layout. A call with attributes that are not read
- * from a layout, or with rare forms, is left to its program.
- */
-static void abbrev_lay_out_call(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form,
-				uint32_t size)
-{
-	struct ux_dwarf_call_layout *call = &p->call;
-	uint8_t at = (uint8_t)(1 + p->bytes);
-	uint64_t mask = size > 0 && size <= sizeof(uint64_t) ? abbrev_mask(size) : 0;
-	bool constant = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4;
-	if (slot == UX_SLOT_ORIGIN && (form == DW_FORM_ref4 || form == DW_FORM_ref_addr)) {
-		call->origin = at;
-		call->origin_mask = mask;
-		call->origin_in_unit = form == DW_FORM_ref4;
-	} else if (slot == UX_SLOT_LOW_PC && form == DW_FORM_addr) {
-		call->low = at;
-	} else if (slot == UX_SLOT_HIGH_PC && (constant || form == DW_FORM_data8)) {
-		call->high = at;
-		call->high_mask = mask;
-	} else if (slot == UX_SLOT_RANGES && form == DW_FORM_sec_offset) {
-		call->ranges = at;
-		call->ranges_mask = mask;
-	} else if (slot == UX_SLOT_CALL_FILE && constant) {
-		call->file = at;
-		call->file_mask = (uint32_t)mask;
-	} else if (slot == UX_SLOT_CALL_LINE && constant) {
-		call->line = at;
-		call->line_mask = (uint32_t)mask;
-	} else if (slot != UX_SLOT_SIBLING) { /* the children of a call are always read */
-		p->plain_call = false;
-	}
-}
-
-/* Does the same for an attribute with its value in the abbreviation. */
-static void abbrev_lay_out_const(struct abbrev_parser *p, enum ux_dwarf_slot slot, int64_t value)
-{
-	if (slot == UX_SLOT_CALL_FILE && value >= 0 && value <= UINT32_MAX)
-		p->call.file_const = (uint32_t)value;
-	else if (slot == UX_SLOT_CALL_LINE && value >= 0 && value <= UINT32_MAX)
-		p->call.line_const = (uint32_t)value;
-	else
-		p->plain_call = false;
-}
-
-static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection selection)
+static void abbrev_parse_attrs(struct abbrev_parser *p)
 {
 	for (unsigned n = 0; !p->cur.failed; n++) {
 		uint64_t attr = ux_cur_uleb(&p->cur);
@@ -218,13 +148,11 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 			return;
 		if (n == ATTRS_MAX)
 			ux_cur_bad(&p->cur, "abbreviation has more than 1024 attributes");
-		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(selection, attr));
+		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(attr));
 		if (form == DW_FORM_implicit_const) {
 			int64_t value = ux_cur_sleb(&p->cur);
 			if (slot != UX_SLOT_COUNT)
 				abbrev_put_const(p, slot, (uint64_t)value);
-			if (p->plain_call && slot != UX_SLOT_COUNT)
-				abbrev_lay_out_const(p, slot, value);
 			continue;
 		}
 		int size = abbrev_form_size(p, form);
@@ -234,8 +162,6 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 			p->skip += (uint32_t)size;
 			p->bytes += (uint32_t)size;
 		} else {
-			if (p->plain_call)
-				abbrev_lay_out_call(p, slot, form, (uint32_t)size);
 			abbrev_add_fixed(p, slot, form, (uint32_t)size);
 		}
 	}
@@ -257,30 +183,6 @@ static uint16_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 		break;
 	}
 	return 0;
-}
-
-/*
- * Appends the layout of an inlined call, and returns its number; 0 if the call has none. `code` is
- * the size of its code.
- */
-static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
-{
-	struct ux_dwarf_call_layout call = p->call;
-	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
-	if (!p->plain_call || call.origin == 0 || p->text > 0 || p->block > 0 ||
-	    calls->size == UX_DWARF_CALLS_MAX || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-		return 0;
-	if (call.ranges > 0 || call.high == 0)
-		call.low = 0; /* ranges have priority, and low_pc alone is not a range */
-	call.origin = (uint8_t)(call.origin - 1 + code);
-	uint8_t *const offs[] = {&call.ranges, &call.low, &call.high, &call.file, &call.line};
-	for (size_t i = 0; i < ux_countof(offs); i++)
-		*offs[i] = *offs[i] > 0 ? (uint8_t)(*offs[i] - 1 + code) : 0;
-	if (!ux_dwarf_call_layout_vec_append(calls, call)) {
-		p->no_memory = true;
-		return 0;
-	}
-	return (uint8_t)calls->size;
 }
 
 /*
@@ -314,8 +216,6 @@ static struct ux_dwarf_step abbrev_step(struct abbrev_parser *p)
 		step.flags |= UX_STEP_SECOND;
 		step.sibling = (uint8_t)(p->second - 1 + code);
 	}
-	if (entry->kind == UX_KIND_INLINE)
-		step.call = abbrev_call_layout(p, code);
 	if (!entry->has_children)
 		return step;
 	/*
@@ -348,19 +248,9 @@ ux_inline void abbrev_append(struct abbrev_parser *p, const struct ux_dwarf_abbr
 static void abbrev_use_known(struct abbrev_parser *p, uint64_t code, struct ux_dwarf_known_key key,
 			     const struct ux_dwarf_known_abbrev *known)
 {
-	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
 	struct ux_dwarf_abbrev entry = known->entry;
-	struct ux_dwarf_step step = known->step;
-	if (known->call > 0) {
-		bool room = calls->size < UX_DWARF_CALLS_MAX;
-		if (room &&
-		    !ux_dwarf_call_layout_vec_append(calls, p->known->calls.data[known->call - 1]))
-			p->no_memory = true;
-		step.call = room ? (uint8_t)calls->size : 0;
-	}
 	entry.code = code;
-	entry.attrs = (uint32_t)(p->cur.pos - p->start) + known->entry.attrs;
-	abbrev_append(p, &entry, &step);
+	abbrev_append(p, &entry, &known->step);
 	p->cur.pos += key.bytes.size;
 }
 
@@ -371,11 +261,7 @@ static void abbrev_keep(struct abbrev_parser *p, const struct ux_dwarf_step *ste
 	const uint8_t *start = key.bytes.data;
 	if (p->cur.failed || (size_t)(p->cur.pos - start) != key.bytes.size)
 		return;
-	struct ux_dwarf_abbrev entry = p->entry;
-	entry.attrs -= (uint32_t)(start - p->start);
-	const struct ux_dwarf_call_layout *call =
-		step->call > 0 ? &p->buffers->calls.data[step->call - 1] : NULL;
-	if (!ux_dwarf_known_add(p->known, key, &entry, step, call))
+	if (!ux_dwarf_known_add(p->known, key, &p->entry, step))
 		p->no_memory = true;
 }
 
@@ -389,24 +275,15 @@ static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 	p->entry = (struct ux_dwarf_abbrev){
 		.code = code,
 		.program = (uint32_t)p->buffers->words.size,
-		.attrs = (uint32_t)(p->cur.pos - p->start),
-		.fixed = UINT32_MAX,
 		.tag = tag < 0xffff ? (uint16_t)tag : 0xffff,
 		.kind = ux_dwarf_kind_of_tag(tag),
 		.has_children = children != 0,
 	};
 	p->skip = p->seen = p->bytes = p->text = p->block = p->second = p->sibling = 0;
 	p->loose = false;
-	p->plain_call = p->entry.kind == UX_KIND_INLINE;
-	if (p->plain_call)
-		p->call = (struct ux_dwarf_call_layout){0};
-	abbrev_parse_attrs(p, abbrev_selection(p->entry.kind, p->columns));
+	abbrev_parse_attrs(p);
 	abbrev_flush_skip(p);
 	abbrev_put_op(p, UX_OP_END, 0);
-	if (!p->loose && p->text == 0 && p->block == 0) {
-		p->entry.fixed = p->bytes;
-		p->entry.sibling = p->sibling;
-	}
 }
 
 /*
@@ -531,12 +408,11 @@ static bool abbrevs_are_dense(const struct ux_dwarf_abbrev_vec *list)
 
 /* Makes the buffers ready for a table; keeps the translations in their `known`. */
 static bool abbrev_buffers_begin(struct ux_dwarf_abbrev_buffers *buffers,
-				 struct ux_dwarf_layout layout, bool columns)
+				 struct ux_dwarf_layout layout)
 {
 	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
-	buffers->list.size = buffers->steps.size = buffers->calls.size = 0;
-	if (!buffers->known ||
-	    ux_dwarf_known_begin(buffers->known, layout, columns, buffers->words.size))
+	buffers->list.size = buffers->steps.size = 0;
+	if (!buffers->known || ux_dwarf_known_begin(buffers->known, layout, buffers->words.size))
 		buffers->words.size = 0;
 	return ux_dwarf_step_vec_append(&buffers->steps, end);
 }
@@ -549,14 +425,13 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 {
 	struct abbrev_parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
-		.columns = sections->columns,
 		.layout = table->layout,
 		.sizes = ux_dwarf_form_sizes(table->layout),
 		.buffers = buffers,
 		.known = buffers->known,
 	};
 	static const struct ux_dwarf_step none = {.flags = UX_STEP_LOOSE};
-	if (!abbrev_buffers_begin(buffers, table->layout, sections->columns))
+	if (!abbrev_buffers_begin(buffers, table->layout))
 		return ux_error_nomem(err);
 	p.start = p.cur.pos;
 	uint64_t max = ux_min(table->end - table->off, (uint64_t)TABLE_MAX);
@@ -574,7 +449,6 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 		.list = buffers->list.data,
 		.words = buffers->words.data,
 		.steps = buffers->steps.data,
-		.calls = buffers->calls.data,
 		.count = buffers->list.size,
 		.n_steps = in_order && dense ? buffers->steps.size : 0,
 	};
@@ -602,23 +476,19 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 	UX_TRY(abbrevs_parse_to(sections, table, &buffers, &made, err));
 	/* One block of exactly the size that is needed. */
 	size_t list_bytes = buffers.list.size * sizeof(*buffers.list.data);
-	size_t call_bytes = buffers.calls.size * sizeof(*buffers.calls.data);
 	size_t step_bytes = buffers.steps.size * sizeof(*buffers.steps.data);
 	size_t word_bytes = buffers.words.size * sizeof(*buffers.words.data);
-	uint8_t *block = malloc(list_bytes + call_bytes + step_bytes + word_bytes + 1);
+	uint8_t *block = malloc(list_bytes + step_bytes + word_bytes + 1);
 	if (!block)
 		return ux_error_nomem(err);
 	made.list = (struct ux_dwarf_abbrev *)(void *)block;
-	made.calls = (struct ux_dwarf_call_layout *)(void *)(block + list_bytes);
-	made.steps = (struct ux_dwarf_step *)(void *)(block + list_bytes + call_bytes);
-	made.words = (uint32_t *)(void *)(block + list_bytes + call_bytes + step_bytes);
+	made.steps = (struct ux_dwarf_step *)(void *)(block + list_bytes);
+	made.words = (uint32_t *)(void *)(block + list_bytes + step_bytes);
 	memcpy(made.steps, buffers.steps.data, step_bytes);
 	if (list_bytes > 0) {
 		memcpy(made.list, buffers.list.data, list_bytes);
 		memcpy(made.words, buffers.words.data, word_bytes);
 	}
-	if (call_bytes > 0)
-		memcpy(made.calls, buffers.calls.data, call_bytes);
 	*ret = made;
 	return UX_OK;
 }

@@ -24,14 +24,10 @@
 struct ux_dwarf_abbrev {
 	uint64_t code;
 	uint32_t program; /* index of its first word */
-	uint32_t attrs;   /* offset of its list of attributes, from the table's start */
-	uint32_t fixed;   /* bytes of the DIE's attributes; UINT32_MAX: run the program */
 	uint16_t tag;     /* 0xffff when it does not fit 16 bits */
 	uint8_t kind;     /* enum ux_dwarf_kind */
 	bool has_children;
-	bool has_pc;      /* low_pc or ranges is among the attributes */
-	uint32_t sibling; /* For a DIE of fixed size: 1 + the offset of DW_AT_sibling (of form
-			     DW_FORM_ref4) among those bytes; 0 when it has none. */
+	bool has_pc; /* low_pc or ranges is among the attributes */
 };
 
 enum {
@@ -40,7 +36,6 @@ enum {
 	UX_DWARF_STEP_MAX = 250,      /* most bytes of a DIE that a step skips, without its text
 					  and its block */
 	UX_DWARF_STEP_TEXT = 8,       /* bytes that are searched for the end of a step's text */
-	UX_DWARF_CALLS_MAX = 255,     /* layouts of calls in one table */
 };
 
 /* Flags of a step: facts about the DIE besides its size. */
@@ -71,29 +66,9 @@ struct ux_dwarf_step {
 	uint8_t block; /* offset of the block's length, one byte that is below 0x80 */
 	uint8_t sibling; /* offset of DW_AT_sibling, 4 bytes; or of the second block's length, as
 			    above */
-	uint8_t call;    /* number of its struct ux_dwarf_call_layout, from 1 on; 0: it has none */
 };
 
 static_assert(sizeof(struct ux_dwarf_step) == 8, "found by a shift");
-
-/*
- * Where the needed attributes of an inlined call of fixed size are, so that it is read without a
- * program. Offsets count from the code on. Each number is the eight bytes at its offset under a
- * mask, as little-endian machines load them; the mask of an attribute that is absent is 0.
- */
-struct ux_dwarf_call_layout {
-	uint64_t origin_mask;
-	uint64_t ranges_mask;
-	uint64_t high_mask;
-	uint32_t file_mask, line_mask;
-	uint32_t file_const, line_const; /* for DW_FORM_implicit_const; else 0 */
-	uint8_t origin;      /* offset of the reference to the function that is inlined */
-	bool origin_in_unit; /* the reference counts from the start of the unit */
-	uint8_t ranges;      /* offset of the range list's offset; 0: none */
-	uint8_t low;         /* offset of low_pc; 0: no low_pc and high_pc */
-	uint8_t high;        /* offset of high_pc, a length */
-	uint8_t file, line;
-};
 
 /* A parsed table. Immutable: any thread. */
 struct ux_dwarf_abbrevs {
@@ -101,7 +76,6 @@ struct ux_dwarf_abbrevs {
 		*list; /* sorted by code; malloc'ed in one block with the arrays below */
 	uint32_t *words;
 	struct ux_dwarf_step *steps; /* indexed by code */
-	struct ux_dwarf_call_layout *calls;
 	size_t count;
 	size_t n_steps; /* at least UX_DWARF_STEPS_MIN; 0 when codes are not consecutive, or in
 			   another order */
@@ -127,7 +101,6 @@ void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table);
 UX_VEC(ux_dwarf_abbrev_vec, struct ux_dwarf_abbrev);
 UX_VEC(ux_dwarf_word_vec, uint32_t);
 UX_VEC(ux_dwarf_step_vec, struct ux_dwarf_step);
-UX_VEC(ux_dwarf_call_layout_vec, struct ux_dwarf_call_layout);
 
 struct ux_dwarf_known;
 
@@ -136,7 +109,6 @@ struct ux_dwarf_abbrev_buffers {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
 	struct ux_dwarf_step_vec steps;
-	struct ux_dwarf_call_layout_vec calls;
 	struct ux_dwarf_known *known; /* declarations of earlier tables; malloc'ed, or NULL */
 };
 
@@ -270,9 +242,8 @@ struct ux_dwarf_known_key {
 struct ux_dwarf_known_abbrev {
 	struct ux_dwarf_abbrev entry;
 	struct ux_dwarf_step step;
-	uint32_t call; /* number of its layout of a call, from 1 on; 0: it has none */
-	uint8_t size;  /* size of the key's bytes */
-	bool wide;     /* the key's `wide` */
+	uint8_t size; /* size of the key's bytes */
+	bool wide;    /* the key's `wide` */
 	uint8_t bytes[];
 };
 
@@ -302,17 +273,15 @@ UX_MAP(ux_dwarf_known_map, uint64_t, const struct ux_dwarf_known_abbrev *, UX_DW
  * that these belong to. */
 struct ux_dwarf_known {
 	struct ux_dwarf_known_map map;
-	struct ux_arena arena; /* holds the translations */
-	struct ux_dwarf_call_layout_vec calls;
+	struct ux_arena arena;         /* holds the translations */
 	struct ux_dwarf_layout layout; /* layout for which they were translated */
-	bool columns;                  /* whether they were translated with columns */
 };
 
 /*
  * Begins a table: drops the translations for another layout or selection, and all translations once
  * the programs have more than UX_DWARF_KNOWN_WORDS_MAX words. True when it dropped them.
  */
-bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
+bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout,
 			  size_t words);
 
 /* Returns the translation of a declaration with this hash, or NULL. */
@@ -327,8 +296,8 @@ ux_inline const struct ux_dwarf_known_abbrev *ux_dwarf_known_find(
 /* Keeps a translation, if there is room for it; call: its layout of a call, or NULL. False when
  * memory is short. */
 bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key key,
-			const struct ux_dwarf_abbrev *entry, const struct ux_dwarf_step *step,
-			const struct ux_dwarf_call_layout *call) ux_must;
+			const struct ux_dwarf_abbrev *entry, const struct ux_dwarf_step *step)
+	ux_must;
 
 void ux_dwarf_known_deinit(struct ux_dwarf_known *known);
 

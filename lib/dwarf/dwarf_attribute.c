@@ -142,54 +142,33 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag)
 
 #define SLOT(attr, slot) [attr] = (slot) + 1
 
-/* The attributes of functions and inlined calls that are read. */
-#define CODE_SLOTS                                                                               \
-	SLOT(DW_AT_name, UX_SLOT_NAME), SLOT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),          \
-		SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC), SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),        \
-		SLOT(DW_AT_ranges, UX_SLOT_RANGES), SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN), \
-		SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),                                \
-		SLOT(DW_AT_call_file, UX_SLOT_CALL_FILE),                                        \
-		SLOT(DW_AT_call_line, UX_SLOT_CALL_LINE), SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
-
-const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS] = {
-	[UX_SELECT_SIBLING] =
-		{
-			SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
-		},
-	[UX_SELECT_CODE] = {CODE_SLOTS},
-	[UX_SELECT_COLUMNS] = {CODE_SLOTS SLOT(DW_AT_call_column, UX_SLOT_CALL_COLUMN)},
-	[UX_SELECT_ROOT] =
-		{
-			SLOT(DW_AT_name, UX_SLOT_NAME),
-			SLOT(DW_AT_stmt_list, UX_SLOT_STMT_LIST),
-			SLOT(DW_AT_comp_dir, UX_SLOT_COMP_DIR),
-			SLOT(DW_AT_language, UX_SLOT_LANGUAGE),
-			SLOT(DW_AT_producer, UX_SLOT_PRODUCER),
-			SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC),
-			SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
-			SLOT(DW_AT_ranges, UX_SLOT_RANGES),
-			SLOT(DW_AT_str_offsets_base, UX_SLOT_STR_OFFSETS_BASE),
-			SLOT(DW_AT_addr_base, UX_SLOT_ADDR_BASE),
-			SLOT(DW_AT_rnglists_base, UX_SLOT_RNGLISTS_BASE),
-			SLOT(DW_AT_dwo_name, UX_SLOT_DWO_NAME),
-		},
-	[UX_SELECT_NAME] =
-		{
-			SLOT(DW_AT_name, UX_SLOT_NAME),
-			SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
-			SLOT(DW_AT_signature, UX_SLOT_SIGNATURE),
-		},
-	[UX_SELECT_VARIABLE] =
-		{
-			SLOT(DW_AT_location, UX_SLOT_LOCATION),
-			SLOT(DW_AT_decl_file, UX_SLOT_DECL_FILE),
-			SLOT(DW_AT_decl_line, UX_SLOT_DECL_LINE),
-			SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
-			SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
-		},
+const uint8_t ux_dwarf_slots[UX_DWARF_ATTRS] = {
+	SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
+	SLOT(DW_AT_location, UX_SLOT_LOCATION),
+	SLOT(DW_AT_name, UX_SLOT_NAME),
+	SLOT(DW_AT_stmt_list, UX_SLOT_STMT_LIST),
+	SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC),
+	SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
+	SLOT(DW_AT_language, UX_SLOT_LANGUAGE),
+	SLOT(DW_AT_comp_dir, UX_SLOT_COMP_DIR),
+	SLOT(DW_AT_producer, UX_SLOT_PRODUCER),
+	SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
+	SLOT(DW_AT_decl_file, UX_SLOT_DECL_FILE),
+	SLOT(DW_AT_decl_line, UX_SLOT_DECL_LINE),
+	SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
+	SLOT(DW_AT_ranges, UX_SLOT_RANGES),
+	SLOT(DW_AT_call_column, UX_SLOT_CALL_COLUMN),
+	SLOT(DW_AT_call_file, UX_SLOT_CALL_FILE),
+	SLOT(DW_AT_call_line, UX_SLOT_CALL_LINE),
+	SLOT(DW_AT_signature, UX_SLOT_SIGNATURE),
+	SLOT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),
+	SLOT(DW_AT_str_offsets_base, UX_SLOT_STR_OFFSETS_BASE),
+	SLOT(DW_AT_addr_base, UX_SLOT_ADDR_BASE),
+	SLOT(DW_AT_rnglists_base, UX_SLOT_RNGLISTS_BASE),
+	SLOT(DW_AT_dwo_name, UX_SLOT_DWO_NAME),
 };
 
-static enum ux_dwarf_slot slot_of_unit_attr(uint64_t attr)
+enum ux_dwarf_slot ux_dwarf_slot_of_vendor(uint64_t attr)
 {
 	switch (attr) {
 	case DW_AT_language_name:
@@ -202,14 +181,6 @@ static enum ux_dwarf_slot slot_of_unit_attr(uint64_t attr)
 		return UX_SLOT_DWO_ID;
 	case DW_AT_GNU_ranges_base:
 		return UX_SLOT_RANGES_BASE;
-	default:
-		return UX_SLOT_COUNT;
-	}
-}
-
-static enum ux_dwarf_slot slot_of_function_attr(uint64_t attr)
-{
-	switch (attr) {
 	case DW_AT_MIPS_linkage_name:
 		return UX_SLOT_LINKAGE_NAME;
 	case DW_AT_LLVM_stmt_sequence:
@@ -217,21 +188,4 @@ static enum ux_dwarf_slot slot_of_function_attr(uint64_t attr)
 	default:
 		return UX_SLOT_COUNT;
 	}
-}
-
-enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, uint64_t attr)
-{
-	switch (selection) {
-	case UX_SELECT_ROOT:
-		return slot_of_unit_attr(attr);
-	case UX_SELECT_CODE:
-	case UX_SELECT_COLUMNS:
-		return slot_of_function_attr(attr);
-	case UX_SELECT_SIBLING:
-	case UX_SELECT_NAME:
-	case UX_SELECT_VARIABLE:
-	case UX_SELECT_COUNT:
-		break;
-	}
-	return UX_SLOT_COUNT;
 }

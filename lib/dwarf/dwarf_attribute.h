@@ -52,7 +52,10 @@ int ux_dwarf_form_size(uint64_t form, struct ux_dwarf_layout layout);
 /* Returns the opcode that skips a form of variable size; UX_OP_END when the form is unknown. */
 enum ux_dwarf_op ux_dwarf_form_op(uint64_t form);
 
-/* The attributes that are read, by slot. */
+/*
+ * The attributes that are read, by slot. All entries have the same slots, whatever they are read
+ * for: a selection for each purpose made readers that knew different attributes.
+ */
 enum ux_dwarf_slot {
 	UX_SLOT_NAME,
 	UX_SLOT_LINKAGE_NAME,
@@ -95,33 +98,22 @@ enum ux_dwarf_kind {
 
 enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag);
 
-/* Sets of attributes that are read, depending on the kind of DIE and on the purpose. */
-enum ux_dwarf_selection {
-	UX_SELECT_SIBLING,  /* only DW_AT_sibling, to skip the children */
-	UX_SELECT_CODE,     /* attributes of a function or an inlined call */
-	UX_SELECT_COLUMNS,  /* the same, and the column of the call */
-	UX_SELECT_ROOT,     /* attributes of a unit's own DIE */
-	UX_SELECT_NAME,     /* attributes of a scope that qualifies names: name, declaration */
-	UX_SELECT_VARIABLE, /* attributes of a variable: its location, and where it is declared */
-	UX_SELECT_COUNT
-};
-
 enum {
 	UX_DWARF_ATTRS = 0x80, /* size of the table below: the standard's own attributes */
 };
 
-/* For each selection, the slot of an attribute plus 1; 0 when it is not read. */
-extern const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS];
+/* The slot of an attribute plus 1; 0 when it is not read. */
+extern const uint8_t ux_dwarf_slots[UX_DWARF_ATTRS];
 
 /* Returns the slot of any other attribute; UX_SLOT_COUNT when it is not read. */
-enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, uint64_t attr);
+enum ux_dwarf_slot ux_dwarf_slot_of_vendor(uint64_t attr);
 
 /* Returns the slot of an attribute; UX_SLOT_COUNT when it is not read. */
-ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_selection selection, uint64_t attr)
+ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(uint64_t attr)
 {
 	if (ux_unlikely(attr >= UX_DWARF_ATTRS))
-		return ux_dwarf_slot_of_vendor(selection, attr);
-	unsigned slot = ux_dwarf_slots[selection][attr];
+		return ux_dwarf_slot_of_vendor(attr);
+	unsigned slot = ux_dwarf_slots[attr];
 	return slot > 0 ? slot - 1 : UX_SLOT_COUNT;
 }
 

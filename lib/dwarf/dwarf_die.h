@@ -297,15 +297,6 @@ bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64
 ux_inline bool ux_dwarf_step_over(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 				  const struct ux_dwarf_abbrev *abbrev, uint64_t *ret_sibling)
 {
-	if (abbrev->fixed != UINT32_MAX) {
-		struct ux_cur at = *c;
-		ux_cur_skip(c, abbrev->fixed);
-		if (abbrev->sibling == 0 || c->failed)
-			return false;
-		ux_cur_skip(&at, abbrev->sibling - 1);
-		*ret_sibling = ctx->unit->off + ux_cur_u32(&at);
-		return true;
-	}
 	struct ux_dwarf_die die;
 	ux_dwarf_die_run(c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, &die);
 	return ux_dwarf_die_has(&die, UX_SLOT_SIBLING) &&
@@ -330,17 +321,5 @@ ux_inline bool ux_dwarf_cur_jump(struct ux_cur *c, uint64_t off)
  * skipped.
  */
 uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c);
-
-/*
- * Reads the selected attributes of the DIE with its abbreviation's list instead of its program; c
- * is after the DIE's code and is moved to its end. It is used for selections that only few DIEs
- * need: translating a program for each abbreviation would cost more than it saves. Slots that are
- * already in ret->have are kept; if an attribute occurs twice, the first is used. Returns the
- * number of bytes of .debug_abbrev that were read; c fails when bytes of .debug_info are missing.
- */
-uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
-				      const struct ux_dwarf_abbrev *abbrev,
-				      enum ux_dwarf_selection selection, struct ux_cur *c,
-				      struct ux_dwarf_die *ret);
 
 #endif

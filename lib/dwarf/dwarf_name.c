@@ -345,14 +345,19 @@ enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t fro
 	return UX_OK;
 }
 
+bool ux_dwarf_name_is_origins(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			      struct ux_dwarf_ref *ret)
+{
+	return !ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) &&
+	       !ux_dwarf_die_has(die, UX_SLOT_NAME) && ux_dwarf_die_origin(ctx, die, ret);
+}
+
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err)
 {
 	struct ux_dwarf_ref to;
-	/* Only the targets of references are worth caching. */
-	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
-	    ux_dwarf_die_has(die, UX_SLOT_NAME))
+	if (!ux_dwarf_name_is_origins(ctx, die, &to))
 		return names_find_own(names, ctx, die, nested, ret, err);
 	return ux_dwarf_names_of_origin(names, die->off, to, nested, ret, err);
 }

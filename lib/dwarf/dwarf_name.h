@@ -170,6 +170,13 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
+/*
+ * Returns whether a DIE has its name only from the DIE that it refers to, *ret. ux_dwarf_names_of()
+ * does for it the same as ux_dwarf_names_of_origin().
+ */
+bool ux_dwarf_name_is_origins(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			      struct ux_dwarf_ref *ret);
+
 /* Prefetches the memory that ux_dwarf_names_of_origin() will read first. */
 void ux_dwarf_names_prefetch(const struct ux_dwarf_names *names, struct ux_dwarf_ref to);
 

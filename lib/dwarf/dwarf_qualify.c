@@ -140,18 +140,8 @@ static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf
 	struct ux_cur c = ux_dwarf_unit_cur(at.ctx, at.off);
 	if (ux_cur_left(&c) > UX_DWARF_DIE_MAX)
 		c.end = c.pos + UX_DWARF_DIE_MAX;
-	const struct ux_dwarf_abbrevs *table = &at.ctx->abbrevs;
-	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, ux_cur_uleb(&c));
-	ret->off = at.off;
-	ret->have = 0;
-	if (!abbrev)
+	if (!ux_dwarf_die_read(at.ctx, &c, ret))
 		return UX_ENOTFOUND;
-	if (!ux_dwarf_tag_names(abbrev->tag)) {
-		ux_dwarf_die_run(&c, table->words + abbrev->program, at.ctx->unit->layout, ret);
-	} else {
-		names_charge(names,
-			     ux_dwarf_die_read_attributes(at.ctx, abbrev, UX_SELECT_NAME, &c, ret));
-	}
 	names_charge(names, ux_cur_off(&c) - at.off);
 	return ux_cur_status(&c, NULL);
 }

@@ -230,41 +230,14 @@ static bool range_read_low_high(struct ux_dwarf_range_reader *r, const struct ux
 	return !ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi) || ux_dwarf_range_add(r, lo, lo + hi);
 }
 
-static struct range_list range_list_of(struct ux_dwarf_range_reader *reader)
-{
-	return (struct range_list){
-		.reader = reader, .ctx = reader->ctx, .base = reader->ctx->low_pc};
-}
-
 enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
 				 const struct ux_dwarf_die *die, struct ux_error *err)
 {
 	if (!ux_dwarf_die_has(die, UX_SLOT_RANGES))
 		return range_read_low_high(reader, die) ? UX_OK : ux_error_nomem(err);
-	struct range_list list = range_list_of(reader);
+	struct range_list list = {
+		.reader = reader, .ctx = reader->ctx, .base = reader->ctx->low_pc};
 	return range_list_read(&list, range_list_cur(reader->ctx, die), err);
-}
-
-enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t off,
-				struct ux_error *err)
-{
-	const struct ux_dwarf_context *ctx = reader->ctx;
-	bool v5 = ctx->unit->version >= 5;
-	struct range_list list = range_list_of(reader);
-	struct ux_bytes lists = ctx->sections->data[UX_DWARF_RNGLISTS];
-	if (v5 && off < lists.size) { /* most lists end here, without a cursor */
-		const uint8_t *at = lists.data + off;
-		if (!range_list_run_pairs(&list, &at, lists.data + lists.size))
-			return UX_OK;
-		off = (uint64_t)(at - lists.data);
-	}
-	if (list.no_memory)
-		return ux_error_nomem(err);
-	struct ux_cur c = ux_dwarf_cur(ctx->sections, v5 ? UX_DWARF_RNGLISTS : UX_DWARF_RANGES);
-	if (!v5 && __builtin_add_overflow(ctx->ranges_base, off, &off))
-		ux_cur_bad(&c, "range list offset too large");
-	ux_cur_seek(&c, off);
-	return range_list_read(&list, c, err);
 }
 
 /*

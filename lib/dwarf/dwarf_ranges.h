@@ -40,10 +40,6 @@ void ux_dwarf_range_reader_init(struct ux_dwarf_range_reader *reader,
 enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
 				 const struct ux_dwarf_die *die, struct ux_error *err) ux_must;
 
-/* Does the same for the list at offset off of .debug_rnglists, before DWARF 5 of .debug_ranges. */
-enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t off,
-				struct ux_error *err) ux_must;
-
 /*
  * Finds the section that contains lo, after the section of the last range was checked. NULL: lo is
  * not code.

@@ -21,13 +21,8 @@ static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64
 {
 	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
 	c.end = c.pos + ux_min(ux_cur_left(&c), (size_t)UX_DWARF_DIE_MAX);
-	const struct ux_dwarf_abbrev *abbrev =
-		ux_dwarf_abbrevs_find(&ctx->abbrevs, ux_cur_uleb(&c));
-	ret->off = off;
-	ret->have = 0;
-	if (c.failed || !abbrev)
+	if (!ux_dwarf_die_read(ctx, &c, ret))
 		return UX_ENOTFOUND;
-	(void)ux_dwarf_die_read_attributes(ctx, abbrev, UX_SELECT_VARIABLE, &c, ret);
 	return ux_cur_status(&c, NULL);
 }
 
@@ -94,7 +89,7 @@ enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
 			variable_skip_die(ctx, &c, abbrev, &depth);
 			continue;
 		}
-		(void)ux_dwarf_die_read_attributes(ctx, abbrev, UX_SELECT_VARIABLE, &c, &die);
+		ux_dwarf_die_run(&c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, &die);
 		depth += abbrev->has_children;
 		if (c.failed || !ux_dwarf_die_place(ctx, &die, UX_SLOT_LOCATION, &at) || at != pc)
 			continue;
