@@ -19,7 +19,7 @@ static uint32_t count_lines(struct ux_bytes bytes, uint32_t *ret_locations)
 	struct ux_otlp f;
 	uint32_t lines = 0;
 	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK);
-	if (ux_otlp_read(&f, bytes, UX_OTLP_ALL, &p, NULL) != UX_OK)
+	if (ux_otlp_read(&f, bytes, &p, NULL) != UX_OK)
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < f.n_locations; i++)
 		lines += p.locations.data[f.first_location + i].n;

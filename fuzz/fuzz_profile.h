@@ -14,8 +14,8 @@ enum {
 };
 
 /*
- * Names the first location without a name, out of n from number `first` on, and returns its number;
- * false when all have names.
+ * Names the first location of a module without a name, out of n from number `first` on, and returns
+ * its number; false when all have names. Others never get names.
  */
 static inline bool fuzz_profile_name_one(struct ux_profile *p, uint32_t first, uint32_t n,
 					 uint32_t *ret)
@@ -23,7 +23,7 @@ static inline bool fuzz_profile_name_one(struct ux_profile *p, uint32_t first, u
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ux_profile_location *l = &p->locations.data[first + i];
 		struct ux_profile_frame frame = {.line = FUZZ_LINE};
-		if (l->n > 0 || l->named)
+		if (l->n > 0 || l->named || l->module == 0)
 			continue;
 		fuzz_truth(ux_profile_string(p, UX_STR(FUZZ_NAME), &frame.linkage, NULL) == UX_OK);
 		fuzz_truth(ux_profile_name(p, first + i, &frame, 1, NULL) == UX_OK);

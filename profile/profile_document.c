@@ -66,9 +66,9 @@ enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_b
 	case UX_PROFILE_FORMAT_FOLDED:
 		return ux_folded_read(bytes, p, err);
 	case UX_PROFILE_FORMAT_OTLP:
-		return ux_otlp_read(&d->otlp, bytes, UX_OTLP_ALL, p, err);
+		return ux_otlp_read(&d->otlp, bytes, p, err);
 	case UX_PROFILE_FORMAT_OTLP_JSON:
-		return ux_otlp_json_read(&d->otlp, bytes, UX_OTLP_ALL, &d->message, p, err);
+		return ux_otlp_json_read(&d->otlp, bytes, &d->message, p, err);
 	case UX_PROFILE_FORMAT_FIREFOX:
 		return ux_firefox_read(&d->firefox, bytes, p, err);
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:

@@ -5,6 +5,7 @@
 #include "crash_input.h"
 #include "folded.h"
 #include "gzip.h"
+#include "otlp_names.h"
 #include "otlp_sidecar.h"
 #include "output.h"
 #include "output_file.h"
@@ -130,6 +131,19 @@ static bool symbolize_keeps_format(const struct symbolize_job *job)
 			    job->c.input.document.format == UX_PROFILE_FORMAT_PPROF);
 }
 
+/* Writes a message of OTLP, as protobuf or as JSON. */
+static enum ux_code symbolize_write_otlp(const struct ux_profile_input *in, struct ux_out *out,
+					 struct ux_error *err)
+{
+	const struct ux_otlp *message = &in->document.otlp;
+	ux_cleanup(ux_otlp_names_deinit) struct ux_otlp_names n = {.bytes = message->bytes};
+	UX_TRY(ux_otlp_names_read(&n, err));
+	UX_TRY(ux_otlp_names_take(&n, &in->profile, message->first_location, err));
+	return in->document.format == UX_PROFILE_FORMAT_OTLP
+		       ? ux_otlp_names_write(&n, out, err)
+		       : ux_otlp_json_write(&n, in->file.bytes, out, err);
+}
+
 /* Writes the format of the input. */
 static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_stream *s,
 					 struct ux_error *err)
@@ -139,10 +153,8 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_st
 	case UX_PROFILE_FORMAT_PPROF:
 		return ux_pprof_rewrite(&in->document.pprof, &in->profile, s, err);
 	case UX_PROFILE_FORMAT_OTLP:
-		return ux_otlp_rewrite(&in->document.otlp, &in->profile, &s->out, err);
 	case UX_PROFILE_FORMAT_OTLP_JSON:
-		return ux_otlp_json_rewrite(&in->document.otlp, in->file.bytes, &in->profile,
-					    &s->out, err);
+		return symbolize_write_otlp(in, &s->out, err);
 	case UX_PROFILE_FORMAT_FIREFOX:
 		return ux_firefox_rewrite(&in->document.firefox, &in->profile, &s->out, err);
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:

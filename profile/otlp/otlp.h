@@ -7,10 +7,7 @@
 #ifndef UX_OTLP_H
 #define UX_OTLP_H
 
-#include "out.h"
 #include "profile.h"
-
-struct ux_function_table;
 
 /* Below this, the start of a mapping is an address of the file, which the OpenTelemetry profiler
  * writes; from here on it is an address of a process. */
@@ -22,15 +19,6 @@ struct ux_otlp {
 	uint32_t
 		first_location; /* number in the profile of the first entry of its location table */
 	uint32_t n_locations;
-	uint32_t n_strings;
-	uint32_t n_functions;
-	bool has_dictionary;
-};
-
-/* The parts of a message to read. */
-enum ux_otlp_parts {
-	UX_OTLP_ALL,
-	UX_OTLP_ADDRESSES, /* no samples, and no names that the message has: enough to add names */
 };
 
 /* The source of a part of the samples. Strings of the profile; 0: unknown. */
@@ -59,30 +47,15 @@ bool ux_otlp_is(struct ux_bytes bytes);
  * address of a mapping that begins below UX_OTLP_PROCESS_START is a virtual address of the file.
  * UX_ECORRUPT: with the offset in the message. UX_ELIMIT, UX_ENOMEM.
  */
-enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
-			  struct ux_profile *p, struct ux_error *err) ux_must;
+enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
+			  struct ux_error *err) ux_must;
 
 /*
- * The same as ux_otlp_read() with UX_OTLP_ALL, but keeps samples of different resources apart: the
+ * The same as ux_otlp_read(), but keeps samples of different resources apart: the
  * thread of a sample is the number of its resource in *ret, plus one. ret is empty, and must be
  * released in either case.
  */
 enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
 				    struct ux_otlp_resources *ret, struct ux_error *err) ux_must;
-
-/*
- * Appends the message with the names that its locations have got since it was read. Only the
- * dictionary differs: locations have lines, and functions and strings follow at the end of their
- * tables. Everything else is copied byte for byte.
- */
-enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p,
-			     struct ux_out *out, struct ux_error *err) ux_must;
-
-/*
- * Starts the table of functions and strings that a writer appends to the message. UX_ENOMEM. The
- * table must be released in either case.
- */
-enum ux_code ux_otlp_function_table(struct ux_function_table *t, const struct ux_otlp *f,
-				    const struct ux_profile *p, struct ux_error *err) ux_must;
 
 #endif

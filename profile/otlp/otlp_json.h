@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of OpenTelemetry in JSON. A message is converted to protobuf, which ux_otlp_read()
- * reads; names are then written into the text of the JSON. Source: OTLP 1.10, "JSON Protobuf
- * Encoding".
+ * Profiles of OpenTelemetry in JSON. A message is converted to protobuf, which ux_otlp_read() and
+ * ux_otlp_names_read() read; names are then written into the text of the JSON. Source: OTLP 1.10,
+ * "JSON Protobuf Encoding".
  */
 #ifndef UX_OTLP_JSON_H
 #define UX_OTLP_JSON_H
 
 #include "otlp.h"
+#include "out.h"
+
+struct ux_otlp_names;
 
 enum {
 	UX_OTLP_JSON_NESTED_MAX = 64 /* messages inside of each other */
@@ -29,17 +32,15 @@ enum ux_code ux_otlp_json_convert(struct ux_bytes json, struct ux_out *message,
  * Converts a message and reads it in the same way as ux_otlp_read(), but errors have offsets in the
  * JSON. f->bytes refers to `message`, which was empty and has to live as long.
  */
-enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, enum ux_otlp_parts parts,
-			       struct ux_out *message, struct ux_profile *p, struct ux_error *err)
-	ux_must;
+enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, struct ux_out *message,
+			       struct ux_profile *p, struct ux_error *err) ux_must;
 
 /*
- * Appends the JSON that was read with the names that its locations have got since. Only its
+ * The same as ux_otlp_names_write(), for JSON from which the message of n was converted. Only its
  * dictionary differs: locations have lines, and functions and strings follow at the end of their
  * tables. Everything else is copied byte for byte. UX_ENOMEM.
  */
-enum ux_code ux_otlp_json_rewrite(const struct ux_otlp *f, struct ux_bytes json,
-				  const struct ux_profile *p, struct ux_out *out,
-				  struct ux_error *err) ux_must;
+enum ux_code ux_otlp_json_write(const struct ux_otlp_names *n, struct ux_bytes json,
+				struct ux_out *out, struct ux_error *err) ux_must;
 
 #endif

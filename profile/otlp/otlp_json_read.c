@@ -310,12 +310,12 @@ static uint64_t otlp_json_offset(struct ux_bytes json, uint64_t offset)
 	return whole ? found : UX_ERROR_NO_OFF;
 }
 
-enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, enum ux_otlp_parts parts,
-			       struct ux_out *message, struct ux_profile *p, struct ux_error *err)
+enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, struct ux_out *message,
+			       struct ux_profile *p, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(ux_otlp_json_convert(json, message, err));
-	enum ux_code code = ux_otlp_read(f, ux_out_bytes(message), parts, p, &why);
+	enum ux_code code = ux_otlp_read(f, ux_out_bytes(message), p, &why);
 	if (code == UX_OK)
 		return UX_OK;
 	if (why.off == UX_ERROR_NO_OFF)

@@ -2,32 +2,27 @@
 /* Adding names to profiles of OpenTelemetry in JSON. */
 #include "otlp_json.h"
 
-#include "function_table.h"
 #include "json_in.h"
 #include "json_out.h"
-#include "otlp_fields.h"
+#include "otlp_names.h"
 #include "otlp_schema.h"
 #include "protobuf.h"
 
 /* The state of writing. Input before `copied` is already in the output. */
 struct otlp_json_writer {
-	const struct ux_profile *profile;
-	const struct ux_otlp *file;
+	const struct ux_otlp_names *names;
 	struct ux_cur c;
 	const uint8_t *copied;
 	struct ux_out *out;
-	struct ux_function_table table;
 	uint32_t location;       /* the next location of the location table */
-	struct ux_out message;   /* in protobuf: the lines of a location */
-	struct ux_out text;      /* the same lines in JSON */
+	size_t next;             /* the next location of names */
+	struct ux_out text;      /* in JSON: the array of a location's lines */
 	struct ux_out functions; /* in JSON: the array of added functions */
 	struct ux_out strings;
 };
 
 static void otlp_json_writer_deinit(struct otlp_json_writer *w)
 {
-	ux_function_table_deinit(&w->table);
-	ux_out_deinit(&w->message);
 	ux_out_deinit(&w->text);
 	ux_out_deinit(&w->functions);
 	ux_out_deinit(&w->strings);
@@ -54,59 +49,52 @@ static void otlp_json_put_message(struct ux_json *j, enum ux_otlp_message messag
 	ux_json_object_end(j);
 }
 
-/* Appends the messages in a buffer as an array, after an empty one if `zero`. */
-static void otlp_json_put_messages(const struct ux_out *messages, enum ux_otlp_message message,
-				   bool zero, struct ux_out *out)
+/* Appends messages as an array. */
+static void otlp_json_put_messages(struct ux_bytes messages, enum ux_otlp_message message,
+				   struct ux_out *out)
 {
-	struct ux_cur c = ux_cur_make(ux_out_bytes(messages), NULL, false);
+	struct ux_cur c = ux_cur_make(messages, NULL, false);
 	struct ux_json j = ux_json_make(out);
 	ux_json_array_begin(&j);
-	if (zero) {
-		ux_json_object_begin(&j);
-		ux_json_object_end(&j);
-	}
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
 		otlp_json_put_message(&j, message, f.bytes);
 	ux_json_array_end(&j);
 }
 
-static void otlp_json_put_strings(const struct ux_out *strings, struct ux_out *out)
+static void otlp_json_put_strings(struct ux_json *j, struct ux_bytes strings)
 {
-	struct ux_cur c = ux_cur_make(ux_out_bytes(strings), NULL, false);
-	struct ux_json j = ux_json_make(out);
-	ux_json_array_begin(&j);
+	struct ux_cur c = ux_cur_make(strings, NULL, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
-		ux_json_str(&j, ux_protobuf_text(&f));
-	ux_json_array_end(&j);
+		ux_json_str(j, ux_protobuf_text(&f));
 }
 
-/* Writes the lines of a location in protobuf; empty: the location stays unchanged. */
-static enum ux_code otlp_json_lines(struct otlp_json_writer *w, uint32_t location,
-				    struct ux_error *err)
-{
-	const struct ux_profile_location *l =
-		&w->profile->locations.data[w->file->first_location + location];
-	ux_out_reset(&w->message);
-	if (l->n > 0 && !l->named)
-		UX_TRY(ux_function_table_lines(&w->table, l, OTLP_LOCATION_LINES, &w->message,
-					       err));
-	return ux_out_status(&w->message, err);
-}
-
-/* Collects the functions and strings that the lines of all locations need: their tables may come
- * before the table of locations. */
+/* Writes the functions and strings that are added: their tables may come before the table of
+ * locations. */
 static enum ux_code otlp_json_prepare(struct otlp_json_writer *w, struct ux_error *err)
 {
-	UX_TRY(ux_otlp_function_table(&w->table, w->file, w->profile, err));
-	for (uint32_t i = 0; i < w->file->n_locations; i++)
-		UX_TRY(otlp_json_lines(w, i, err));
-	UX_TRY(ux_out_status(&w->table.functions, err));
-	UX_TRY(ux_out_status(&w->table.strings, err));
-	otlp_json_put_messages(&w->table.functions, UX_OTLP_FUNCTION, w->file->n_functions == 0,
-			       &w->functions);
-	otlp_json_put_strings(&w->table.strings, &w->strings);
+	const struct ux_otlp_names *n = w->names;
+	const struct ux_otlp_borrowed_list *borrowed = &n->strings.borrowed;
+	struct ux_json j = ux_json_make(&w->strings);
+	otlp_json_put_messages(ux_out_bytes(&n->functions), UX_OTLP_FUNCTION, &w->functions);
+	ux_json_array_begin(&j);
+	otlp_json_put_strings(&j, ux_out_bytes(&n->strings.fields));
+	for (size_t i = 0; i < borrowed->size; i++)
+		otlp_json_put_strings(&j, ux_bytes(borrowed->data[i].data, borrowed->data[i].size));
+	ux_json_array_end(&j);
 	UX_TRY(ux_out_status(&w->functions, err));
 	return ux_out_status(&w->strings, err);
+}
+
+/* Returns the lines that the next location got, in protobuf; empty: it stays unchanged. */
+static struct ux_bytes otlp_json_lines(struct otlp_json_writer *w)
+{
+	const struct ux_otlp_names *n = w->names;
+	const uint32_t number = w->location++;
+	if (w->next == n->locations.size || n->locations.data[w->next].number != number)
+		return UX_BYTES_NONE;
+	const struct ux_otlp_location *l = &n->locations.data[w->next++];
+	return l->n_lines == 0 ? UX_BYTES_NONE
+			       : ux_bytes(n->line_bytes.data + l->lines, l->n_lines);
 }
 
 /* --- where it is added ------------------------------------------------------------------------ */
@@ -171,11 +159,11 @@ static enum ux_code otlp_json_write_location(struct otlp_json_writer *w, struct 
 	const uint8_t *end = NULL;
 	size_t n = 0;
 	bool had = false;
-	UX_TRY(otlp_json_lines(w, w->location++, err));
+	const struct ux_bytes lines = otlp_json_lines(w);
+	const bool adds = lines.size > 0;
 	ux_out_reset(&w->text);
-	otlp_json_put_messages(&w->message, UX_OTLP_LINE, false, &w->text);
+	otlp_json_put_messages(lines, UX_OTLP_LINE, &w->text);
 	UX_TRY(ux_out_status(&w->text, err));
-	bool adds = w->message.size > 0;
 	while (ux_json_read_member(&w->c, &n, &key)) {
 		bool is = adds && ux_json_text_eq(key, "lines");
 		if (is)
@@ -246,8 +234,9 @@ static enum ux_code otlp_json_write(struct otlp_json_writer *w, struct ux_error 
 {
 	struct ux_json_text key;
 	size_t n = 0;
+	UX_TRY(ux_otlp_names_status(w->names, err));
 	UX_TRY(otlp_json_prepare(w, err));
-	while (w->table.n_functions > 0 && ux_json_read_member(&w->c, &n, &key)) {
+	while (w->names->functions.size > 0 && ux_json_read_member(&w->c, &n, &key)) {
 		if (ux_json_text_eq(key, "dictionary"))
 			UX_TRY(otlp_json_write_dictionary(w, err));
 		else
@@ -258,18 +247,14 @@ static enum ux_code otlp_json_write(struct otlp_json_writer *w, struct ux_error 
 	return ux_out_status(w->out, err);
 }
 
-enum ux_code ux_otlp_json_rewrite(const struct ux_otlp *f, struct ux_bytes json,
-				  const struct ux_profile *p, struct ux_out *out,
-				  struct ux_error *err)
+enum ux_code ux_otlp_json_write(const struct ux_otlp_names *n, struct ux_bytes json,
+				struct ux_out *out, struct ux_error *err)
 {
-	struct otlp_json_writer w = {
-		.profile = p,
-		.file = f,
+	ux_cleanup(otlp_json_writer_deinit) struct otlp_json_writer w = {
+		.names = n,
 		.c = ux_cur_make(json, "OTLP JSON", false),
 		.copied = json.data,
 		.out = out,
 	};
-	enum ux_code code = otlp_json_write(&w, err);
-	otlp_json_writer_deinit(&w);
-	return code;
+	return otlp_json_write(&w, err);
 }

@@ -174,6 +174,7 @@ ux_inline void otlp_put_location(const struct ux_otlp_names *n, size_t place, co
 	l->field = otlp_offset(n, field);
 	l->content = otlp_offset(n, content.data);
 	l->end = otlp_offset(n, content.data + content.size);
+	l->number = n->n_locations - 1;
 	l->lines = 0;
 	l->n_lines = 0;
 }
@@ -187,7 +188,7 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 	n->n_locations++;
 	if (s->named || s->mapping == 0)
 		return UX_OK;
-	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MAX))
+	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MAX && n->quota))
 		return ux_error_at(err, UX_ELIMIT, SECTION, otlp_offset(n, content.data),
 				   "more than %d locations without lines", UX_OTLP_LOCATIONS_MAX);
 	if ((ux_unlikely(locations->size == locations->cap) &&
@@ -367,7 +368,7 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 					     : otlp_id_numbers_insert(&numbers, module.id, &fresh);
 		if (!number || (fresh && !ux_otlp_modules_append(modules, module)))
 			return ux_error_nomem(err);
-		if (modules->size > UX_OTLP_MODULES_MAX)
+		if (modules->size > UX_OTLP_MODULES_MAX && s->names->quota)
 			return ux_error_set(err, UX_ELIMIT,
 					    "the mappings refer to more than %d modules",
 					    UX_OTLP_MODULES_MAX);
@@ -404,7 +405,7 @@ static enum ux_code otlp_scan_count(struct otlp_scan *s, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Groups the addresses by module. */
+/* Groups the addresses by module; unknown modules come last. */
 static enum ux_code otlp_scan_group(struct otlp_scan *s, struct ux_error *err)
 {
 	struct ux_otlp_names *n = s->names;
@@ -419,11 +420,11 @@ static enum ux_code otlp_scan_group(struct otlp_scan *s, struct ux_error *err)
 		first += n->modules.data[m].n;
 		n->modules.data[m].n = 0;
 	}
+	struct ux_otlp_module unknown = {.first = first};
 	for (size_t k = 0; k < n->runs.size; k++) {
 		const struct ux_otlp_run *run = &n->runs.data[k];
-		if (run->mapping == 0)
-			continue;
-		struct ux_otlp_module *m = &n->modules.data[run->mapping - 1];
+		struct ux_otlp_module *m =
+			run->mapping == 0 ? &unknown : &n->modules.data[run->mapping - 1];
 		const size_t end = otlp_run_end(n, k);
 		size_t at = m->first + m->n;
 		for (size_t i = run->first; i < end; i++, at++) {

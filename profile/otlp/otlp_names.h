@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for the locations of an OTLP message, without a profile in memory: the dictionary is read
- * once, the caller looks addresses up module by module, and the message is written with their
- * lines. Samples are never read. Source: see otlp.h.
+ * Names for the locations of an OTLP message: the dictionary is read once, the locations get lines,
+ * looked up module by module or from a profile, and the message is written with them. Samples are
+ * never read. Source: see otlp.h.
  */
 #ifndef UX_OTLP_NAMES_H
 #define UX_OTLP_NAMES_H
@@ -15,6 +15,7 @@
 #include "vec.h"
 
 enum {
+	/* Limits of messages with a quota. */
 	UX_OTLP_MODULES_MAX = 100000, /* distinct identities in one message */
 	/* locations of one message that lack lines; a message of 64 MiB has about as many */
 	UX_OTLP_LOCATIONS_MAX = 4 << 20,
@@ -35,6 +36,7 @@ struct ux_otlp_location {
 	uint32_t field;   /* where its field begins, */
 	uint32_t content; /* where its content begins, */
 	uint32_t end;     /* and where both end */
+	uint32_t number;  /* in the location table */
 	uint32_t lines;   /* where its new lines begin in ux_otlp_names.line_bytes */
 	uint32_t n_lines; /* bytes of its new lines; 0: none */
 };
@@ -59,7 +61,7 @@ struct ux_otlp_names {
 	struct ux_bytes bytes;      /* the message; owned by the caller; below 4 GiB */
 	struct ux_out_quota *quota; /* for all buffers; NULL: none */
 	struct ux_otlp_modules modules;
-	uint64_t *addresses;  /* of all modules; malloc'ed */
+	uint64_t *addresses;  /* of all modules, then of unknown ones; malloc'ed */
 	uint32_t n_locations; /* in the message */
 	uint32_t n_unknown;   /* locations without lines whose module has no known identity */
 	/* The fields below are private to the functions of this header. */
@@ -74,9 +76,10 @@ struct ux_otlp_names {
 
 /*
  * Reads the dictionary: sets the modules and their addresses. A location is skipped if it has
- * lines, if it has no mapping, or if its mapping begins at UX_OTLP_PROCESS_START or above, where it
- * is an address of a process. UX_ECORRUPT: with the offset in the message. UX_ELIMIT: too large, or
- * too many modules. UX_ENOMEM, and the code of the quota. The state must be released in any case.
+ * lines, or if it has no mapping. Its module is unknown if its mapping has no identity, or begins
+ * at UX_OTLP_PROCESS_START or above, where it is an address of a process. UX_ECORRUPT: with the
+ * offset in the message. UX_ELIMIT: too large, or too many modules. UX_ENOMEM, and the code of the
+ * quota. The state must be released in any case.
  */
 enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err) ux_must;
 void ux_otlp_names_deinit(struct ux_otlp_names *n);
@@ -209,6 +212,7 @@ ux_inline void ux_otlp_lines_end(struct ux_otlp_names *n, size_t address, const 
 	l->n_lines = (uint32_t)(n->line_bytes.size - at);
 }
 
+struct ux_profile;
 struct ux_profile_sources;
 
 /*
@@ -218,6 +222,14 @@ struct ux_profile_sources;
 enum ux_code ux_otlp_names_symbolize(struct ux_otlp_names *n,
 				     const struct ux_profile_sources *sources, struct ux_error *err)
 	ux_must;
+
+/*
+ * Gives the locations the lines that the same locations of a profile have, which was read from this
+ * message; `first` is the number of the first one. Unlike the function above it also names
+ * locations of unknown modules. Codes of ux_otlp_names_status().
+ */
+enum ux_code ux_otlp_names_take(struct ux_otlp_names *n, const struct ux_profile *p, uint32_t first,
+				struct ux_error *err) ux_must;
 
 /* UX_OK, or the first failure of the functions above. */
 enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err) ux_must;

@@ -154,7 +154,6 @@ static enum ux_code otlp_read_function(struct otlp_reader *r, struct ux_cur c, s
 			function.start_line = f.value;
 	}
 	UX_TRY(ux_cur_status(&c, err));
-	r->file->n_functions++;
 	UX_TRY(ux_profile_charge(r->profile, 2 * sizeof(function), err));
 	return otlp_functions_append(&r->functions, function) ? UX_OK : ux_error_nomem(err);
 }
@@ -214,8 +213,7 @@ static enum ux_code otlp_read_location(struct otlp_reader *r, struct ux_cur c, s
 			location.address = f.value;
 		} else if (f.number == OTLP_LOCATION_LINES && ux_protobuf_is_message(&c, &f)) {
 			location.named = true;
-			if (r->parts == UX_OTLP_ALL)
-				UX_TRY(otlp_read_line(r, f.bytes, err));
+			UX_TRY(otlp_read_line(r, f.bytes, err));
 		}
 	}
 	UX_TRY(ux_cur_status(&c, err));
@@ -264,7 +262,6 @@ static enum ux_code otlp_read_entry(struct otlp_reader *r, unsigned pass,
 	case OTLP_STRING_TABLE:
 		if (pass != 0)
 			return UX_OK;
-		r->file->n_strings++;
 		UX_TRY(ux_profile_charge(r->profile,
 					 2 * (sizeof(struct ux_bytes) + sizeof(uint32_t)), err));
 		return otlp_slices_append(&r->strings, ux_protobuf_text(f)) &&
@@ -280,8 +277,7 @@ static enum ux_code otlp_read_entry(struct otlp_reader *r, unsigned pass,
 	case OTLP_LOCATION_TABLE:
 		return pass == 2 ? otlp_read_location(r, f->bytes, err) : UX_OK;
 	case OTLP_STACK_TABLE:
-		return pass == 3 && r->parts == UX_OTLP_ALL ? otlp_read_stack(r, f->bytes, err)
-							    : UX_OK;
+		return pass == 3 ? otlp_read_stack(r, f->bytes, err) : UX_OK;
 	default:
 		return UX_OK;
 	}
@@ -311,7 +307,6 @@ static enum ux_code otlp_read_pass(struct otlp_reader *r, unsigned pass, struct 
 	struct ux_cur c = ux_cur_make(r->file->bytes, OTLP_SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
 		if (f.number == OTLP_DICTIONARY && ux_protobuf_is_message(&c, &f)) {
-			r->file->has_dictionary = true;
 			if (pass < TYPES)
 				UX_TRY(otlp_read_dictionary(r, pass, f.bytes, err));
 		} else if (f.number == OTLP_RESOURCE_PROFILES && pass >= TYPES &&
@@ -325,21 +320,18 @@ static enum ux_code otlp_read_pass(struct otlp_reader *r, unsigned pass, struct 
 static enum ux_code otlp_read_all(struct otlp_reader *r, struct ux_error *err)
 {
 	enum {
-		PASSES_ADDRESSES = 3,
-		PASSES_ALL = 6
+		PASSES = 6
 	};
-	unsigned passes = r->parts == UX_OTLP_ALL ? PASSES_ALL : PASSES_ADDRESSES;
-	for (unsigned pass = 0; pass < passes; pass++)
+	for (unsigned pass = 0; pass < PASSES; pass++)
 		UX_TRY(otlp_read_pass(r, pass, err));
 	return UX_OK;
 }
 
-enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
-			  struct ux_profile *p, struct ux_error *err)
+enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
+			  struct ux_error *err)
 {
 	*f = (struct ux_otlp){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
-	ux_cleanup(otlp_reader_deinit) struct otlp_reader r = {
-		.file = f, .profile = p, .parts = parts};
+	ux_cleanup(otlp_reader_deinit) struct otlp_reader r = {.file = f, .profile = p};
 	return otlp_read_all(&r, err);
 }
 
@@ -348,7 +340,7 @@ enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, st
 {
 	*f = (struct ux_otlp){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
 	ux_cleanup(otlp_reader_deinit) struct otlp_reader r = {
-		.file = f, .profile = p, .parts = UX_OTLP_ALL, .resources = ret};
+		.file = f, .profile = p, .resources = ret};
 	UX_TRY(ux_strings_init(&r.resource_keys, err));
 	return otlp_read_all(&r, err);
 }

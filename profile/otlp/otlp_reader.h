@@ -37,7 +37,6 @@ UX_VEC(otlp_functions, struct otlp_function);
 struct otlp_reader {
 	struct ux_otlp *file;
 	struct ux_profile *profile;
-	enum ux_otlp_parts parts;
 	struct otlp_slices strings;
 	struct otlp_numbers texts; /* number in the profile plus 1 of each string that was used */
 	struct otlp_attributes attributes;

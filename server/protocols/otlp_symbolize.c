@@ -3,6 +3,7 @@
 #include "protocols.h"
 
 #include "otlp_cached.h"
+#include "otlp_json.h"
 #include "otlp_names.h"
 #include "spare_memory.h"
 #include "symbolize.h"
@@ -93,7 +94,8 @@ static enum ux_code otlp_symbolize_modules(struct otlp_work *w)
 	return UX_OK;
 }
 
-enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message, struct ux_out *out)
+enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message,
+			       struct ux_bytes json, struct ux_out *out)
 {
 	ux_cleanup(otlp_work_free) struct otlp_work *w = malloc(sizeof(*w));
 	if (!w)
@@ -114,7 +116,8 @@ enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message, 
 	UX_TRY(otlp_symbolize_modules(w));
 	w->n[UX_OTLP_NAMED] = w->cached.named;
 	w->n[UX_OTLP_NAMELESS] = w->cached.nameless;
-	UX_TRY(ux_otlp_names_write(&w->names, out, &req->err));
+	UX_TRY(json.size > 0 ? ux_otlp_json_write(&w->names, json, out, &req->err)
+			     : ux_otlp_names_write(&w->names, out, &req->err));
 	ux_metrics_otlp(&ux_server_of(req)->metrics, w->n);
 	return UX_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "otlp.h"
 #include "otlp_fields.h"
+#include "otlp_names.h"
 #include "protobuf.h"
 
 /* Appends a message of integer fields {number, value}, ended by number 0. */
@@ -61,6 +62,16 @@ static void write_request(struct ux_out *out)
 	ux_out_deinit(&value);
 }
 
+/* Writes a request with the names of a profile. */
+static enum ux_code write_message(const struct ux_otlp *f, const struct ux_profile *p,
+				  struct ux_out *out, struct ux_error *err)
+{
+	ux_cleanup(ux_otlp_names_deinit) struct ux_otlp_names n = {.bytes = f->bytes};
+	UX_TRY(ux_otlp_names_read(&n, err));
+	UX_TRY(ux_otlp_names_take(&n, p, f->first_location, err));
+	return ux_otlp_names_write(&n, out, err);
+}
+
 /* Reads a request, names its first location that has no name, and writes it. */
 static enum ux_code read_any(struct ux_bytes bytes, size_t *ret_named)
 {
@@ -70,7 +81,7 @@ static enum ux_code read_any(struct ux_bytes bytes, size_t *ret_named)
 	struct ux_profile p;
 	enum ux_code code = ux_profile_init(&p, &err);
 	if (code == UX_OK)
-		code = ux_otlp_read(&f, bytes, UX_OTLP_ALL, &p, &err);
+		code = ux_otlp_read(&f, bytes, &p, &err);
 	for (size_t i = 1; code == UX_OK && i < p.locations.size; i++) {
 		struct ux_profile_frame frame = {.line = 3};
 		if (p.locations.data[i].kind == UX_PROFILE_NO_ADDRESS)
@@ -81,7 +92,7 @@ static enum ux_code read_any(struct ux_bytes bytes, size_t *ret_named)
 		*ret_named += code == UX_OK;
 	}
 	if (code == UX_OK)
-		code = ux_otlp_rewrite(&f, &p, &out, &err);
+		code = write_message(&f, &p, &out, &err);
 	ux_profile_deinit(&p);
 	ux_out_deinit(&out);
 	return code;

@@ -4,6 +4,7 @@
 #include "sweep.h"
 
 #include "otlp_json.h"
+#include "otlp_names.h"
 
 static const char request[] =
 	"{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"sampleType\":"
@@ -15,6 +16,17 @@ static const char request[] =
 	"\"address\":\"4660\"},{\"lines\":[{\"functionIndex\":1}]}],\"functionTable\":[{},"
 	"{\"nameStrindex\":4}],\"stackTable\":[{},{\"locationIndices\":[1,2]}]}}";
 
+/* Writes a request with the names of a profile. */
+static enum ux_code write_message(struct ux_bytes json, const struct ux_otlp *f,
+				  const struct ux_profile *p, struct ux_out *out,
+				  struct ux_error *err)
+{
+	ux_cleanup(ux_otlp_names_deinit) struct ux_otlp_names n = {.bytes = f->bytes};
+	UX_TRY(ux_otlp_names_read(&n, err));
+	UX_TRY(ux_otlp_names_take(&n, p, f->first_location, err));
+	return ux_otlp_json_write(&n, json, out, err);
+}
+
 /* Reads a request, names its first location that has no name, and writes it. */
 static enum ux_code read_any(struct ux_bytes bytes, struct ux_out *out)
 {
@@ -24,7 +36,7 @@ static enum ux_code read_any(struct ux_bytes bytes, struct ux_out *out)
 	struct ux_profile p;
 	enum ux_code code = ux_profile_init(&p, &err);
 	if (code == UX_OK)
-		code = ux_otlp_json_read(&f, bytes, UX_OTLP_ALL, &message, &p, &err);
+		code = ux_otlp_json_read(&f, bytes, &message, &p, &err);
 	for (size_t i = 1; code == UX_OK && i < p.locations.size; i++) {
 		struct ux_profile_frame frame = {.line = 3};
 		if (p.locations.data[i].kind == UX_PROFILE_NO_ADDRESS)
@@ -34,7 +46,7 @@ static enum ux_code read_any(struct ux_bytes bytes, struct ux_out *out)
 			code = ux_profile_name(&p, (uint32_t)i, &frame, 1, &err);
 	}
 	if (code == UX_OK)
-		code = ux_otlp_json_rewrite(&f, bytes, &p, out, &err);
+		code = write_message(bytes, &f, &p, out, &err);
 	ux_profile_deinit(&p);
 	ux_out_deinit(&message);
 	return code;

@@ -127,7 +127,7 @@ static void lines_are_read_again_as_they_were_written(void **state)
 	write_request(&in);
 	assert_int_equal(name_request(ux_out_bytes(&in), &out, NULL), UX_OK);
 	assert_int_equal(ux_profile_init(&p, NULL), UX_OK);
-	assert_int_equal(ux_otlp_read(&f, ux_out_bytes(&out), UX_OTLP_ALL, &p, NULL), UX_OK);
+	assert_int_equal(ux_otlp_read(&f, ux_out_bytes(&out), &p, NULL), UX_OK);
 	static const uint32_t depths[] = {0, 2, 0, 2, 0, 1};
 	assert_int_equal(f.n_locations, ux_countof(depths));
 	for (uint32_t i = 0; i < f.n_locations; i++)
