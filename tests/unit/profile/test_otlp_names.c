@@ -113,6 +113,9 @@ static void addresses_are_grouped_by_module(void **state)
 	assert_int_equal(n.addresses[0], 101);
 	assert_int_equal(n.addresses[1], 103);
 	assert_int_equal(n.n_unknown, 2);
+	assert_int_equal(n.addresses[2], 102);
+	assert_int_equal(n.addresses[3], 104);
+	assert_int_equal(n.locations.data[3].number, 4);
 	assert_int_equal(n.n_locations, 6);
 	ux_otlp_names_deinit(&n);
 	ux_out_deinit(&out);
@@ -140,6 +143,46 @@ static void lines_are_read_again_as_they_were_written(void **state)
 	assert_true(ux_bytes_eq(ux_profile_text(&p, frame[0].linkage), UX_STR("_Z5innerv")));
 	assert_true(ux_bytes_eq(ux_profile_text(&p, frame[1].file), UX_STR("/src/f.c")));
 	ux_profile_deinit(&p);
+	ux_out_deinit(&in);
+	ux_out_deinit(&out);
+}
+
+/* A profile may have names where only it knows how to find them, such as of a process. */
+static void lines_are_taken_from_a_profile(void **state)
+{
+	(void)state;
+	struct ux_out dictionary = {0}, in = {0}, out = {0};
+	struct ux_otlp f;
+	struct ux_profile p, q;
+	put_tables(&dictionary);
+	put_message(&dictionary, OTLP_FUNCTION_TABLE, FIELDS({0, 0})); /* of the named location */
+	ux_protobuf_put_message(&in, OTLP_DICTIONARY, &dictionary);
+	assert_int_equal(ux_profile_init(&p, NULL), UX_OK);
+	assert_int_equal(ux_otlp_read(&f, ux_out_bytes(&in), &p, NULL), UX_OK);
+	for (uint32_t i = 1; i <= 4; i++) {
+		struct ux_profile_frame frame = {.line = 10 * i};
+		assert_int_equal(ux_profile_string(&p, UX_STR("_Z1fv"), &frame.linkage, NULL),
+				 UX_OK);
+		assert_int_equal(ux_profile_name(&p, f.first_location + i, &frame, 1, NULL), UX_OK);
+	}
+	struct ux_otlp_names n = {.bytes = ux_out_bytes(&in)};
+	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
+	assert_int_equal(ux_otlp_names_take(&n, &p, f.first_location, NULL), UX_OK);
+	assert_int_equal(ux_otlp_names_write(&n, &out, NULL), UX_OK);
+	assert_int_equal(ux_profile_init(&q, NULL), UX_OK);
+	assert_int_equal(ux_otlp_read(&f, ux_out_bytes(&out), &q, NULL), UX_OK);
+	for (uint32_t i = 1; i <= 4; i++) {
+		const struct ux_profile_location *l = &q.locations.data[f.first_location + i];
+		const struct ux_profile_frame *frame = &q.frames.data[l->first];
+		assert_int_equal(l->n, 1);
+		assert_int_equal(frame->line, 10 * i);
+		assert_true(ux_bytes_eq(ux_profile_text(&q, frame->name), UX_STR("f()")));
+		assert_true(ux_bytes_eq(ux_profile_text(&q, frame->linkage), UX_STR("_Z1fv")));
+	}
+	ux_otlp_names_deinit(&n);
+	ux_profile_deinit(&p);
+	ux_profile_deinit(&q);
+	ux_out_deinit(&dictionary);
 	ux_out_deinit(&in);
 	ux_out_deinit(&out);
 }
@@ -327,6 +370,7 @@ UX_SUITE(otlp_names)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(addresses_are_grouped_by_module),
 		UX_TEST(lines_are_read_again_as_they_were_written),
+		UX_TEST(lines_are_taken_from_a_profile),
 		UX_TEST(locations_that_differ_in_their_address_are_told_apart),
 		UX_TEST(a_location_is_not_read_as_the_one_before_if_it_is_damaged),
 		UX_TEST(without_names_a_message_stays_as_it_is),
