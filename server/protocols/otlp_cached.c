@@ -39,6 +39,13 @@ void ux_otlp_cached_reset(struct ux_otlp_cached *c)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
+/*
+ * Hash maps (map.h) in place of pages are 55 lines less, but a known location took 143 ns with them
+ * instead of 68, 7.0 million a second instead of 14.8; the goal is 8 million. Measured by
+ * bench/symbolize otlp, 200,000 random addresses of unhex, messages of 10,000. Arrays without pages
+ * would have to be cleared for each message, as large as the cache is.
+ */
+
 /* Appends a page to the table. False: memory is short. */
 static bool otlp_pages_add(struct ux_otlp_pages *p, size_t page)
 {
