@@ -60,7 +60,7 @@ ALLOWED = {
     "profile/model": "id names live/kernel",
     "profile/naming": "id object gsym unwind extract extract/collect extract/find live live/jit live/kernel profile/model",
     "profile/perf": "names profile/model profile/naming",
-    "profile/pprof": "profile/model",
+    "profile/pprof": "names profile/model",
     "profile/otlp": "id names profile/model profile/naming",
     "profile/firefox": "id names profile/model",
     "profile/views": "names profile/model",

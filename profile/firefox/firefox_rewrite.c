@@ -3,7 +3,7 @@
 #include "firefox.h"
 
 #include "demangle.h"
-#include "function_table.h"
+#include "function_key.h"
 #include "json_out.h"
 
 /* A function that is added. */

@@ -8,19 +8,6 @@
 #include "pprof_location.h"
 #include "protobuf.h"
 
-static const struct ux_function_fields pprof_function_fields = {
-	.string = PPROF_STRING_TABLE,
-	.function = PPROF_FUNCTION,
-	.id = PPROF_FUNCTION_ID,
-	.name = PPROF_FUNCTION_NAME,
-	.system_name = PPROF_FUNCTION_SYSTEM_NAME,
-	.filename = PPROF_FUNCTION_FILENAME,
-	.start_line = PPROF_FUNCTION_START_LINE,
-	.line_function = PPROF_LINE_FUNCTION,
-	.line_line = PPROF_LINE_LINE,
-	.line_column = PPROF_LINE_COLUMN,
-};
-
 /* The state of writing. Strings and functions are appended to the message at the end. */
 struct pprof_writer {
 	const struct ux_profile *profile;
@@ -169,9 +156,8 @@ enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile 
 {
 	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {
 		.profile = p, .out = &s->out, .end = f->bytes.data + f->bytes.size};
-	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, f->n_strings,
-				      f->function_max + 1, err));
-	UX_TRY(ux_function_table_prepare(&w.table, f->n_frames, PPROF_LOCATION_LINE, err));
+	UX_TRY(ux_function_table_init(&w.table, p, f->n_strings, f->function_max + 1, err));
+	UX_TRY(ux_function_table_prepare(&w.table, f->n_frames, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
 		return ux_error_nomem(err);
@@ -263,8 +249,7 @@ static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_stre
 		/* Inside the call, as readers of pprof profiles expect. */
 		ux_protobuf_put_nonzero(&w->message, PPROF_LOCATION_ADDRESS,
 					l->address - (l->returns && l->address > 0));
-		UX_TRY(ux_function_table_lines(&w->table, l, PPROF_LOCATION_LINE, &w->message,
-					       err));
+		UX_TRY(ux_function_table_lines(&w->table, l, &w->message, err));
 		ux_protobuf_put_message(w->out, PPROF_LOCATION, &w->message);
 		UX_TRY(ux_stream_pass(s, err));
 	}
@@ -311,7 +296,7 @@ static void pprof_write_sample(struct pprof_writer *w, const struct ux_profile_s
 enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_stream *s, struct ux_error *err)
 {
 	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = &s->out};
-	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, 0, 1, err));
+	UX_TRY(ux_function_table_init(&w.table, p, 0, 1, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
 		return ux_error_nomem(err);

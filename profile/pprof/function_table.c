@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of strings and functions of a profile message. */
+/* The tables of strings and functions of a Profile message. */
 #include "function_table.h"
 
 #include "demangle.h"
+#include "pprof_fields.h"
 #include "protobuf.h"
 
 void ux_function_table_release_lines(struct ux_function_table *t)
@@ -26,12 +27,11 @@ void ux_function_table_deinit(struct ux_function_table *t)
 }
 
 enum ux_code ux_function_table_init(struct ux_function_table *t, const struct ux_profile *p,
-				    const struct ux_function_fields *fields, uint64_t n_strings,
-				    uint64_t first_function, struct ux_error *err)
+				    uint64_t n_strings, uint64_t first_function,
+				    struct ux_error *err)
 {
 	*t = (struct ux_function_table){
 		.profile = p,
-		.fields = fields,
 		.n_strings = n_strings,
 		.first_function = first_function,
 		.string_of = calloc(p->strings.list.size, sizeof(*t->string_of)),
@@ -44,7 +44,7 @@ uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text
 {
 	if (t->n_strings == 0 && text.size > 0) /* string 0 is "" in every message */
 		(void)ux_function_table_put(t, UX_STR(""));
-	ux_protobuf_put_bytes(&t->strings, t->fields->string, text);
+	ux_protobuf_put_bytes(&t->strings, PPROF_STRING_TABLE, text);
 	return t->n_strings++;
 }
 
@@ -79,7 +79,7 @@ static enum ux_code function_table_demangled(struct ux_function_table *t, uint32
 	return UX_OK;
 }
 
-/* Returns the ID, or the number, of a function; appends the function if it is new. */
+/* Returns the ID of a function; appends the function if it is new. */
 static enum ux_code function_table_add(struct ux_function_table *t,
 				       const struct ux_profile_frame *frame, uint64_t *ret,
 				       struct ux_error *err)
@@ -98,17 +98,15 @@ static enum ux_code function_table_add(struct ux_function_table *t,
 	if (frame->name == 0)
 		UX_TRY(function_table_demangled(t, frame->linkage, &name, err));
 	uint32_t linkage = frame->linkage ? frame->linkage : frame->name;
-	const struct ux_function_fields *fields = t->fields;
 	ux_out_reset(&t->inner);
-	if (fields->id)
-		ux_protobuf_put_uint(&t->inner, fields->id, *ret);
-	ux_protobuf_put_nonzero(&t->inner, fields->name, name);
-	ux_protobuf_put_nonzero(&t->inner, fields->system_name,
+	ux_protobuf_put_uint(&t->inner, PPROF_FUNCTION_ID, *ret);
+	ux_protobuf_put_nonzero(&t->inner, PPROF_FUNCTION_NAME, name);
+	ux_protobuf_put_nonzero(&t->inner, PPROF_FUNCTION_SYSTEM_NAME,
 				ux_function_table_string(t, linkage));
-	ux_protobuf_put_nonzero(&t->inner, fields->filename,
+	ux_protobuf_put_nonzero(&t->inner, PPROF_FUNCTION_FILENAME,
 				ux_function_table_string(t, frame->file));
-	ux_protobuf_put_nonzero(&t->inner, fields->start_line, frame->start_line);
-	ux_protobuf_put_message(&t->functions, fields->function, &t->inner);
+	ux_protobuf_put_nonzero(&t->inner, PPROF_FUNCTION_START_LINE, frame->start_line);
+	ux_protobuf_put_message(&t->functions, PPROF_FUNCTION, &t->inner);
 	return UX_OK;
 }
 
@@ -133,9 +131,8 @@ ux_inline uint8_t *function_table_put_number(uint8_t *p, uint32_t field, uint64_
 	return ux_uleb_put(p, value);
 }
 
-/* Appends a frame's line, with this function, as field `number`. */
-static void function_table_line(const struct ux_function_fields *fields, uint64_t function,
-				const struct ux_profile_frame *frame, uint32_t number,
+/* Appends a frame's line, with this function. */
+static void function_table_line(uint64_t function, const struct ux_profile_frame *frame,
 				struct ux_out *out)
 {
 	enum {
@@ -146,11 +143,11 @@ static void function_table_line(const struct ux_function_fields *fields, uint64_
 	uint8_t *start = ux_out_room(out, MAX);
 	if (!start)
 		return;
-	uint8_t *size = ux_uleb_put(start, (uint64_t)number << 3 | UX_PROTOBUF_BYTES);
-	uint8_t *p = ux_uleb_put(size + 1, (uint64_t)fields->line_function << 3);
+	uint8_t *size = ux_uleb_put(start, PPROF_LOCATION_LINE << 3 | UX_PROTOBUF_BYTES);
+	uint8_t *p = ux_uleb_put(size + 1, PPROF_LINE_FUNCTION << 3);
 	p = ux_uleb_put(p, function);
-	p = function_table_put_number(p, fields->line_line, frame->line);
-	p = function_table_put_number(p, fields->line_column, frame->column);
+	p = function_table_put_number(p, PPROF_LINE_LINE, frame->line);
+	p = function_table_put_number(p, PPROF_LINE_COLUMN, frame->column);
 	*size = (uint8_t)(p - size - 1);
 	out->size -= MAX - (size_t)(p - start);
 }
@@ -163,7 +160,7 @@ ux_inline bool function_table_is_same(const struct ux_profile_frame *a,
 	       a->start_line == b->start_line;
 }
 
-enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first, uint32_t number,
+enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
 				       struct ux_error *err)
 {
 	enum {
@@ -185,7 +182,7 @@ enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first
 		if (!recent[at] || !function_table_is_same(recent[at], frame))
 			UX_TRY(function_table_add(t, frame, &functions[at], err));
 		recent[at] = frame;
-		function_table_line(t->fields, functions[at], frame, number, &t->lines);
+		function_table_line(functions[at], frame, &t->lines);
 	}
 	t->line_of[n] = (uint32_t)t->lines.size;
 	if (t->lines.size > UINT32_MAX)
@@ -195,14 +192,13 @@ enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first
 }
 
 enum ux_code ux_function_table_lines(struct ux_function_table *t,
-				     const struct ux_profile_location *l, uint32_t number,
-				     struct ux_out *message, struct ux_error *err)
+				     const struct ux_profile_location *l, struct ux_out *message,
+				     struct ux_error *err)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
 		uint64_t function = 0;
 		UX_TRY(function_table_of_frame(t, l->first + i, &function, err));
-		function_table_line(t->fields, function, &t->profile->frames.data[l->first + i],
-				    number, message);
+		function_table_line(function, &t->profile->frames.data[l->first + i], message);
 	}
 	return UX_OK;
 }

@@ -1,54 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of strings and functions of a profile message, to which new entries are appended, and
- * the lines of locations, which refer to them. pprof and OTLP differ in field numbers. */
+/* The tables of strings and functions of a Profile message, to which new entries are appended, and
+ * the lines of locations, which refer to them. */
 #ifndef UX_FUNCTION_TABLE_H
 #define UX_FUNCTION_TABLE_H
 
+#include "function_key.h"
 #include "out.h"
 #include "profile.h"
-
-/* Field numbers. */
-struct ux_function_fields {
-	uint32_t string; /* of the message that has the tables */
-	uint32_t function;
-	uint32_t id; /* of a function; 0: the function's index in the table identifies it */
-	uint32_t name;
-	uint32_t system_name;
-	uint32_t filename;
-	uint32_t start_line;
-	uint32_t line_function; /* of a line */
-	uint32_t line_line;
-	uint32_t line_column;
-};
-
-/* A function of the message. Equal ones are written once. */
-struct ux_function_key {
-	uint32_t name, linkage, file, start_line;
-};
-
-ux_inline uint64_t ux_function_key_hash(struct ux_function_key k)
-{
-	return ux_hash_mix(ux_hash_u64((uint64_t)k.name << 32 | k.linkage),
-			   (uint64_t)k.file << 32 | k.start_line | UINT64_C(1) << 63);
-}
-
-ux_inline bool ux_function_key_eq(struct ux_function_key a, struct ux_function_key b)
-{
-	return a.name == b.name && a.linkage == b.linkage && a.file == b.file &&
-	       a.start_line == b.start_line;
-}
-
-UX_MAP(ux_function_places, struct ux_function_key, uint32_t, ux_function_key_hash,
-       ux_function_key_eq);
 
 /* The appended entries. Failures are latched in the buffers. */
 struct ux_function_table {
 	const struct ux_profile *profile;
-	const struct ux_function_fields *fields;
 	struct ux_out strings;
 	struct ux_out functions;
 	uint64_t n_strings;      /* in the message, including appended ones */
-	uint64_t first_function; /* ID or number of the first appended function */
+	uint64_t first_function; /* ID of the first appended function */
 	uint64_t n_functions;    /* appended functions */
 	uint32_t *string_of; /* number in the message plus 1, by string of the profile; malloc'ed */
 	struct ux_string_numbers demangled; /* number in the message, by linkage name */
@@ -68,8 +34,8 @@ struct ux_function_table {
  * complete. UX_ENOMEM. The table must be released in either case.
  */
 enum ux_code ux_function_table_init(struct ux_function_table *t, const struct ux_profile *p,
-				    const struct ux_function_fields *fields, uint64_t n_strings,
-				    uint64_t first_function, struct ux_error *err) ux_must;
+				    uint64_t n_strings, uint64_t first_function,
+				    struct ux_error *err) ux_must;
 void ux_function_table_deinit(struct ux_function_table *t);
 
 /* Appends a string that the profile lacks, and returns its number. */
@@ -79,11 +45,11 @@ uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text
 uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
 
 /*
- * Appends the functions of all frames from number `first` on, in their order, and keeps their lines
- * as field `number`. This saves time if most of them are needed: neighbours often have the same
+ * Appends the functions of all frames from number `first` on, in their order, and keeps their
+ * lines. This saves time if most of them are needed: neighbours often have the same
  * function. UX_ENOMEM, UX_ELIMIT: the lines have over 4 GiB.
  */
-enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first, uint32_t number,
+enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
 				       struct ux_error *err) ux_must;
 
 /* Returns the lines of a location whose frames were prepared. Valid as long as the table. */
@@ -112,10 +78,10 @@ static inline void ux_function_table_prefetch(const struct ux_function_table *t,
 		__builtin_prefetch(t->lines.data + t->line_of[l->first - t->first_line]);
 }
 
-/* Appends the lines of a location to a message, as field `number`. UX_ENOMEM. */
+/* Appends the lines of a location to its message. UX_ENOMEM. */
 enum ux_code ux_function_table_lines(struct ux_function_table *t,
-				     const struct ux_profile_location *l, uint32_t number,
-				     struct ux_out *message, struct ux_error *err) ux_must;
+				     const struct ux_profile_location *l, struct ux_out *message,
+				     struct ux_error *err) ux_must;
 
 /* Appends the new functions and strings to `out`. UX_ENOMEM. */
 enum ux_code ux_function_table_write(const struct ux_function_table *t, struct ux_out *out,
