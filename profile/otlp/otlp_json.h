@@ -38,7 +38,8 @@ enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, struct u
 /*
  * The same as ux_otlp_names_write(), for JSON from which the message of n was converted. Only its
  * dictionary differs: locations have lines, and functions and strings follow at the end of their
- * tables. Everything else is copied byte for byte. UX_ENOMEM.
+ * tables. Everything else is copied byte for byte. UX_ENOMEM, and the code of the quota of `out`,
+ * for which all memory counts.
  */
 enum ux_code ux_otlp_json_write(const struct ux_otlp_names *n, struct ux_bytes json,
 				struct ux_out *out, struct ux_error *err) ux_must;

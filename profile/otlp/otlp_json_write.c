@@ -255,6 +255,9 @@ enum ux_code ux_otlp_json_write(const struct ux_otlp_names *n, struct ux_bytes j
 		.c = ux_cur_make(json, "OTLP JSON", false),
 		.copied = json.data,
 		.out = out,
+		.text.quota = out->quota,
+		.functions.quota = out->quota,
+		.strings.quota = out->quota,
 	};
 	return otlp_json_write(&w, err);
 }
