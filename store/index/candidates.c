@@ -101,10 +101,36 @@ static void candidate_bind_counts(struct ux_stmt *st, const struct ux_counts *c)
 	ux_stmt_bind_int(st, ":unnamed_bytes", (int64_t)c->unnamed_bytes);
 }
 
+/* Binds the columns that describe the content, as far as it was read. */
+static void candidate_bind_content(struct ux_stmt *st, const struct ux_candidate *c)
+{
+	ux_stmt_bind_text(st, ":kind", ux_kind_name(c->kind));
+	ux_stmt_bind_int(st, ":state", c->state);
+	ux_stmt_bind_text(st, ":reason", c->reason);
+	ux_stmt_bind_int(st, ":quality", c->quality);
+	candidate_bind_counts(st, &c->counts);
+	ux_stmt_bind_int(st, ":code_total", (int64_t)c->code_total);
+	ux_stmt_bind_int(st, ":holds", c->holds);
+	ux_stmt_bind_int(st, ":parser", c->parser);
+	ux_stmt_bind_int(st, ":forced", c->forced);
+}
+
 static const char *candidate_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
+}
+
+/* Binds the columns that describe the upload. */
+static void candidate_bind_upload(struct ux_stmt *st, const struct ux_candidate *c)
+{
+	ux_stmt_bind_int(st, ":origin", c->origin);
+	ux_stmt_bind_text(st, ":origin_name", c->origin_name);
+	ux_stmt_bind_text(st, ":description", c->description);
+	ux_stmt_bind_text(st, ":file_name", c->file_name);
+	ux_stmt_bind_text(st, ":base_name", candidate_base_name(c->file_name));
+	ux_stmt_bind_text(st, ":key_id", c->key_id);
+	ux_provenance_bind(st, &c->provenance);
 }
 
 static bool candidate_is_cached(const struct ux_candidate *c)
@@ -133,52 +159,32 @@ static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t m
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":module", module);
 	ux_stmt_bind_int_or_null(&st, ":parent", c->parent);
-	ux_stmt_bind_text(&st, ":kind", ux_kind_name(c->kind));
-	ux_stmt_bind_int(&st, ":state", c->state);
-	ux_stmt_bind_text(&st, ":reason", c->reason);
 	ux_stmt_bind_bytes(&st, ":blob", c->blob.bytes, sizeof(c->blob.bytes));
 	ux_stmt_bind_int(&st, ":size", (int64_t)c->size);
-	ux_stmt_bind_int(&st, ":quality", c->quality);
 	ux_stmt_bind_int(&st, ":claim", c->claim);
-	candidate_bind_counts(&st, &c->counts);
-	ux_stmt_bind_int(&st, ":code_total", (int64_t)c->code_total);
-	ux_stmt_bind_int(&st, ":holds", c->holds);
-	ux_stmt_bind_int(&st, ":parser", c->parser);
-	ux_stmt_bind_int(&st, ":forced", c->forced);
-	ux_stmt_bind_int(&st, ":origin", c->origin);
-	ux_stmt_bind_text(&st, ":origin_name", c->origin_name);
-	ux_stmt_bind_text(&st, ":description", c->description);
-	ux_stmt_bind_text(&st, ":file_name", c->file_name);
-	ux_stmt_bind_text(&st, ":base_name", candidate_base_name(c->file_name));
-	ux_stmt_bind_text(&st, ":key_id", c->key_id);
 	ux_stmt_bind_int(&st, ":now", now);
 	ux_stmt_bind_int(&st, ":cached", candidate_is_cached(c));
-	ux_provenance_bind(&st, &c->provenance);
+	candidate_bind_content(&st, c);
+	candidate_bind_upload(&st, c);
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* Treats the same bytes as new if they arrive again after a failure. */
-UX_SQL(sql_candidate_again,
+/* Writes the result of an extraction, or the state of the same bytes that arrive again after a
+ * failure. */
+UX_SQL(sql_candidate_content,
        "UPDATE candidates "
-       "SET kind = :kind, state = :state, reason = '', quality = :quality, functions "
+       "SET kind = :kind, state = :state, reason = :reason, quality = :quality, functions "
        "= :functions, inlines = :inlines, rows = :rows, code_bytes = :code_bytes, "
        "line_bytes = :line_bytes, unnamed = :unnamed, unnamed_bytes = :unnamed_bytes, "
        "code_total = :code_total, holds = :holds, parser = :parser, forced = :forced "
        "WHERE number = :number");
 
-static enum ux_code candidate_restart(struct ux_db *db, int64_t number,
-				      const struct ux_candidate *c, struct ux_error *err)
+static enum ux_code candidate_write_content(struct ux_db *db, int64_t number,
+					    const struct ux_candidate *c, struct ux_error *err)
 {
-	UX_STMT(st, db, &sql_candidate_again);
+	UX_STMT(st, db, &sql_candidate_content);
 	ux_stmt_bind_int(&st, ":number", number);
-	ux_stmt_bind_text(&st, ":kind", ux_kind_name(c->kind));
-	ux_stmt_bind_int(&st, ":state", c->state);
-	ux_stmt_bind_int(&st, ":quality", c->quality);
-	candidate_bind_counts(&st, &c->counts);
-	ux_stmt_bind_int(&st, ":code_total", (int64_t)c->code_total);
-	ux_stmt_bind_int(&st, ":holds", c->holds);
-	ux_stmt_bind_int(&st, ":parser", c->parser);
-	ux_stmt_bind_int(&st, ":forced", c->forced);
+	candidate_bind_content(&st, c);
 	return ux_stmt_run(&st, NULL, err);
 }
 
@@ -194,38 +200,27 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 {
 	UX_STMT(st, db, &sql_candidate_adopt);
 	ux_stmt_bind_int(&st, ":number", number);
-	ux_stmt_bind_int(&st, ":origin", c->origin);
-	ux_stmt_bind_text(&st, ":origin_name", c->origin_name);
-	ux_stmt_bind_text(&st, ":description", c->description);
-	ux_stmt_bind_text(&st, ":file_name", c->file_name);
-	ux_stmt_bind_text(&st, ":base_name", candidate_base_name(c->file_name));
-	ux_stmt_bind_text(&st, ":key_id", c->key_id);
-	ux_provenance_bind(&st, &c->provenance);
+	candidate_bind_upload(&st, c);
 	return ux_stmt_run(&st, NULL, err);
 }
 
 /* also describes the GSYM that was extracted from it */
-UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
-			       "WHERE number = :number OR parent = :number");
+UX_SQL(sql_candidate_describe,
+       "UPDATE candidates SET description = :description, " UX_SQL_PROVENANCE_SET
+       " WHERE number = :number OR parent = :number");
 
-UX_SQL(sql_candidate_trace, "UPDATE candidates SET " UX_SQL_PROVENANCE_SET
-			    " WHERE number = :number OR parent = :number");
-
-/* Replaces the description and the provenance after a new upload of the same bytes. */
-static enum ux_code candidate_describe(struct ux_db *db, int64_t number,
+/* Replaces the description and the provenance after a new upload of the same bytes, if it has
+ * them. */
+static enum ux_code candidate_describe(struct ux_db *db, const struct ux_candidate *same,
 				       const struct ux_candidate *c, struct ux_error *err)
 {
-	if (c->description[0] != '\0') {
-		UX_STMT(st, db, &sql_candidate_describe);
-		ux_stmt_bind_int(&st, ":number", number);
-		ux_stmt_bind_text(&st, ":description", c->description);
-		UX_TRY(ux_stmt_run(&st, NULL, err));
-	}
-	if (!ux_provenance_is_known(&c->provenance))
+	bool described = c->description[0] != '\0', traced = ux_provenance_is_known(&c->provenance);
+	if (!described && !traced)
 		return UX_OK;
-	UX_STMT(st, db, &sql_candidate_trace);
-	ux_stmt_bind_int(&st, ":number", number);
-	ux_provenance_bind(&st, &c->provenance);
+	UX_STMT(st, db, &sql_candidate_describe);
+	ux_stmt_bind_int(&st, ":number", same->number);
+	ux_stmt_bind_text(&st, ":description", described ? c->description : same->description);
+	ux_provenance_bind(&st, traced ? &c->provenance : &same->provenance);
 	return ux_stmt_run(&st, NULL, err);
 }
 
@@ -364,13 +359,13 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 		r->candidate = same->number;
 		r->state = same->state;
 		if (r->add == UX_ADD_NEW) {
-			UX_TRY(candidate_restart(db, same->number, c, err));
+			UX_TRY(candidate_write_content(db, same->number, c, err));
 			r->state = c->state;
 		}
 		if (candidate_is_cached(same) && !candidate_is_cached(c))
 			UX_TRY(candidate_adopt(db, same->number, c, err));
 		else
-			UX_TRY(candidate_describe(db, same->number, c, err));
+			UX_TRY(candidate_describe(db, same, c, err));
 	}
 	return r->candidate != 0 && r->state == UX_CANDIDATE_PENDING
 		       ? ux_job_add_extract(db, what->ns, r->candidate, now, err)
@@ -495,28 +490,20 @@ static enum ux_code candidate_remove(struct ux_index *ix, int64_t number, const 
 	return ux_tx_commit(&tx, err);
 }
 
-UX_SQL(sql_candidate_settle,
-       "UPDATE candidates "
-       "SET kind = :kind, state = :state, reason = :reason, quality = :quality, "
-       "functions = :functions, inlines = :inlines, rows = :rows, code_bytes = "
-       ":code_bytes, line_bytes = :line_bytes, unnamed = :unnamed, unnamed_bytes = "
-       ":unnamed_bytes, code_total = :code_total, holds = :holds, parser = :parser "
-       "WHERE number = :number");
-
-static enum ux_code candidate_write_settled(struct ux_db *db, int64_t number,
-					    const struct ux_settled *s, struct ux_error *err)
+/* The candidate after its extraction. */
+static struct ux_candidate candidate_settled(const struct ux_candidate *before,
+					     const struct ux_settled *s)
 {
-	UX_STMT(st, db, &sql_candidate_settle);
-	ux_stmt_bind_int(&st, ":number", number);
-	ux_stmt_bind_text(&st, ":kind", ux_kind_name(s->kind));
-	ux_stmt_bind_int(&st, ":state", s->state);
-	ux_stmt_bind_text(&st, ":reason", s->state == UX_CANDIDATE_FAILED ? s->reason : "");
-	ux_stmt_bind_int(&st, ":quality", s->quality);
-	candidate_bind_counts(&st, &s->counts);
-	ux_stmt_bind_int(&st, ":code_total", (int64_t)s->code_total);
-	ux_stmt_bind_int(&st, ":holds", s->holds);
-	ux_stmt_bind_int(&st, ":parser", s->parser);
-	return ux_stmt_run(&st, NULL, err);
+	struct ux_candidate c = *before;
+	c.kind = s->kind;
+	c.state = s->state;
+	c.reason = s->state == UX_CANDIDATE_FAILED ? s->reason : "";
+	c.quality = s->quality;
+	c.counts = s->counts;
+	c.code_total = s->code_total;
+	c.holds = s->holds;
+	c.parser = s->parser;
+	return c;
 }
 
 UX_SQL(sql_candidates_replaced,
@@ -582,12 +569,7 @@ static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_ro
 	char reason[128];
 	UX_TRY(ux_module_row_fill(db, &arena, &m, err));
 	UX_TRY(module_learn_ids(db, p->of.ns, &m, s, err));
-	struct ux_candidate c = p->candidate;
-	c.state = UX_CANDIDATE_READY;
-	c.kind = s->kind;
-	c.quality = s->quality;
-	c.counts = s->counts;
-	c.holds = s->holds;
+	struct ux_candidate c = candidate_settled(&p->candidate, s);
 	*r = ux_candidate_judge(&m, &c);
 	r->module = m.number;
 	if (r->add == UX_ADD_POORER) {
@@ -597,7 +579,7 @@ static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_ro
 		return candidate_delete(db, c.number, err);
 	}
 	r->candidate = c.number;
-	UX_TRY(candidate_write_settled(db, c.number, s, err));
+	UX_TRY(candidate_write_content(db, c.number, &c, err));
 	if (s->derived)
 		UX_TRY(candidate_add_derived(db, p, &m, s->derived, now, err));
 	UX_TRY(ux_supplementary_put(db, p->of.ns, c.number, s, now, err));
@@ -618,9 +600,9 @@ static enum ux_code candidate_settle_failed(struct ux_db *db, const struct candi
 	*r = (struct ux_add_result){.module = p->of.module,
 				    .candidate = p->candidate.number,
 				    .state = UX_CANDIDATE_FAILED};
-	UX_TRY(candidate_write_settled(db, p->candidate.number, s, err));
-	return ux_uploads_settle(db, p->candidate.number, UX_UPLOAD_FAILED, "failed", s->reason,
-				 now, err);
+	const struct ux_candidate c = candidate_settled(&p->candidate, s);
+	UX_TRY(candidate_write_content(db, c.number, &c, err));
+	return ux_uploads_settle(db, c.number, UX_UPLOAD_FAILED, "failed", s->reason, now, err);
 }
 
 static enum ux_code candidate_audit_settled(struct ux_db *db, const struct candidate_row *p,

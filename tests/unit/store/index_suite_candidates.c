@@ -458,6 +458,19 @@ static void modules_are_searched_by_revision_and_run(struct ux_index *ix)
 	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_REVISION], rows[2].revision);
 	assert_string_equal(m.candidates[0].provenance.facts[UX_CI_RUN], "");
 	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_BRANCH], "");
+	/* The same bytes with a description alone, then with a build alone. */
+	c = index_candidate(0x30, UX_QUALITY_LINES, 1);
+	c.description = "again";
+	assert_int_equal(index_add_to(ix, "newest", &rows[0].id, 1, c, false, NULL, &r), UX_OK);
+	c.description = "";
+	c.provenance.facts[UX_CI_RUN] = rows[0].run;
+	assert_int_equal(ix->modules.find(ix, "newest", rows[0].id, &arena, &m, NULL), UX_OK);
+	assert_string_equal(m.candidates[0].description, "again");
+	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_REVISION], rows[2].revision);
+	assert_int_equal(index_add_to(ix, "newest", &rows[0].id, 1, c, false, NULL, &r), UX_OK);
+	assert_int_equal(ix->modules.find(ix, "newest", rows[0].id, &arena, &m, NULL), UX_OK);
+	assert_string_equal(m.candidates[0].description, "again");
+	assert_string_equal(m.candidates[0].provenance.facts[UX_CI_RUN], rows[0].run);
 	assert_int_equal(ix->modules.find(ix, "newest", rows[1].id, &arena, &m, NULL), UX_OK);
 	assert_string_equal(m.candidates[0].provenance.facts[UX_PACKAGE], "libc6-dbg");
 	assert_string_equal(m.candidates[0].provenance.facts[UX_PACKAGE_VERSION], "2.36-9");
