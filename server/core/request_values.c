@@ -59,26 +59,16 @@ enum ux_code ux_json_in_string(struct ux_cur *c, struct ux_arena *arena, struct 
 
 const char *ux_json_in_type(const json_t *v)
 {
-	if (!v)
-		return "nothing";
-	switch (json_typeof(v)) {
-	case JSON_OBJECT:
-		return "an object";
-	case JSON_ARRAY:
-		return "an array";
-	case JSON_STRING:
-		return "a string";
-	case JSON_INTEGER:
-		return "an integer";
-	case JSON_REAL:
-		return "a fraction";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "a boolean";
-	case JSON_NULL:
-		return "null";
-	}
-	return "something else";
+	static const enum ux_json_kind kinds[] = {
+		[JSON_OBJECT] = UX_JSON_OBJECT, [JSON_ARRAY] = UX_JSON_ARRAY,
+		[JSON_STRING] = UX_JSON_STRING, [JSON_INTEGER] = UX_JSON_NUMBER,
+		[JSON_REAL] = UX_JSON_NUMBER,   [JSON_TRUE] = UX_JSON_BOOL,
+		[JSON_FALSE] = UX_JSON_BOOL,    [JSON_NULL] = UX_JSON_NULL,
+	};
+	/* "a number; expected an integer" would not say why it is wrong */
+	if (json_is_number(v))
+		return json_is_integer(v) ? "an integer" : "a fraction";
+	return ux_json_kind_name(v ? kinds[json_typeof(v)] : UX_JSON_NONE);
 }
 
 /*

@@ -78,7 +78,8 @@ enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct
 enum ux_code ux_json_in_quality(const json_t *o, enum ux_quality *ret, bool *ret_present,
 				struct ux_error *err) ux_must;
 
-/* Returns the name of a value's type for error messages: "object", "string", ... */
+/* Returns the name of a value's type for error messages: as ux_json_kind_name(), but "an integer"
+ * or "a fraction" for a number. */
 const char *ux_json_in_type(const json_t *v);
 
 /* --- IDs -------------------------------------------------------------------------------------- */
