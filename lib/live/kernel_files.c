@@ -8,32 +8,18 @@
 #include "kernel.h"
 #include "search_path.h"
 
-#include <limits.h>
-
 enum {
 	PATH_TAIL = 48, /* bytes of the end of a path that a message shows */
 };
 
-/* Paths below the root ('@' stands for the release), then below each directory of debug files. */
-static const char *const vmlinux_names[] = {
-	"/boot/vmlinux-@",
-	"/boot/vmlinux-@.xz",
-	"/boot/vmlinux-@.zst",
-	"/boot/vmlinux-@.gz",
-	"/lib/modules/@/vmlinux",
-	"/lib/modules/@/vmlinux.xz",
-	"/lib/modules/@/vmlinux.zst",
-	"/lib/modules/@/vmlinux.gz",
-	"/lib/modules/@/build/vmlinux",
-};
-static const char *const vmlinux_debug_names[] = {
-	"/boot/vmlinux-@",
-	"/boot/vmlinux-@.debug",
-	"/lib/modules/@/vmlinux",
-	"/lib/modules/@/vmlinux.debug",
-	"/usr/lib/modules/@/vmlinux",
-	"/usr/lib/modules/@/vmlinux.debug",
-	"/vmlinux-@",
+const struct ux_kernel_place ux_kernel_places[UX_KERNEL_PLACE_COUNT] = {
+	{"/boot/vmlinux-@", /* is_debug= */ true},
+	{"/lib/modules/@/vmlinux", /* is_debug= */ true},
+	{"/usr/lib/modules/@/vmlinux", /* is_debug= */ true},
+	{"/vmlinux-@", /* is_debug= */ true},
+	{"/lib/modules/@/vmlinux", /* is_debug= */ false},
+	{"/lib/modules/@/build/vmlinux", /* is_debug= */ false},
+	{"/boot/vmlinux-@", /* is_debug= */ false},
 };
 static const char *const module_folders[] = {"/lib/modules/@/", "/usr/lib/modules/@/"};
 
@@ -56,18 +42,17 @@ void ux_kernel_files_close(struct ux_kernel_files *f)
 	*f = (struct ux_kernel_files){0};
 }
 
-/* Joins BASE, NAME and TAIL with the release in place of '@'; false when that is too long. */
-static bool kernel_search_join(const struct kernel_search *h, struct ux_bytes base,
-			       const char *name, struct ux_bytes tail, char path[PATH_MAX])
+bool ux_kernel_path(struct ux_bytes base, const char *name, struct ux_bytes release,
+		    struct ux_bytes tail, char ret[PATH_MAX])
 {
 	const char *at = strchr(name, '@');
 	int before = at ? (int)(at - name) : (int)strlen(name);
-	if (base.size >= PATH_MAX || tail.size >= PATH_MAX)
+	if (base.size >= PATH_MAX || release.size >= PATH_MAX || tail.size >= PATH_MAX)
 		return false;
-	int n = snprintf(path, PATH_MAX, "%.*s%.*s%s%s%.*s", (int)base.size,
-			 base.size > 0 ? (const char *)base.data : "", before, name,
-			 at ? h->dirs->release : "", at ? at + 1 : "", (int)tail.size,
-			 tail.size > 0 ? (const char *)tail.data : "");
+	int n = snprintf(ret, PATH_MAX, "%.*s%.*s%.*s%s%.*s", (int)base.size,
+			 (const char *)base.data, before, name, at ? (int)release.size : 0,
+			 (const char *)release.data, at ? at + 1 : "", (int)tail.size,
+			 (const char *)tail.data);
 	return n < PATH_MAX;
 }
 
@@ -94,7 +79,7 @@ static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, con
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set ids = {0};
-	if (h->done || !kernel_search_join(h, base, name, tail, path))
+	if (h->done || !ux_kernel_path(base, name, ux_bytes_cstr(h->dirs->release), tail, path))
 		return;
 	enum ux_code code = ux_dsym_map(path, UX_BYTES_NONE, &file, NULL);
 	if (code == UX_OK)
@@ -133,17 +118,24 @@ static void kernel_search_try_id_trees(struct kernel_search *h)
 	size_t n = 0;
 	for (const char *rest = h->dirs->debug; ux_search_path_take(&rest, &dir, &n);) {
 		if (ux_debug_id_path(path, dir, n, &h->id))
-			kernel_search_try(h, ux_bytes_cstr(path), "", UX_BYTES_NONE);
+			kernel_search_try(h, ux_bytes_cstr(path), "", UX_STR(""));
 	}
 }
 
 static void kernel_search_vmlinux(struct kernel_search *h)
 {
+	static const char *const packed[] = {"", ".xz", ".zst", ".gz"};
 	struct ux_bytes root = ux_bytes_cstr(h->dirs->root);
-	for (size_t i = 0; i < ux_countof(vmlinux_names); i++)
-		kernel_search_try(h, root, vmlinux_names[i], UX_BYTES_NONE);
-	for (size_t i = 0; i < ux_countof(vmlinux_debug_names); i++)
-		kernel_search_try_dirs(h, vmlinux_debug_names[i], UX_BYTES_NONE);
+	for (size_t i = 0; i < UX_KERNEL_PLACE_COUNT; i++)
+		for (size_t k = 0; k < ux_countof(packed) && !ux_kernel_places[i].is_debug; k++)
+			kernel_search_try(h, root, ux_kernel_places[i].name,
+					  ux_bytes_cstr(packed[k]));
+	for (size_t i = 0; i < UX_KERNEL_PLACE_COUNT; i++) {
+		if (!ux_kernel_places[i].is_debug)
+			continue;
+		kernel_search_try_dirs(h, ux_kernel_places[i].name, UX_STR(""));
+		kernel_search_try_dirs(h, ux_kernel_places[i].name, UX_STR(".debug"));
+	}
 }
 
 /* Tries the path that modules.dep has for a module, below the root and in the directories of
@@ -175,8 +167,8 @@ static void kernel_search_module(struct kernel_search *h, const char *module)
 	char path[PATH_MAX];
 	for (size_t i = 0; i < ux_countof(module_folders); i++) {
 		ux_cleanup(ux_file_unmap) struct ux_mapping list = {0};
-		if (!kernel_search_join(h, ux_bytes_cstr(h->dirs->root), module_folders[i],
-					UX_STR("modules.dep"), path) ||
+		if (!ux_kernel_path(ux_bytes_cstr(h->dirs->root), module_folders[i],
+				    ux_bytes_cstr(h->dirs->release), UX_STR("modules.dep"), path) ||
 		    ux_file_map(path, &list, NULL) != UX_OK)
 			continue;
 		struct ux_bytes found = ux_modules_dep_find(list.bytes, module);

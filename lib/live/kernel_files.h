@@ -6,6 +6,26 @@
 #include "error.h"
 #include "file.h"
 
+#include <limits.h>
+
+enum {
+	UX_KERNEL_PLACE_COUNT = 7,
+};
+
+/* A place at which distributions or the kernel's own build have the file of the kernel. */
+struct ux_kernel_place {
+	const char *name; /* '@' stands for the release */
+	bool is_debug;    /* below a directory of debug files; otherwise below the root */
+};
+
+/* All of them, the best first: debug files, and files of a build before what is booted, which may
+ * be stripped. */
+extern const struct ux_kernel_place ux_kernel_places[UX_KERNEL_PLACE_COUNT];
+
+/* Joins BASE, NAME with the release in place of '@', and TAIL; false when that is too long. */
+bool ux_kernel_path(struct ux_bytes base, const char *name, struct ux_bytes release,
+		    struct ux_bytes tail, char ret[PATH_MAX]) ux_must;
+
 /* Where the files are searched. */
 struct ux_kernel_dirs {
 	const char *root;    /* prefix of /boot and /lib/modules; usually "" */

@@ -218,8 +218,8 @@ static enum ux_code crash_search_name(struct crash_search *s, const char *name)
 static enum ux_code crash_search_kernel(struct crash_search *s)
 {
 	const struct ux_profile_sources *p = s->sources->profile;
-	char path[UX_CRASH_PLACE_MAX];
-	for (size_t i = 0; s->n == 0 && ux_crash_kernel_place(i, s->wanted->release, path); i++) {
+	char path[PATH_MAX];
+	for (size_t i = 0; s->n == 0 && ux_crash_kernel_path(i, s->wanted->release, path); i++) {
 		const char *dir = NULL;
 		size_t n = 0;
 		for (const char *rest = p->file_dirs;

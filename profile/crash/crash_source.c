@@ -3,8 +3,9 @@
 #include "crash_source.h"
 
 #include "crash_report.h"
+#include "debug_file.h"
+#include "kernel_files.h"
 
-#include <limits.h>
 #include <stdarg.h>
 
 enum {
@@ -72,30 +73,24 @@ __attribute__((format(printf, 2, 3))) static enum ux_code crash_name_try(
 	return s->fn(s->ctx, name, &s->n, s->err);
 }
 
-bool ux_crash_kernel_place(size_t i, struct ux_bytes release, char ret[UX_CRASH_PLACE_MAX])
+bool ux_crash_kernel_path(size_t i, struct ux_bytes release, char ret[PATH_MAX])
 {
-	static const char *const places[][2] = {{"/usr/lib/debug/boot/vmlinux-", ""},
-						{"/usr/lib/debug/lib/modules/", "/vmlinux"},
-						{"/usr/lib/debug/usr/lib/modules/", "/vmlinux"},
-						{"/lib/modules/", "/vmlinux"},
-						{"/lib/modules/", "/build/vmlinux"},
-						{"/boot/vmlinux-", ""}};
-	if (i >= ux_countof(places) || release.size == 0 || release.size > NAME_MAX ||
+	if (i >= UX_KERNEL_PLACE_COUNT || release.size == 0 || release.size > NAME_MAX ||
 	    memchr(release.data, '/', release.size))
 		return false;
-	int n = snprintf(ret, UX_CRASH_PLACE_MAX, "%s%.*s%s", places[i][0], (int)release.size,
-			 (const char *)release.data, places[i][1]);
-	return n < UX_CRASH_PLACE_MAX;
+	const struct ux_kernel_place *place = &ux_kernel_places[i];
+	const char *base = place->is_debug ? UX_DEBUG_DIRS_DEFAULT : "";
+	return ux_kernel_path(ux_bytes_cstr(base), place->name, release, UX_STR(""), ret);
 }
 
 /* The kernel of a release has its release in its path. */
 static enum ux_code crash_name_try_kernel(struct crash_name_search *s, struct ux_bytes release)
 {
-	char path[UX_CRASH_PLACE_MAX];
+	char path[PATH_MAX];
 	if (release.size > 0)
 		UX_TRY(crash_name_try(s, "vmlinux-%.*s", (int)ux_min(release.size, (size_t)200),
 				      (const char *)release.data));
-	for (size_t i = 0; ux_crash_kernel_place(i, release, path); i++)
+	for (size_t i = 0; ux_crash_kernel_path(i, release, path); i++)
 		UX_TRY(crash_name_try(s, "%s", path));
 	return crash_name_try(s, "vmlinux");
 }

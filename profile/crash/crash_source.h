@@ -12,13 +12,14 @@
 #include "error.h"
 #include "id.h"
 
+#include <limits.h>
+
 enum {
 	UX_CRASH_BUILDS_MAX = 16,      /* builds of one name that are listed */
 	UX_CRASH_STARTS_MAX = 16,      /* functions of one name that are told apart */
 	UX_CRASH_SAME_NAME_MAX = 256,  /* functions of one name that are compared by size */
 	UX_CRASH_PAGE = 4096,          /* modules are moved by whole pages */
 	UX_CRASH_SYMBOL_TEXT_MAX = 60, /* bytes of a function's name in a reason */
-	UX_CRASH_PLACE_MAX = 300,      /* bytes of the path of a kernel, with the NUL */
 };
 
 /* --- functions by name ------------------------------------------------------------------------ */
@@ -141,11 +142,10 @@ typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, size_t *ret
 					struct ux_error *err);
 
 /*
- * The paths at which distributions and the kernel's own build have the kernel of a release, best
- * first: i counts from 0. False after the last one, and if no file can have the release in its
- * name.
+ * The path of place i of ux_kernel_places for a release. False after the last one, and if no file
+ * can have the release in its name.
  */
-bool ux_crash_kernel_place(size_t i, struct ux_bytes release, char ret[UX_CRASH_PLACE_MAX]) ux_must;
+bool ux_crash_kernel_path(size_t i, struct ux_bytes release, char ret[PATH_MAX]) ux_must;
 
 /*
  * Calls `fn` for the paths and names that the file of a module may have, best first, until builds

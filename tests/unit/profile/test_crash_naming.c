@@ -305,6 +305,38 @@ static void more_functions_than_are_kept_are_not_told_apart(void **state)
 	expect_pc(&t, " f+0x1/0x40\n", 0, "16 functions have that name, at 0x2000");
 }
 
+static enum ux_code note_name(void *ctx, const char *name, size_t *ret_n, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_fmt(out, "%s\n", name);
+	*ret_n = 0;
+	return ux_out_status(out, err);
+}
+
+static void a_kernel_is_searched_in_the_places_of_its_release(void **state)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_crash_wanted w = {
+		.name = "vmlinux", .release = UX_STR("6.1-x"), .is_kernel = true};
+	(void)state;
+	assert_int_equal(ux_crash_search(&w, note_name, &out, NULL), UX_OK);
+	ux_out_u8(&out, 0);
+	assert_string_equal((const char *)out.data, "vmlinux-6.1-x\n"
+						    "/usr/lib/debug/boot/vmlinux-6.1-x\n"
+						    "/usr/lib/debug/lib/modules/6.1-x/vmlinux\n"
+						    "/usr/lib/debug/usr/lib/modules/6.1-x/vmlinux\n"
+						    "/usr/lib/debug/vmlinux-6.1-x\n"
+						    "/lib/modules/6.1-x/vmlinux\n"
+						    "/lib/modules/6.1-x/build/vmlinux\n"
+						    "/boot/vmlinux-6.1-x\n"
+						    "vmlinux\n");
+	out.size = 0;
+	w.release = UX_STR("../x"); /* no file has it in its name */
+	assert_int_equal(ux_crash_search(&w, note_name, &out, NULL), UX_OK);
+	ux_out_u8(&out, 0);
+	assert_string_equal((const char *)out.data, "vmlinux-../x\nvmlinux\n");
+}
+
 UX_SUITE(crash_naming)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +347,7 @@ UX_SUITE(crash_naming)
 		UX_TEST(an_address_counts_where_the_file_has_code_and_is_not_moved),
 		UX_TEST(a_function_is_told_by_its_size_its_page_and_its_address),
 		UX_TEST(more_functions_than_are_kept_are_not_told_apart),
+		UX_TEST(a_kernel_is_searched_in_the_places_of_its_release),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
