@@ -3,9 +3,8 @@
  * without DWARF. */
 #include "agent_work.h"
 
-#include "debug_file.h"
+#include "debug_paths.h"
 #include "proc_files.h"
-#include "search_path.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -28,6 +27,8 @@ struct debug_search {
 	const char *link;            /* of a supplementary file, its path; NULL: of a debug file */
 	struct ux_sandbox_part *ret; /* the supplementary file */
 	bool done;
+	enum ux_code code; /* of the last path of a supplementary file, with *err */
+	struct ux_error *err;
 };
 
 /*
@@ -113,15 +114,10 @@ static enum ux_code agent_try_debug(struct debug_search *s, const char *path, st
  */
 static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *err)
 {
-	const char *dirs =
-		s->agent->push.debug_dirs ? s->agent->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
-	const char *dir = NULL;
-	size_t n = 0;
-	while (!s->done && ux_search_path_take(&dirs, &dir, &n)) {
-		char path[PATH_MAX];
-		if (ux_debug_id_path(path, dir, n, s->id))
-			UX_TRY(agent_try_debug(s, path, err));
-	}
+	struct ux_debug_paths paths = {ux_debug_dirs(s->agent->push.debug_dirs), s->id};
+	char path[PATH_MAX];
+	while (!s->done && ux_debug_paths_next(&paths, path))
+		UX_TRY(agent_try_debug(s, path, err));
 	return UX_OK;
 }
 
@@ -142,45 +138,24 @@ static enum ux_code agent_find_debug(struct ux_agent *a, struct ux_push_module *
 	return agent_search_debug(&s, err);
 }
 
-/* Tries the path of the link, which may be relative to the folder of the debug file. */
-static enum ux_code agent_try_link(struct debug_search *s, struct ux_error *err)
+static bool agent_try_supplementary(void *ctx, const char *path)
 {
-	char path[PATH_MAX];
-	const char *from = s->module->debug ? s->module->debug : s->module->path;
-	const char *slash = strrchr(from, '/');
-	if (s->link[0] == '/')
-		return agent_try_debug(s, s->link, err);
-	if (s->link[0] == '\0' || !slash ||
-	    snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, s->link) >= PATH_MAX)
-		return UX_OK;
-	return agent_try_debug(s, path, err);
-}
-
-/* Tries DIR/.dwz/NAME, where packages have these files, in each of the folders with debug files. */
-static enum ux_code agent_try_dwz_folders(struct debug_search *s, struct ux_error *err)
-{
-	static const char folder[] = "/.dwz/";
-	const char *dirs =
-		s->agent->push.debug_dirs ? s->agent->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
-	const char *name = strstr(s->link, folder), *slash = strrchr(s->link, '/');
-	name = name ? name + strlen(folder) : slash ? slash + 1 : s->link;
-	const char *dir = NULL;
-	size_t n = 0;
-	while (*name && !s->done && ux_search_path_take(&dirs, &dir, &n)) {
-		char path[PATH_MAX];
-		if (n < PATH_MAX &&
-		    snprintf(path, sizeof(path), "%.*s%s%s", (int)n, dir, folder, name) < PATH_MAX)
-			UX_TRY(agent_try_debug(s, path, err));
-	}
-	return UX_OK;
+	struct debug_search *s = ctx;
+	s->code = agent_try_debug(s, path, s->err);
+	return s->done || s->code != UX_OK;
 }
 
 static enum ux_code agent_search_supplementary(struct debug_search *s, struct ux_error *err)
 {
-	UX_TRY(agent_try_link(s, err));
-	if (!s->done)
-		UX_TRY(agent_search_debug(s, err));
-	return s->done ? UX_OK : agent_try_dwz_folders(s, err);
+	const char *from = s->module->debug ? s->module->debug : s->module->path;
+	s->err = err;
+	const struct ux_supplementary_paths paths = {
+		.link = s->link,
+		.id = s->id,
+		.from = strchr(from, '/') ? from : NULL, /* it may be a name alone */
+		.dirs = ux_debug_dirs(s->agent->push.debug_dirs)};
+	ux_supplementary_paths_try(&paths, agent_try_supplementary, s);
+	return s->code;
 }
 
 enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,

@@ -2,7 +2,7 @@
 /* The running kernel and its modules as files to be sent. */
 #include "host_kernel.h"
 
-#include "debug_file.h"
+#include "debug_paths.h"
 #include "file.h"
 #include "kernel.h"
 #include "kernel_files.h"
@@ -81,8 +81,7 @@ enum ux_code ux_host_kernel_look(struct ux_host_kernel *h, const char *debug_dir
 	h->why = k->why;
 	h->nameless = 0;
 	for (size_t i = 0; i < k->parts.size; i++)
-		UX_TRY(host_kernel_add_part(h, k, &k->parts.data[i],
-					    debug_dirs ? debug_dirs : UX_DEBUG_DIRS_DEFAULT, t,
+		UX_TRY(host_kernel_add_part(h, k, &k->parts.data[i], ux_debug_dirs(debug_dirs), t,
 					    err));
 	return UX_OK;
 }

@@ -43,7 +43,7 @@ static enum ux_code split_debug_path(const struct split_work *w, char **ret, str
 			err, UX_EINVAL,
 			"has no build ID to find the debug file by; use --add-build-id, or link "
 			"with -Wl,--build-id");
-	if (!ux_debug_id_path(path, dir, strlen(dir), &w->pair.id))
+	if (!ux_build_id_path(ux_bytes_cstr(dir), &w->pair.id, ".debug", path))
 		return ux_error_set(err, UX_EINVAL, "the path of its debug file is too long");
 	*ret = strdup(path);
 	return *ret ? UX_OK : ux_error_nomem(err);

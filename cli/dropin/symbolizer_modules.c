@@ -2,10 +2,9 @@
 /* Opens the modules that requests name by path or build ID. */
 #include "symbolizer.h"
 
-#include "debug_file.h"
+#include "debug_paths.h"
 #include "id.h"
 #include "macho_fat.h"
-#include "search_path.h"
 #include "sigbus.h"
 #include "text.h"
 
@@ -36,23 +35,16 @@ void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m)
  * memory. */
 static char *symbolizer_path_of_build_id(const char *dirs, struct ux_bytes text)
 {
-	uint8_t id[UX_ID_GNU_MAX];
-	char hex[2 * UX_ID_GNU_MAX + 1];
+	struct ux_id id = {.type = UX_ID_GNU};
+	struct ux_debug_paths paths = {ux_debug_dirs(dirs), &id};
+	char path[PATH_MAX];
 	size_t size = 0;
-	if (!ux_hex_decode(text, id, sizeof(id), &size) || size < 2)
+	if (!ux_hex_decode(text, id.bytes, UX_ID_GNU_MAX, &size))
 		return NULL;
-	ux_hex_encode(ux_bytes(id, size), hex);
-	const char *dir = NULL;
-	size_t n = 0;
-	for (const char *rest = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT;
-	     ux_search_path_take(&rest, &dir, &n);) {
-		char *path = NULL;
-		if (asprintf(&path, "%.*s/.build-id/%.2s/%s.debug", (int)n, dir, hex, hex + 2) < 0)
-			return NULL;
+	id.size = (uint8_t)size;
+	while (ux_debug_paths_next(&paths, path))
 		if (access(path, R_OK) == 0)
-			return path;
-		free(path);
-	}
+			return strdup(path);
 	return NULL;
 }
 

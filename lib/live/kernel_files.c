@@ -2,7 +2,7 @@
 /* The search for the files of the running kernel and of its modules. */
 #include "kernel_files.h"
 
-#include "debug_file.h"
+#include "debug_paths.h"
 #include "dsym.h"
 #include "elf_ids.h"
 #include "kernel.h"
@@ -113,13 +113,10 @@ static void kernel_search_try_dirs(struct kernel_search *h, const char *name, st
 
 static void kernel_search_try_id_trees(struct kernel_search *h)
 {
+	struct ux_debug_paths paths = {h->dirs->debug, &h->id};
 	char path[PATH_MAX];
-	const char *dir = NULL;
-	size_t n = 0;
-	for (const char *rest = h->dirs->debug; ux_search_path_take(&rest, &dir, &n);) {
-		if (ux_debug_id_path(path, dir, n, &h->id))
-			kernel_search_try(h, ux_bytes_cstr(path), "", UX_STR(""));
-	}
+	while (ux_debug_paths_next(&paths, path))
+		kernel_search_try(h, ux_bytes_cstr(path), "", UX_STR(""));
 }
 
 static void kernel_search_vmlinux(struct kernel_search *h)

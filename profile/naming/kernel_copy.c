@@ -2,8 +2,8 @@
 /* The symbols of kernels that perf keeps. */
 #include "kernel_copy.h"
 
+#include "debug_paths.h"
 #include "file.h"
-#include "text.h"
 
 void ux_kernel_copy_deinit(struct ux_kernel_copy *c)
 {
@@ -14,18 +14,15 @@ void ux_kernel_copy_deinit(struct ux_kernel_copy *c)
 enum ux_code ux_kernel_copy_read(const struct ux_id *id, struct ux_kernel_copy *ret,
 				 struct ux_error *err)
 {
-	char hex[2 * UX_ID_GNU_MAX + 1];
+	char path[PATH_MAX];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_kernel_copy_deinit) struct ux_kernel_copy c = {0};
-	const char *home = getenv("HOME");
 	*ret = (struct ux_kernel_copy){0};
-	if (!home || *home != '/' || id->type != UX_ID_GNU || id->size < 2)
+	if (!ux_perf_cache_path(id, "kallsyms", path))
 		return ux_error_set(err, UX_ENOTFOUND, "perf keeps kernels by their build IDs");
-	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
-	if (asprintf(&c.path, "%s/.debug/.build-id/%.2s/%s/kallsyms", home, hex, hex + 2) < 0) {
-		c.path = NULL;
+	c.path = strdup(path);
+	if (!c.path)
 		return ux_error_nomem(err);
-	}
 	UX_TRY(ux_file_map(c.path, &file, err));
 	if (file.bytes.size > UX_KALLSYMS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", c.path, UX_KALLSYMS_MAX);

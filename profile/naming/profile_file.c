@@ -2,8 +2,8 @@
 /* Finds the local file of a module of a profile. */
 #include "profile_file.h"
 
-#include "debug_file.h"
 #include "debug_id.h"
+#include "debug_paths.h"
 #include "file.h"
 #include "kernel.h"
 #include "module_tree.h"
@@ -157,28 +157,23 @@ __attribute__((format(printf, 3, 4))) static enum ux_code profile_file_try_fmt(
 static enum ux_code profile_file_try_tree(struct profile_file_search *s, const char *dir, size_t n,
 					  struct ux_error *err)
 {
-	char hex[2 * UX_ID_GNU_MAX + 1];
-	if (s->id->type != UX_ID_GNU || s->id->size < 2)
-		return UX_OK;
-	ux_hex_encode(ux_bytes(s->id->bytes, s->id->size), hex);
-	UX_TRY(profile_file_try_fmt(s, err, "%.*s/.build-id/%.2s/%s", (int)n, dir, hex, hex + 2));
-	return profile_file_try_fmt(s, err, "%.*s/.build-id/%.2s/%s.debug", (int)n, dir, hex,
-				    hex + 2);
+	static const char *const tails[] = {"", ".debug"};
+	char path[PATH_MAX];
+	for (size_t i = 0; s->id->type == UX_ID_GNU && i < ux_countof(tails); i++)
+		if (ux_build_id_path(ux_bytes(dir, n), s->id, tails[i], path))
+			UX_TRY(profile_file_try(s, strdup(path), err));
+	return UX_OK;
 }
 
 /* Tries perf's cache of recorded binaries ("perf buildid-cache"). */
 static enum ux_code profile_file_try_perf(struct profile_file_search *s, struct ux_error *err)
 {
-	char hex[2 * UX_ID_GNU_MAX + 1];
-	const char *home = getenv("HOME");
-	if (!home || *home != '/' || s->id->type != UX_ID_GNU || s->id->size < 2)
-		return UX_OK;
-	ux_hex_encode(ux_bytes(s->id->bytes, s->id->size), hex);
 	/* The cache names a file by its kind. */
 	static const char *const names[] = {"elf", "vdso"};
+	char path[PATH_MAX];
 	for (size_t i = 0; i < ux_countof(names); i++)
-		UX_TRY(profile_file_try_fmt(s, err, "%s/.debug/.build-id/%.2s/%s/%s", home, hex,
-					    hex + 2, names[i]));
+		if (ux_perf_cache_path(s->id, names[i], path))
+			UX_TRY(profile_file_try(s, strdup(path), err));
 	return UX_OK;
 }
 
@@ -253,11 +248,9 @@ static enum ux_code profile_file_search_module(struct profile_file_search *s, co
 static enum ux_code profile_file_search(struct profile_file_search *s, const char *path,
 					struct ux_error *err)
 {
-	const char *debug_dirs =
-		ux_symbols_cache_search(ux_process_cache_symbols(s->sources->cache))->dirs;
+	const char *debug_dirs = ux_debug_dirs(
+		ux_symbols_cache_search(ux_process_cache_symbols(s->sources->cache))->dirs);
 	char name[UX_MODULE_NAME_MAX];
-	if (!debug_dirs)
-		debug_dirs = UX_DEBUG_DIRS_DEFAULT;
 	UX_TRY(profile_file_try_dirs(s, s->sources->file_dirs, path, err));
 	if (!s->sources->no_local && *path == '/')
 		UX_TRY(profile_file_try(s, strdup(path), err));

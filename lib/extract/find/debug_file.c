@@ -54,15 +54,6 @@ uint32_t ux_debuglink_crc(struct ux_bytes file)
 	return libdeflate_crc32(0, file.data, file.size);
 }
 
-bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct ux_id *id)
-{
-	char hex[2 * UX_ID_BYTES_MAX + 1];
-	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
-	return id->size >= 2 && dir_size < PATH_MAX &&
-	       snprintf(out, PATH_MAX, "%.*s/.build-id/%.2s/%s.debug", (int)dir_size, dir, hex,
-			hex + 2) < PATH_MAX;
-}
-
 /*
  * Returns the GNU build ID of file, with size 0 when it has none; NULL when it is not an ELF file.
  */
@@ -156,10 +147,15 @@ static bool debug_search_id(struct debug_search *h, const char *path)
 	return false;
 }
 
-static bool debug_search_tree(struct debug_search *h, const char *dir, size_t size)
+/* Tries the trees of build IDs. */
+static bool debug_search_trees(struct debug_search *h)
 {
+	struct ux_debug_paths paths = {h->dirs, &h->id};
 	char path[PATH_MAX];
-	return ux_debug_id_path(path, dir, size, &h->id) && debug_search_id(h, path);
+	while (ux_debug_paths_next(&paths, path))
+		if (debug_search_id(h, path))
+			return true;
+	return false;
 }
 
 /*
@@ -259,7 +255,7 @@ static bool debug_search_by_id(struct debug_search *h, const struct ux_elf *elf,
 {
 	if (h->id.size == 0)
 		return false;
-	if (debug_search_dirs(h, debug_search_tree))
+	if (debug_search_trees(h))
 		return true;
 	ux_cleanup(ux_free_ptr) char *real =
 		elf->type == ET_REL && exe_path ? realpath(exe_path, NULL) : NULL;
@@ -312,8 +308,7 @@ enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 				struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	struct debug_search h = {.search = search, .dirs = search->dirs, .ret = ret};
-	h.dirs = h.dirs ? h.dirs : UX_DEBUG_DIRS_DEFAULT;
+	struct debug_search h = {.search = search, .dirs = ux_debug_dirs(search->dirs), .ret = ret};
 	if (*h.dirs == '\0' || ux_elf_open(&elf, exe, NULL) != UX_OK || ux_elf_has_dwarf(&elf))
 		return UX_OK;
 	(void)debug_file_gnu_id(exe, &h.id);
@@ -356,86 +351,44 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
 	return UX_OK;
 }
 
-/* A search for one supplementary file. `path` is the last path that was tried. */
+/* A search for one supplementary file. */
 struct supplementary_search {
 	struct ux_supplementary_link link;
-	const char *debug_path;
-	char *path; /* PATH_MAX bytes */
+	char *path; /* the last one that was tried; PATH_MAX bytes */
 	struct ux_mapping *ret;
 };
 
 /*
- * Tries h->path. The path comes from the file itself: opening a device that it names could have
- * effects.
+ * Maps the file at path if it has the ID. The path comes from a file: opening a device that it
+ * names could have effects.
  */
-static bool supplementary_try(struct supplementary_search *h)
+static bool supplementary_try(void *ctx, const char *path)
 {
+	const struct supplementary_search *h = ctx;
 	const char *why = NULL;
 	struct stat st;
-	return stat(h->path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       ux_debug_map_id(h->path, &h->link.id, h->ret, &why);
-}
-
-/* Tries the link's path in the folder of base. */
-static bool supplementary_try_beside(struct supplementary_search *h, const char *base)
-{
-	const char *slash = strrchr(base, '/');
-	int folder = slash ? (int)ux_min((size_t)(slash - base), (size_t)PATH_MAX) : 1;
-	return snprintf(h->path, PATH_MAX, "%.*s/%s", folder, slash ? base : ".", h->link.path) <
-		       PATH_MAX &&
-	       supplementary_try(h);
-}
-
-/* Tries the path in the link. A relative path counts from the folder of the debug file itself,
- * which is often opened through a symbolic link in .build-id. */
-static bool supplementary_try_link(struct supplementary_search *h)
-{
-	ux_cleanup(ux_free_ptr) char *real = realpath(h->debug_path, NULL);
-	if (h->link.path[0] == '/')
-		return snprintf(h->path, PATH_MAX, "%s", h->link.path) < PATH_MAX &&
-		       supplementary_try(h);
-	return supplementary_try_beside(h, h->debug_path) ||
-	       (real && supplementary_try_beside(h, real));
-}
-
-static bool supplementary_try_dir(struct supplementary_search *h, const char *dir, int dir_size)
-{
-	const char *name = strstr(h->link.path, "/.dwz/");
-	const char *slash = strrchr(h->link.path, '/');
-	if (ux_debug_id_path(h->path, dir, (size_t)dir_size, &h->link.id) && supplementary_try(h))
-		return true;
-	name = name ? name + strlen("/.dwz/") : slash ? slash + 1 : h->link.path;
-	return snprintf(h->path, PATH_MAX, "%.*s/.dwz/%s", dir_size, dir, name) < PATH_MAX &&
-	       supplementary_try(h);
-}
-
-/* Tries the tree of .build-id and .dwz folders that the debug file is in, which may have been
- * unpacked anywhere. */
-static bool supplementary_try_tree(struct supplementary_search *h)
-{
-	const char *tree = strstr(h->debug_path, "/.build-id/");
-	return tree && tree - h->debug_path < PATH_MAX &&
-	       supplementary_try_dir(h, h->debug_path, (int)(tree - h->debug_path));
+	memcpy(h->path, path, strlen(path) + 1);
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       ux_debug_map_id(path, &h->link.id, h->ret, &why);
 }
 
 enum ux_code ux_supplementary_find_path(struct ux_bytes debug, const char *debug_path,
 					const char *dirs, char *ret_path, struct ux_mapping *ret,
 					struct ux_error *err)
 {
-	struct supplementary_search h = {.debug_path = debug_path, .path = ret_path, .ret = ret};
+	struct supplementary_search h = {.path = ret_path, .ret = ret};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	ret_path[0] = '\0';
 	UX_TRY(ux_elf_open(&elf, debug, err));
 	UX_TRY(ux_supplementary_link(&elf, &h.link, err));
-	if (h.link.path[0] == '\0' || supplementary_try_link(&h) || supplementary_try_tree(&h))
+	ux_cleanup(ux_free_ptr) char *real = realpath(debug_path, NULL);
+	const struct ux_supplementary_paths paths = {.link = h.link.path,
+						     .id = &h.link.id,
+						     .from = debug_path,
+						     .real = real,
+						     .dirs = ux_debug_dirs(dirs)};
+	if (h.link.path[0] == '\0' || ux_supplementary_paths_try(&paths, supplementary_try, &h))
 		return UX_OK;
-	const char *dir = NULL;
-	size_t n = 0;
-	for (const char *rest = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT;
-	     ux_search_path_take(&rest, &dir, &n);) {
-		if (n < PATH_MAX && supplementary_try_dir(&h, dir, (int)n))
-			return UX_OK;
-	}
 	return ux_error_set(err, UX_ENOTFOUND,
 			    "supplementary file %.96s is missing or has a different build ID",
 			    h.link.path);

@@ -4,12 +4,11 @@
 #ifndef UX_DEBUG_FILE_H
 #define UX_DEBUG_FILE_H
 
+#include "debug_paths.h"
 #include "elf_file.h"
 #include "error.h"
 #include "file.h"
 #include "id.h"
-
-#define UX_DEBUG_DIRS_DEFAULT "/usr/lib/debug"
 
 enum ux_debug_how {
 	UX_DEBUG_NOT_FOUND,
@@ -74,10 +73,6 @@ uint32_t ux_debuglink_crc(struct ux_bytes file);
  * reason. */
 bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping *ret,
 		     const char **ret_why);
-
-/* Writes DIR/.build-id/xx/yyyy.debug into out, which has PATH_MAX bytes. Returns false when the
- * path is too long or the ID too short. */
-bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct ux_id *id);
 
 void ux_debug_file_close(struct ux_debug_file *f);
 

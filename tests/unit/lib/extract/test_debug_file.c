@@ -87,12 +87,12 @@ static void build_ids_have_a_folder_by_their_first_byte(void **state)
 	char path[PATH_MAX];
 	struct ux_id id;
 	assert_int_equal(ux_id_parse(UX_STR("gnu:0123456789"), &id, NULL), UX_OK);
-	assert_true(ux_debug_id_path(path, "/dbg", 4, &id));
+	assert_true(ux_build_id_path(UX_STR("/dbg"), &id, ".debug", path));
 	assert_string_equal(path, "/dbg/.build-id/01/23456789.debug");
 	id.size = 1;
-	assert_false(ux_debug_id_path(path, "/dbg", 4, &id));
+	assert_false(ux_build_id_path(UX_STR("/dbg"), &id, ".debug", path));
 	id.size = 5;
-	assert_false(ux_debug_id_path(path, "/dbg", PATH_MAX, &id));
+	assert_false(ux_build_id_path(ux_bytes("/dbg", PATH_MAX), &id, ".debug", path));
 }
 
 static void sweep(struct ux_bytes input, void *ctx)
