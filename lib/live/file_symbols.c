@@ -3,7 +3,6 @@
 #include "file_symbols.h"
 
 #include "clock.h"
-#include "debug_file.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "elf_symbols.h"
@@ -180,28 +179,26 @@ static enum ux_code file_symbols_write_gsym(void *ctx, struct ux_bytes bytes, st
 	return ux_out_status(out, err);
 }
 
-/* Fetches a debug file through the caller's callback. It is not a failure if none is found. */
-static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
-					    const struct ux_symbol_search *search,
-					    struct ux_debug_file *ret, struct ux_error *err)
+enum ux_code ux_symbol_search_fetch(const struct ux_symbol_search *search, const char *build_id,
+				    struct ux_debug_file *ret, struct ux_error *ret_lost,
+				    struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	struct ux_id id = {0};
-	const char *bad = NULL;
-	if (!search->find || *s->build_id == 0)
+	const char *bad = "is not a file";
+	if (!search->find || ux_id_parse(ux_bytes_cstr(build_id), &id, NULL) != UX_OK)
 		return UX_OK;
-	enum ux_code code = search->find(search->ctx, s->build_id, &path, &why);
-	if (code == UX_OK && (ux_id_parse(ux_bytes_cstr(s->build_id), &id, &why) != UX_OK ||
-			      !path || !ux_debug_map_id(path, &id, &ret->file, &bad)))
-		code = ux_error_set(&why, UX_ECORRUPT, "the file found for %.50s %s", s->build_id,
-				    bad ? bad : "is not a file");
+	enum ux_code code = search->find(search->ctx, build_id, &path, &why);
+	if (code == UX_OK && (!path || !ux_debug_map_id(path, &id, &ret->file, &bad)))
+		code = ux_error_set(&why, UX_ECORRUPT, "the file found for %.50s %s", build_id,
+				    bad);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_OK)
 		ret->path = ux_take(&path);
 	else if (code != UX_ENOTFOUND)
-		s->lost = why;
+		*ret_lost = why;
 	return UX_OK;
 }
 
@@ -276,7 +273,7 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	if (debug.size == 0) {
 		UX_TRY(ux_debug_file_find(&found, in->file, in->path, &here, err));
 		if (!found.path && !s->has_dwarf)
-			UX_TRY(file_symbols_find_debug(s, search, &found, err));
+			UX_TRY(ux_symbol_search_fetch(search, s->build_id, &found, &s->lost, err));
 		debug = found.file.bytes;
 		options.debug_path = found.path;
 	}

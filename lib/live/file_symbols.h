@@ -4,6 +4,7 @@
 #define UX_FILE_SYMBOLS_H
 
 #include "bytes.h"
+#include "debug_file.h"
 #include "error.h"
 #include "extract_cache.h"
 #include "gsym_reader.h"
@@ -57,6 +58,14 @@ struct ux_symbol_search {
 	ux_process_find_fn *find; /* fetches a debug file that is in no directory; may be NULL */
 	void *ctx;
 };
+
+/*
+ * Fetches and maps the debug file of a build ID through the callback. It is not a failure if none
+ * is found: ret->path stays NULL, and if a file may be missing, *ret_lost has the reason.
+ */
+enum ux_code ux_symbol_search_fetch(const struct ux_symbol_search *search, const char *build_id,
+				    struct ux_debug_file *ret, struct ux_error *ret_lost,
+				    struct ux_error *err) ux_must;
 
 /* An ELF file, and its debug file if that is known already. */
 struct ux_symbol_input {

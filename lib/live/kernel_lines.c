@@ -2,7 +2,6 @@
 /* Source lines of the running kernel and of its modules, from their files. */
 #include "kernel_lines.h"
 
-#include "debug_file.h"
 #include "dsym.h"
 #include "error.h"
 #include "file.h"
@@ -23,27 +22,13 @@ static enum ux_code kernel_debug_file_find(struct ux_symbols_cache *cache, const
 					   struct ux_file_symbols **ret, struct ux_error *lost,
 					   struct ux_error *err)
 {
-	const struct ux_symbol_search *search = ux_symbols_cache_search(cache);
-	ux_cleanup(ux_free_ptr) char *path = NULL;
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	struct ux_error why = UX_ERROR_INIT;
-	struct ux_id id = {0};
-	const char *bad = "is not a file";
-	if (!search->find || ux_id_parse(ux_bytes_cstr(build_id), &id, NULL) != UX_OK)
-		return UX_OK;
-	enum ux_code code = search->find(search->ctx, build_id, &path, &why);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(err);
-	if (code == UX_OK && (!path || !ux_debug_map_id(path, &id, &file, &bad)))
-		code = ux_error_set(&why, UX_ECORRUPT, "the file found for %.50s %s", build_id,
-				    bad);
-	if (code != UX_OK && code != UX_ENOTFOUND)
-		*lost = why;
-	if (code != UX_OK)
+	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
+	UX_TRY(ux_symbol_search_fetch(ux_symbols_cache_search(cache), build_id, &found, lost, err));
+	if (!found.path)
 		return UX_OK;
 	*lost = (struct ux_error)UX_ERROR_INIT;
-	struct ux_symbol_input in = {.file = file.bytes, .path = path};
-	return ux_symbols_cache_input(cache, &file, &in, ret, err);
+	struct ux_symbol_input in = {.file = found.file.bytes, .path = found.path};
+	return ux_symbols_cache_input(cache, &found.file, &in, ret, err);
 }
 
 /* Loads the symbols of a part. *ret is NULL when there are none; *lost then has the reason. */
