@@ -4,6 +4,7 @@
 
 #include "cursor.h"
 #include "map.h"
+#include "path_base.h"
 #include "path_canonical.h"
 #include "tar_header.h"
 #include "text.h"
@@ -45,8 +46,7 @@ bool ux_debian_source_is(struct ux_bytes file)
 
 bool ux_debian_source_root(const char *dsc, char root[UX_DEBIAN_SOURCE_NAME])
 {
-	const char *slash = strrchr(dsc, '/');
-	const char *name = slash ? slash + 1 : dsc;
+	const char *name = ux_path_base(dsc);
 	const char *mark = strchr(name, '_');
 	if (!mark || mark == name ||
 	    !ux_bytes_has_suffix(ux_bytes_cstr(mark + 1), UX_STR(".dsc")) || name[0] == '.')
@@ -204,8 +204,7 @@ static enum ux_code source_read_parts(struct debian_source *s, struct ux_bytes f
 					    "source package has more than %d files",
 					    UX_DEBIAN_SOURCE_FILES_MAX);
 		struct source_part *p = &s->parts[s->n_parts++];
-		const char *slash = strrchr(h.path, '/');
-		const char *name = slash ? slash + 1 : h.path;
+		const char *name = ux_path_base(h.path);
 		if (strlen(name) >= UX_DEBIAN_SOURCE_NAME)
 			return ux_error_set(s->err, UX_ECORRUPT,
 					    "a file name is too long: %zu bytes", strlen(name));

@@ -3,6 +3,7 @@
 #include "image_files.h"
 
 #include "members.h"
+#include "path_base.h"
 
 enum {
 	HIDES_PATH = 1 << 0,  /* something is at this path */
@@ -111,12 +112,6 @@ static enum ux_code image_layer_add_link(const struct image_layer *l,
 	return image_layer_add(l, &file, err);
 }
 
-static const char *image_base_name(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-	return slash ? slash + 1 : name;
-}
-
 static enum ux_code image_layer_add_visible(const struct image_layer *l, struct ux_arena *arena,
 					    struct ux_error *err)
 {
@@ -125,7 +120,7 @@ static enum ux_code image_layer_add_visible(const struct image_layer *l, struct 
 		const char *name = NULL;
 		const struct ux_packed_source *file = &l->list[i];
 		if (!ux_member_of_path(file->path, &kind, &name) || file->size == 0 ||
-		    strncmp(image_base_name(name), WHITEOUT, strlen(WHITEOUT)) == 0 ||
+		    strncmp(ux_path_base(name), WHITEOUT, strlen(WHITEOUT)) == 0 ||
 		    image_path_is_hidden(&l->f->above, name))
 			continue;
 		UX_TRY(kind == UX_MEMBER_LINK ? image_layer_add_link(l, file, name, arena, err)
@@ -138,7 +133,7 @@ static enum ux_code image_layer_add_visible(const struct image_layer *l, struct 
 static enum ux_code image_layer_mark(const struct image_layer *l, enum ux_member_kind kind,
 				     const char *name, struct ux_arena *arena, struct ux_error *err)
 {
-	const char *base = image_base_name(name);
+	const char *base = ux_path_base(name);
 	size_t folder = (size_t)(base - name);
 	if (strcmp(base, OPAQUE) == 0)
 		return image_path_mark(&l->f->above, ux_bytes(name, folder - 1), HIDES_BELOW, err);

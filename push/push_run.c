@@ -2,6 +2,8 @@
 /* The steps of a push: finding modules, querying, extracting, sending. */
 #include "push_work.h"
 
+#include "path_base.h"
+
 const char *ux_push_status_name(enum ux_push_status status)
 {
 	switch (status) {
@@ -64,12 +66,9 @@ static void push_refuse_other_go(struct ux_push_work *p, const struct ux_push_mo
 				 const struct ux_push_module *m)
 {
 	char reason[UX_PUSH_REASON];
-	const char *slash = first->path ? strrchr(first->path, '/') : NULL;
 	snprintf(reason, sizeof(reason),
 		 "another Go program (%.32s) has this build ID; link each one with its own -B",
-		 slash         ? slash + 1
-		 : first->path ? first->path
-			       : "");
+		 ux_path_base(first->path ? first->path : ""));
 	push_report_module(p, m, UX_PUSH_DONE_FAILED, reason);
 }
 

@@ -11,6 +11,7 @@
 #include "members.h"
 #include "module_facts.h"
 #include "packed_file.h"
+#include "path_base.h"
 #include "path_canonical.h"
 
 #include <errno.h>
@@ -314,12 +315,6 @@ static enum ux_code task_disassemble(struct task *t, struct ux_error *err)
 	return task_sink(NULL, ux_out_bytes(&out), err);
 }
 
-static const char *path_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* Returns whether it is the requested file. Paths are compared in full only if their last
  * components agree. */
 static bool task_is_source(void *ctx, const char *comp_dir, const char *dir, const char *name)
@@ -328,7 +323,7 @@ static bool task_is_source(void *ctx, const char *comp_dir, const char *dir, con
 	char text[UX_PATH_BYTES];
 	const char *path = NULL;
 	UX_ARENA(arena, 2 * UX_PATH_BYTES);
-	if (strcmp(path_base(name), path_base(t->request.source)) != 0)
+	if (strcmp(ux_path_base(name), ux_path_base(t->request.source)) != 0)
 		return false;
 	bool folder = name[0] != '/' && dir;
 	bool build = folder && dir[0] != '/' && comp_dir;

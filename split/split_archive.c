@@ -5,6 +5,7 @@
 #include "debug_file.h"
 #include "file_kind.h"
 #include "macho_fat.h"
+#include "path_base.h"
 #include "split_input.h"
 #include "zip_file.h"
 
@@ -141,8 +142,7 @@ static enum ux_code archive_put_stripped(struct archive_work *w, const struct ux
 {
 	ux_cleanup(ux_elf_image_deinit) struct ux_elf_image image = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out content = {0};
-	const char *slash = strrchr(result->debug, '/');
-	UX_TRY(ux_elf_pair_stripped(pair, slash ? slash + 1 : result->debug, crc, &image, err));
+	UX_TRY(ux_elf_pair_stripped(pair, ux_path_base(result->debug), crc, &image, err));
 	UX_TRY(ux_elf_image_write(&image, archive_collect, &content, err));
 	UX_TRY(ux_elf_pair_check(pair, ux_out_bytes(&content), err));
 	size_t size = 0;
@@ -211,7 +211,7 @@ static enum ux_code archive_put_bundle(struct archive_work *w, size_t i, struct 
 	const struct ux_zip_member *m = &w->zip.members.data[i];
 	char name[NAME_BYTES_MAX], inside[NAME_BYTES_MAX + 32];
 	snprintf(name, sizeof(name), "%.*s", (int)m->name.size, (const char *)m->name.data);
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	const char *base = ux_path_base(name);
 	UX_TRY(ux_dsym_make(library, base, &dwarf, err));
 	ux_dsym_info(base, &info);
 	result.debug_bytes = dwarf.size;
@@ -280,8 +280,7 @@ static enum ux_code archive_debug_path(const struct archive_work *w, char **ret,
 				       struct ux_error *err)
 {
 	const char *dir = w->options->output_dir;
-	const char *slash = strrchr(w->in->real, '/');
-	const char *base = slash ? slash + 1 : w->in->real;
+	const char *base = ux_path_base(w->in->real);
 	const char *dot = strrchr(base, '.');
 	int stem = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
 	int n = dir ? asprintf(ret, "%s/%.*s-debug-symbols.zip", dir, stem, base)

@@ -3,6 +3,7 @@
 #include "split.h"
 
 #include "debug_file.h"
+#include "path_base.h"
 #include "split_input.h"
 #include "zip_file.h"
 
@@ -85,8 +86,7 @@ static enum ux_code split_write_stripped(struct split_work *w, struct ux_split_r
 {
 	ux_cleanup(ux_elf_image_deinit) struct ux_elf_image image = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping written = {0};
-	const char *slash = strrchr(ret->debug, '/');
-	UX_TRY(ux_elf_pair_stripped(&w->pair, slash ? slash + 1 : ret->debug, crc, &image, err));
+	UX_TRY(ux_elf_pair_stripped(&w->pair, ux_path_base(ret->debug), crc, &image, err));
 	ret->after = image.size;
 	if (w->options->dry_run)
 		return UX_OK;

@@ -6,16 +6,11 @@
 #include "elf_file.h"
 #include "file.h"
 #include "out.h"
+#include "path_base.h"
 #include "text.h"
 #include "unhex/source.h"
 
 #include <unistd.h>
-
-static struct ux_bytes drop_in_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return ux_bytes_cstr(slash ? slash + 1 : path);
-}
 
 /* Removes a version suffix such as "-14" or "-19.1". */
 static struct ux_bytes drop_in_strip_version(struct ux_bytes name)
@@ -47,7 +42,7 @@ enum ux_drop_in ux_drop_in_of(const char *argv0)
 		{"eu-addr2line", UX_DROP_IN_NONE}, /* elfutils' addr2line has other options */
 		{"addr2line", UX_DROP_IN_ADDR2LINE},
 	};
-	struct ux_bytes name = drop_in_strip_version(drop_in_base_name(argv0));
+	struct ux_bytes name = drop_in_strip_version(ux_bytes_cstr(ux_path_base(argv0)));
 	for (size_t i = 0; i < ux_countof(words); i++)
 		if (drop_in_ends_with_word(name, ux_bytes_cstr(words[i].word)))
 			return words[i].kind;

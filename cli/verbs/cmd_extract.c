@@ -12,6 +12,7 @@
 #include "json_out.h"
 #include "output.h"
 #include "output_file.h"
+#include "path_base.h"
 #include "pool.h"
 #include "sigbus.h"
 #include "sources_out.h"
@@ -96,9 +97,8 @@ static enum ux_code extract_write_at(void *ctx, uint64_t off, struct ux_bytes by
  * piece of GPU code, and ".gsym". */
 static char *extract_output_name(const char *input, const char *gpu)
 {
-	const char *slash = strrchr(input, '/');
 	struct ux_out name = {0};
-	ux_out_cstr(&name, slash ? slash + 1 : input);
+	ux_out_cstr(&name, ux_path_base(input));
 	if (gpu)
 		ux_out_fmt(&name, ".%s", gpu);
 	ux_out_cstr(&name, ".gsym");

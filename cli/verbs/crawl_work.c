@@ -6,6 +6,7 @@
 #include "crawl_worker.h"
 #include "json_out.h"
 #include "output.h"
+#include "path_base.h"
 
 #include <stdlib.h>
 
@@ -157,13 +158,12 @@ static bool crawl_work_package(const char *place, struct ux_package *ret, char *
 	bool remote = strstr(place, "://") != NULL;
 	*path = remote ? NULL : realpath(place, NULL);
 	const char *url = *path ? *path : place;
-	const char *slash = strrchr(url, '/');
 	*ret = (struct ux_package){.key = "",
 				   .distribution = "",
 				   .suite = "",
 				   .component = "",
 				   .arch = "",
-				   .name = slash ? slash + 1 : url,
+				   .name = ux_path_base(url),
 				   .version = "",
 				   .source = "",
 				   .url = url,

@@ -5,6 +5,7 @@
 #include "elf_file.h"
 #include "elf_symbols.h"
 #include "file.h"
+#include "path_base.h"
 #include "php_stack.h"
 #include "proc_files.h"
 #include "python_stack.h"
@@ -412,12 +413,6 @@ static const struct {
 	{UX_INTERP_RUBY, "ruby", "ruby_current_vm_ptr"},
 };
 
-static const char *interp_path_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* Finds an interpreter of kinds[k] in one file. */
 static enum ux_code interp_search_file(struct interp_search *s, const struct ux_proc_map *map,
 				       size_t k, struct ux_interp_root *ret, struct ux_error *err)
@@ -443,7 +438,7 @@ static enum ux_code interp_search_file(struct interp_search *s, const struct ux_
 
 static bool interp_name_matches(const struct ux_proc_map *map, size_t k)
 {
-	return strstr(interp_path_base(map->path), kinds[k].name) != NULL;
+	return strstr(ux_path_base(map->path), kinds[k].name) != NULL;
 }
 
 static bool interp_same_file(const struct ux_proc_map *a, const struct ux_proc_map *b)

@@ -2,6 +2,8 @@
 /* Finds the perf maps and jitdumps that the run-time compilers of a process write. */
 #include "process.h"
 
+#include "path_base.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
@@ -76,8 +78,7 @@ static enum ux_code jit_find_map(const struct jit_finder *s, const struct ux_pro
 
 static bool jitdump_name_matches(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = ux_path_base(path);
 	size_t n = strlen(name);
 	return n > 9 && strncmp(name, "jit-", 4) == 0 && strcmp(name + n - 5, ".dump") == 0;
 }

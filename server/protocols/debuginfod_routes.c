@@ -11,6 +11,7 @@
 #include "elf_file.h"
 #include "file_answer.h"
 #include "json_out.h"
+#include "path_base.h"
 #include "path_canonical.h"
 #include "presigned.h"
 #include "request_values.h"
@@ -102,8 +103,7 @@ static enum ux_code debuginfod_put_text(struct ux_request *req, struct ux_respon
 static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_response *res,
 					     const char *header, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = ux_path_base(path);
 	for (const char *p = name; *p != '\0'; p++)
 		if (*p < ' ' || *p > '~')
 			return UX_OK;

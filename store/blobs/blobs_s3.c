@@ -7,6 +7,7 @@
 #include "blobs_s3.h"
 
 #include "clock.h"
+#include "path_base.h"
 #include "text.h"
 
 #include <unistd.h>
@@ -159,8 +160,7 @@ static int64_t walk_age(const struct walk *w, const struct ux_s3_object *object)
 static enum ux_code walk_blob(void *ctx, const struct ux_s3_object *object, struct ux_error *err)
 {
 	const struct walk *w = ctx;
-	const char *slash = strrchr(object->key, '/');
-	return w->fn(w->ctx, slash ? slash + 1 : object->key, walk_age(w, object), err);
+	return w->fn(w->ctx, ux_path_base(object->key), walk_age(w, object), err);
 }
 
 static enum ux_code blobs_s3_each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,

@@ -6,6 +6,7 @@
 #include "index_sql.h"
 
 #include "id.h"
+#include "path_base.h"
 
 static const char *const kind_names[UX_KIND_COUNT] = {
 	[UX_KIND_GSYM] = "gsym",
@@ -229,11 +230,10 @@ static bool module_is_other_go(const struct ux_module *m, const char *id)
 static enum ux_code module_fail_go(const struct ux_module *m, struct ux_error *err)
 {
 	const char *path = m->n_candidates > 0 ? m->candidates[0].file_name : "";
-	const char *slash = strrchr(path, '/');
 	return ux_error_set(
 		err, UX_ECONFLICT,
 		"another Go program (%.32s) has this build ID; link each one with its own -B",
-		slash ? slash + 1 : path);
+		ux_path_base(path));
 }
 
 static enum ux_code ids_agree_go(const struct ux_module *m, const char *const *ids, size_t n,

@@ -3,6 +3,7 @@
 #include "index_sql.h"
 
 #include "json_out.h"
+#include "path_base.h"
 
 enum {
 	MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
@@ -115,12 +116,6 @@ static void candidate_bind_content(struct ux_stmt *st, const struct ux_candidate
 	ux_stmt_bind_int(st, ":forced", c->forced);
 }
 
-static const char *candidate_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* Binds the columns that describe the upload. */
 static void candidate_bind_upload(struct ux_stmt *st, const struct ux_candidate *c)
 {
@@ -128,7 +123,7 @@ static void candidate_bind_upload(struct ux_stmt *st, const struct ux_candidate 
 	ux_stmt_bind_text(st, ":origin_name", c->origin_name);
 	ux_stmt_bind_text(st, ":description", c->description);
 	ux_stmt_bind_text(st, ":file_name", c->file_name);
-	ux_stmt_bind_text(st, ":base_name", candidate_base_name(c->file_name));
+	ux_stmt_bind_text(st, ":base_name", ux_path_base(c->file_name));
 	ux_stmt_bind_text(st, ":key_id", c->key_id);
 	ux_provenance_bind(st, &c->provenance);
 }

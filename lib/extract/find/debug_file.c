@@ -5,6 +5,7 @@
 
 #include "cursor.h"
 #include "elf_ids.h"
+#include "path_base.h"
 #include "search_path.h"
 #include "text.h"
 
@@ -276,10 +277,9 @@ static bool debug_search_flat_link(struct debug_search *h, const char *dir, size
 static bool debug_search_flat_id(struct debug_search *h, const char *dir, size_t size)
 {
 	char path[PATH_MAX];
-	const char *slash = strrchr(h->exe_path, '/');
 	return size < PATH_MAX &&
 	       snprintf(path, sizeof(path), "%.*s/%s.debug", (int)size, dir,
-			slash ? slash + 1 : h->exe_path) < PATH_MAX &&
+			ux_path_base(h->exe_path)) < PATH_MAX &&
 	       debug_search_id(h, path);
 }
 

@@ -2,6 +2,7 @@
 /* The paths at which files of a build ID and supplementary files may be. */
 #include "debug_paths.h"
 
+#include "path_base.h"
 #include "search_path.h"
 #include "text.h"
 
@@ -56,8 +57,8 @@ static bool supplementary_dwz(const struct ux_supplementary_paths *p, struct ux_
 			      char ret[PATH_MAX])
 {
 	static const char folder[] = "/.dwz/";
-	const char *name = strstr(p->link, folder), *slash = strrchr(p->link, '/');
-	name = name ? name + strlen(folder) : slash ? slash + 1 : p->link;
+	const char *name = strstr(p->link, folder);
+	name = name ? name + strlen(folder) : ux_path_base(p->link);
 	return *name && dir.size < PATH_MAX &&
 	       snprintf(ret, PATH_MAX, "%.*s%s%s", (int)dir.size, (const char *)dir.data, folder,
 			name) < PATH_MAX;
