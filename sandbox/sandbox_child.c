@@ -163,6 +163,24 @@ static struct ux_spill task_spill(const struct task *t)
 	return (struct ux_spill){.fd = task_file(UX_SANDBOX_SPILL), .size = t->request.disk};
 }
 
+/* Extracts, and fills the reply. */
+static enum ux_code task_run_extraction(struct task *t, const struct ux_extract_options *how,
+					struct ux_error *err)
+{
+	struct ux_extract_stats stats = {0};
+	struct ux_sandbox_found *found = &t->reply.found;
+	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, how,
+			  task_sink, NULL, &stats, err));
+	found->quality = stats.quality;
+	found->counts = stats.counts;
+	found->text_bytes = stats.text_bytes;
+	found->gsym_bytes = stats.gsym_bytes;
+	found->split_units = stats.split_units;
+	found->split_missing = stats.split_missing + stats.split_mismatched;
+	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
+	return UX_OK;
+}
+
 static enum ux_code task_extract(struct task *t, struct ux_error *err)
 {
 	struct ux_spill spill = task_spill(t);
@@ -174,22 +192,11 @@ static enum ux_code task_extract(struct task *t, struct ux_error *err)
 		.split = t->files[UX_SANDBOX_SPLIT].bytes,
 		.place = task_pwrite,
 	};
-	struct ux_extract_stats stats;
-	struct ux_sandbox_found *found = &t->reply.found;
 	UX_TRY(task_look_at(t, err));
 	task_look_at_debug(t);
 	if (task_needs_supplementary(t))
 		return UX_OK;
-	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
-			  task_sink, NULL, &stats, err));
-	found->quality = stats.quality;
-	found->counts = stats.counts;
-	found->text_bytes = stats.text_bytes;
-	found->gsym_bytes = stats.gsym_bytes;
-	found->split_units = stats.split_units;
-	found->split_missing = stats.split_missing + stats.split_mismatched;
-	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
-	return UX_OK;
+	return task_run_extraction(t, &how, err);
 }
 
 /* Libraries have to be loaded before confinement, which prevents opening files. */
@@ -274,8 +281,6 @@ static enum ux_code task_facts(struct task *t, struct ux_error *err)
 static enum ux_code task_symbols(struct task *t, struct ux_error *err)
 {
 	char gpu[16];
-	struct ux_extract_stats stats = {0};
-	struct ux_sandbox_found *found = &t->reply.found;
 	snprintf(gpu, sizeof(gpu), "%u", t->request.gpu);
 	t->request.arch[sizeof(t->request.arch) - 1] = '\0';
 	UX_TRY(task_open_packed(t, err));
@@ -294,16 +299,8 @@ static enum ux_code task_symbols(struct task *t, struct ux_error *err)
 	};
 	if (!t->request.no_dwarf && task_needs_supplementary(t) && !t->request.no_supplementary)
 		return UX_OK;
-	found->needs_supplementary = false;
-	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
-			  task_sink, NULL, &stats, err));
-	found->quality = stats.quality;
-	found->counts = stats.counts;
-	found->gsym_bytes = stats.gsym_bytes;
-	found->split_units = stats.split_units;
-	found->split_missing = stats.split_missing + stats.split_mismatched;
-	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
-	return UX_OK;
+	t->reply.found.needs_supplementary = false;
+	return task_run_extraction(t, &how, err);
 }
 
 static enum ux_code task_disassemble(struct task *t, struct ux_error *err)
