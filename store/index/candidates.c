@@ -647,8 +647,7 @@ static enum ux_code candidate_settle(struct ux_index *ix, int64_t candidate,
 UX_SQL(sql_jobs_retry,
        "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
        "SELECT 'extract', CAST(number AS TEXT), ns, number, '', :now, :now FROM candidates "
-       "WHERE state = 2 AND parser < :parser AND kind <> 'gsym' "
-       "ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now");
+       "WHERE state = 2 AND parser < :parser AND kind <> 'gsym' " UX_SQL_JOB_RESTART);
 
 static enum ux_code candidate_retry_run(struct ux_db *db, const struct ux_sql *which,
 					unsigned parser, ux_time now, uint64_t *ret,
@@ -683,8 +682,7 @@ UX_SQL(sql_jobs_requeue,
        "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
        "SELECT 'extract', CAST(c.number AS TEXT), c.ns, c.number, '', :now, :now FROM candidates c "
        "WHERE c.state = 1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'extract' "
-       "AND j.candidate = c.number AND j.failed = 0) ON CONFLICT (kind, subject) "
-       "DO UPDATE SET failed = 0, attempts = 0, next = :now");
+       "AND j.candidate = c.number AND j.failed = 0) " UX_SQL_JOB_RESTART);
 
 static enum ux_code candidate_requeue(struct ux_index *ix, ux_time now, uint64_t *ret,
 				      struct ux_error *err)

@@ -243,6 +243,10 @@ enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, cons
 	       "ci_run, " prefix "distribution, " prefix "suite, " prefix "package, " prefix \
 	       "package_version, " prefix "package_sha256"
 
+/* The end of an INSERT of jobs: a job that exists already is due now, as a new one. */
+#define UX_SQL_JOB_RESTART \
+	"ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now"
+
 /* Assignments of the parameters of these names to these columns. */
 #define UX_SQL_PROVENANCE_SET                                                               \
 	"git_revision = :git_revision, git_branch = :git_branch, git_repository = "         \

@@ -136,10 +136,12 @@ UX_SQL(sql_package_moved,
        "UPDATE packages SET url = :url, host = :host, files = :files, "
        "source_version = :source_version WHERE number = :number "
        "AND (url <> :url OR files <> :files OR source_version <> :source_version)");
-UX_SQL(sql_package_again,
-       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = "
-       "'', "
-       "extractor = :extractor WHERE number = :number");
+/* A package waits again, as a new one. */
+#define PACKAGE_RESTART                                                                   \
+	"UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', " \
+	"reason = '', extractor = :extractor "
+
+UX_SQL(sql_package_again, PACKAGE_RESTART "WHERE number = :number");
 
 /*
  * Updates a package whose bytes are announced again, perhaps by another repository or from another
@@ -653,10 +655,7 @@ static enum ux_code packages_end(struct ux_index *ix, const char *ns, int64_t nu
 	return UX_OK;
 }
 
-UX_SQL(sql_packages_retry,
-       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = "
-       "'', "
-       "extractor = :extractor WHERE state = 4 AND extractor < :extractor");
+UX_SQL(sql_packages_retry, PACKAGE_RESTART "WHERE state = 4 AND extractor < :extractor");
 
 static enum ux_code packages_retry(struct ux_index *ix, unsigned extractor, ux_time now,
 				   uint64_t *ret, struct ux_error *err)

@@ -35,8 +35,7 @@ UX_SQL(sql_supplementary_job,
        "SELECT 'extract', s.candidate || '+supplementary', s.ns, s.candidate, "
        "'" UX_JOB_AGAIN "', :now, :now FROM supplementary s WHERE s.candidate = :candidate "
        "AND s.state = 2 AND EXISTS (SELECT 1 FROM ids i JOIN candidates c ON c.module = i.module "
-       "WHERE i.ns = s.ns AND i.id = s.id AND c.state = 0 AND c.holds & 2 <> 0) "
-       "ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now");
+       "WHERE i.ns = s.ns AND i.id = s.id AND c.state = 0 AND c.holds & 2 <> 0) " UX_SQL_JOB_RESTART);
 
 static enum ux_code supplementary_queue_if_here(struct ux_db *db, int64_t candidate, ux_time now,
 						struct ux_error *err)
@@ -62,8 +61,7 @@ UX_SQL(sql_supplementary_jobs,
        "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
        "SELECT 'extract', s.candidate || '+supplementary', s.ns, s.candidate, "
        "'" UX_JOB_AGAIN "', :now, :now FROM ids i JOIN supplementary s ON s.ns = i.ns "
-       "AND s.id = i.id WHERE i.module = :module AND (s.state <> 1 OR :forced <> 0) "
-       "ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now");
+       "AND s.id = i.id WHERE i.module = :module AND (s.state <> 1 OR :forced <> 0) " UX_SQL_JOB_RESTART);
 
 enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, bool forced, ux_time now,
 				      uint64_t *ret, struct ux_error *err)
