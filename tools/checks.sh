@@ -58,7 +58,7 @@ passed=0
 failed=0
 skipped=0
 failures=
-# Tests that failed beside others and passed alone, a line each: every one has a defect.
+# Tests that failed beside others and passed alone, a line each: every one has a defect (tests/repeated.txt).
 repeated=
 started=$(date +%s)
 work=$(mktemp -d) || exit 2
@@ -141,6 +141,17 @@ meson_tests() {
 repeat_add() {
 	[ -z "$2" ] || repeated="$repeated$(printf '%s\n' "$2" | sed "s/^/   $1: /")
 "
+}
+
+# A test that passed only when repeated fails the run, unless tests/repeated.txt names it.
+judge_repeated() {
+	[ -n "$repeated" ] || return 0
+	printf '== %s passed only when repeated alone:\n%s' "$(printf %s "$repeated" | wc -l)" "$repeated"
+	# shellcheck disable=SC2086 # an interpreter with its option
+	unlisted=$(printf %s "$repeated" | $python tools/tally.py unlisted tests/repeated.txt) || unlisted=$repeated
+	[ -n "$unlisted" ] || return 0
+	printf '%s\n' "$unlisted" | sed 's/$/: passed only when repeated, and tests\/repeated.txt does not name it/' >>"$work/names"
+	add 0 "$(printf '%s\n' "$unlisted" | wc -l)" repeated
 }
 
 clang_name() {
@@ -286,7 +297,7 @@ end_to_end() {
 }
 
 # The tests look at processes that are alive, beside as many others as there are cores: what failed is run once more,
-# alone, and the last lines name it, whatever comes of it. A sanitizer's report is a proof, and is not repeated.
+# alone, and judge_repeated() decides about what then passed. A sanitizer's report is a proof, and is not repeated.
 e2e_again() {
 	! grep -qE "$SANITIZER_REPORT" "$work/e2e.xml" || return 0
 	printf '== e2e: what failed, once more and alone\n'
@@ -441,11 +452,11 @@ check_release_files() {
 for check in $checks; do
 	"check_$(printf %s "$check" | tr - _)"
 done
+judge_repeated
 [ -z "$failures" ] || {
 	printf '== failed:%s\n' "$failures"
 	head -n 40 "$work/names" 2>/dev/null
 }
-[ -z "$repeated" ] || printf '== %s passed only when repeated alone:\n%s' "$(printf %s "$repeated" | wc -l)" "$repeated"
 [ "$skipped" = 0 ] || printf '%s skipped: this machine does not permit them; as root outside of a container it does\n' "$skipped"
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

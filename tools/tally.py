@@ -7,12 +7,14 @@ usage: tally.py meson|junit|counts FILE EXIT_STATUS
        tally.py failed LOG.json
        tally.py names meson|junit FILE
        tally.py skipped FILE
+       tally.py unlisted LIST <LINES
 
 A skipped test counts as failed, except where UNHEX_TESTS is "bare": ./dev test runs on any machine.
 The second prints what a first run of pytest left for its second one: the names of the tests that
 failed in FIRST and passed in SECOND, one a line. The third prints the names of the programs that
 failed in a log of meson's, as `meson test` takes them. The fourth prints what the first counts as
-failed, by name; the fifth why tests were skipped, and how many for each reason.
+failed, by name; the fifth why tests were skipped, and how many for each reason. The last prints the lines
+"CHECK: TEST" whose test the list (tests/repeated.txt) does not name.
 """
 import collections
 import json
@@ -106,6 +108,19 @@ def names(kind, path):
                 print(f"{place}::{name}")
 
 
+def listed(path):
+    """The tests that a file names, with the cause after each: "TEST # cause"."""
+    with open(path, encoding="utf-8") as file:
+        return {line.partition(" # ")[0].strip() for line in file if not line.startswith("#")}
+
+
+def unlisted(path):
+    known = listed(path)
+    for line in sys.stdin:
+        if line.partition(": ")[2].strip() not in known:
+            print(line, end="")
+
+
 def counts(path):
     """Two numbers that a script of ours wrote."""
     with open(path, encoding="ascii") as file:
@@ -129,6 +144,8 @@ if __name__ == "__main__":
         again(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "failed":
         failed(sys.argv[2])
+    elif sys.argv[1] == "unlisted":
+        unlisted(sys.argv[2])
     elif sys.argv[1] == "skipped":
         skipped(sys.argv[2])
     elif sys.argv[1] == "names":

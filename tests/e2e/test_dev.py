@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -90,6 +91,48 @@ def test_a_skipped_test_counts_as_failed_where_everything_can_be_had(tmp_path):
 
 def test_a_skipped_test_is_counted_as_such_on_any_other_machine(tmp_path):
     assert tally(tmp_path, SKIPPED, UNHEX_TESTS="bare") == ["1", "0", "1"]
+
+
+UNSTEADY_MESON = """#!/usr/bin/python3
+import json, os, sys
+if sys.argv[1] == "setup":
+    os.makedirs(sys.argv[2] + "/meson-logs")
+    open(sys.argv[2] + "/build.ninja", "w").close()
+    sys.exit(0)
+folder, log = (sys.argv[sys.argv.index(option) + 1] for option in ("-C", "--logbase"))
+again = log.endswith("-again")
+with open(f"{folder}/meson-logs/{log}.json", "w") as file:
+    json.dump({"name": "unhex:unit / unsteady", "result": "OK" if again else "FAIL"}, file)
+sys.exit(not again)
+"""
+
+
+@pytest.fixture(name="unsteady")
+def run_of_a_program_that_passes_only_when_repeated(clone, tmp_path):
+    """A call that runs the check of unit tests; the programs that build and test are ours."""
+    for name, text in (("meson", UNSTEADY_MESON), ("ninja", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    repeated = clone / "tests/repeated.txt"
+    before = repeated.read_text()
+    yield lambda text: repeated.write_text(text) and in_clone(clone, "tools/checks.sh", "unit", path=tmp_path)
+    repeated.write_text(before)
+    shutil.rmtree(clone / "build")
+
+
+def test_a_test_that_passes_only_when_repeated_fails_the_run(unsteady):
+    run = unsteady("# none\n")
+    assert run.returncode == 1, run
+    *_, failed, name, total = run.stdout.splitlines()
+    assert failed == "== failed: repeated"
+    assert name == "   unit: unsteady: passed only when repeated, and tests/repeated.txt does not name it"
+    assert total == "1 passed, 1 failed"
+
+
+def test_a_known_one_is_named_and_counted(unsteady):
+    run = unsteady("# one\nunsteady # waits for a time\n")
+    assert run.returncode == 0, run
+    assert run.stdout.splitlines()[-3:] == ["== 1 passed only when repeated alone:", "   unit: unsteady", "1 passed, 0 failed"]
 
 
 # the show
