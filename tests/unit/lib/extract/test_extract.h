@@ -131,6 +131,22 @@ static inline uint64_t begin_lines(struct made *m)
 	return off;
 }
 
+/* Adds rows with `lines` at from, from + step, ...; the sequence ends one step after the last. */
+static inline void add_rows(struct made *m, uint64_t from, uint64_t step, const uint32_t *lines,
+			    size_t n)
+{
+	int64_t line = 1;
+	make_set_address(&m->dwarf, from);
+	for (size_t i = 0; i < n; i++) {
+		make_row(&m->dwarf, i ? step : 0, (int64_t)lines[i] - line);
+		line = lines[i];
+	}
+	make_end_sequence(&m->dwarf, step);
+}
+#define ROWS(m, from, step, ...)                                       \
+	add_rows((m), (from), (step), (const uint32_t[]){__VA_ARGS__}, \
+		 sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
 static inline enum ux_code collect_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;

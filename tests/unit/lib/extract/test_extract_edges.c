@@ -7,25 +7,13 @@ enum { /* abbreviation codes in addition to test_extract.h's */
 	WIDE_CALL, /* an inlined call whose call_file is wide */
 };
 
-/* Adds rows with `lines` at from, from + step, ...; the sequence ends one step after the last. */
-static void rows(struct made *m, uint64_t from, uint64_t step, const uint32_t *lines, size_t n)
-{
-	int64_t line = 1;
-	make_set_address(&m->dwarf, from);
-	for (size_t i = 0; i < n; i++) {
-		make_row(&m->dwarf, i ? step : 0, (int64_t)lines[i] - line);
-		line = lines[i];
-	}
-	make_end_sequence(&m->dwarf, step);
-}
-
 /* A unit whose functions begin at 0x1100 and have a row for every 16 bytes. */
 static void begin_module(struct made *m)
 {
 	made_init(m);
 	add_abbrevs(m);
 	uint64_t lines = begin_lines(m);
-	rows(m, 0x1100, 0x10, (const uint32_t[]){10, 11, 12, 13, 14, 15, 16, 17}, 8);
+	ROWS(m, 0x1100, 0x10, 10, 11, 12, 13, 14, 15, 16, 17);
 	make_lines_end(&m->dwarf);
 	begin_unit(m, lines);
 }
@@ -85,7 +73,7 @@ static void call_file_counts_as_the_versions_tables_do(void **state)
 				 (const char *const[]){"a.cc", "b.h", NULL},
 				 (const uint8_t[]){version < 5, version < 5});
 		make_lines_program(d);
-		rows(&m, 0x1100, 0x10, (const uint32_t[]){7}, 1);
+		ROWS(&m, 0x1100, 0x10, 7);
 		make_lines_end(d);
 		make_unit_begin(d, (struct make_unit){.version = version});
 		MAKE_DIE(d, UNIT, T("a.cc"), T("/src"), N(lines), N(DW_LANG_C), N(0));
@@ -170,7 +158,7 @@ static void second_entry_of_a_function_is_the_functions_code(void **state)
 		    {DW_AT_name, DW_FORM_string}, {DW_AT_low_pc, DW_FORM_addr});
 	add_abbrevs(&m);
 	uint64_t lines = begin_lines(&m);
-	rows(&m, 0x1100, 0x10, (const uint32_t[]){10, 11}, 2);
+	ROWS(&m, 0x1100, 0x10, 10, 11);
 	make_lines_end(&m.dwarf);
 	begin_unit(&m, lines);
 	uint64_t f = MAKE_DIE(&m.dwarf, ABSTRACT, T("f"));
@@ -389,7 +377,7 @@ static void unit_without_a_table_leaves_the_next_its_lines_outside_of_functions(
 	MAKE_DIE(&m.dwarf, PARTIAL, T("common"));
 	make_unit_end(&m.dwarf);
 	uint64_t lines = begin_lines(&m);
-	rows(&m, 0x1100, 0x10, (const uint32_t[]){10, 11}, 2);
+	ROWS(&m, 0x1100, 0x10, 10, 11);
 	make_lines_end(&m.dwarf);
 	begin_unit(&m, lines);
 	end_unit(&m);
