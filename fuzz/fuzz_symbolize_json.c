@@ -12,96 +12,70 @@
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-static enum ux_code model_too_many(size_t n, struct ux_error *err)
-{
-	return ux_error_set(err, UX_ELIMIT, "%zu addresses; at most %d are taken", n,
-			    UX_SYMBOLIZE_ADDRESSES_MAX);
-}
-
-static enum ux_code model_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
-			      struct ux_error *err)
+static bool model_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name)
 {
 	const struct ux_requested_name named = {.at = a->pcs.size, .name = name};
-	if ((name.size > 0 && !ux_requested_names_append(&a->names, named)) ||
-	    !ux_requested_pcs_append(&a->pcs, pc))
-		return ux_error_nomem(err);
-	return UX_OK;
+	return (name.size == 0 || ux_requested_names_append(&a->names, named)) &&
+	       ux_requested_pcs_append(&a->pcs, pc);
 }
 
-static enum ux_code model_add_text(struct ux_symbolize_request *a, struct ux_bytes text,
-				   struct ux_error *err)
+static bool model_add_text(struct ux_symbolize_request *a, struct ux_bytes text)
 {
 	struct ux_bytes name = UX_BYTES_NONE;
 	uint64_t pc = 0;
-	if (ux_hex_parse_u64(text, /* hex= */ false, &pc) ||
-	    ux_gsym_symbol_parse(text, '+', &name, &pc))
-		return model_add(a, pc, name, err);
-	return ux_error_set(err, UX_EINVAL,
-			    "'%.*s' is not an address; expected 0x..., decimal or NAME+OFFSET",
-			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
+	return (ux_hex_parse_u64(text, /* hex= */ false, &pc) ||
+		ux_gsym_symbol_parse(text, '+', &name, &pc)) &&
+	       model_add(a, pc, name);
 }
 
-static enum ux_code model_add_value(struct ux_symbolize_request *a, const json_t *v,
-				    struct ux_error *err)
+static bool model_add_value(struct ux_symbolize_request *a, const json_t *v)
 {
 	if (json_is_string(v))
-		return model_add_text(a, ux_bytes(json_string_value(v), json_string_length(v)),
-				      err);
-	if (json_is_integer(v) && json_integer_value(v) < 0)
-		return ux_error_set(err, UX_EINVAL,
-				    "an address is %" JSON_INTEGER_FORMAT
-				    "; expected a string or a non-negative integer",
-				    json_integer_value(v));
-	if (!json_is_integer(v))
-		return ux_error_set(err, UX_EINVAL,
-				    "an address is %s; expected a string or a non-negative integer",
-				    ux_json_in_type(v));
-	return model_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
+		return model_add_text(a, ux_bytes(json_string_value(v), json_string_length(v)));
+	return json_is_integer(v) && json_integer_value(v) >= 0 &&
+	       model_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE);
 }
 
-static enum ux_code model_add_module(struct ux_symbolize_request *a, size_t i, const json_t *m,
-				     struct ux_error *err)
+static bool model_add_module(struct ux_symbolize_request *a, const json_t *m)
 {
 	const json_t *id = json_object_get(m, "id"), *list = NULL;
-	if (!json_is_string(id))
-		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no string \"id\"", i);
-	UX_TRY(ux_json_in_array(m, "addresses", UX_SYMBOLIZE_ADDRESSES_MAX, &list, err));
-	if (!list)
-		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
+	if (!json_is_string(id) ||
+	    ux_json_in_array(m, "addresses", UX_SYMBOLIZE_ADDRESSES_MAX, &list, NULL) != UX_OK ||
+	    !list)
+		return false;
 	const struct ux_requested_module module = {
 		.id = ux_bytes(json_string_value(id), json_string_length(id)),
 		.first = a->pcs.size,
 		.n = json_array_size(list)};
 	for (size_t k = 0; k < module.n; k++)
-		UX_TRY(model_add_value(a, json_array_get(list, k), err));
-	return ux_requested_modules_append(&a->modules, module) ? UX_OK : ux_error_nomem(err);
+		if (!model_add_value(a, json_array_get(list, k)))
+			return false;
+	return ux_requested_modules_append(&a->modules, module);
 }
 
-static enum ux_code model_read_options(struct ux_symbolize_request *a, const json_t *doc,
-				       struct ux_error *err)
+static bool model_read_options(struct ux_symbolize_request *a, const json_t *doc)
 {
 	const char *word = NULL;
 	uint64_t timeout = 0;
-	UX_TRY(ux_json_in_bool(doc, "return_addresses", &a->return_addresses, err));
-	UX_TRY(ux_json_in_str(doc, "demangle", 32, &word, err));
-	UX_TRY(ux_json_in_u64(doc, "timeout_ms", &timeout, err));
-	if (timeout > UINT32_MAX)
-		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" exceeds 32 bits");
+	if (ux_json_in_bool(doc, "return_addresses", &a->return_addresses, NULL) != UX_OK ||
+	    ux_json_in_str(doc, "demangle", 32, &word, NULL) != UX_OK ||
+	    ux_json_in_u64(doc, "timeout_ms", &timeout, NULL) != UX_OK || timeout > UINT32_MAX)
+		return false;
 	a->timeout_ms = (uint32_t)timeout;
-	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
+	return !word || ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), NULL) == UX_OK;
 }
 
-static enum ux_code model_read(struct ux_symbolize_request *a, const json_t *doc,
-			       struct ux_error *err)
+static bool model_read(struct ux_symbolize_request *a, const json_t *doc)
 {
 	const json_t *modules = NULL;
-	UX_TRY(model_read_options(a, doc, err));
-	UX_TRY(ux_json_in_array(doc, "modules", UX_SYMBOLIZE_MODULES_MAX, &modules, err));
-	if (!modules)
-		return ux_error_set(err, UX_EINVAL, "\"modules\" is missing");
+	if (!model_read_options(a, doc) ||
+	    ux_json_in_array(doc, "modules", UX_SYMBOLIZE_MODULES_MAX, &modules, NULL) != UX_OK ||
+	    !modules)
+		return false;
 	for (size_t i = 0; i < json_array_size(modules); i++)
-		UX_TRY(model_add_module(a, i, json_array_get(modules, i), err));
-	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MAX ? model_too_many(a->pcs.size, err) : UX_OK;
+		if (!model_add_module(a, json_array_get(modules, i)))
+			return false;
+	return a->pcs.size <= UX_SYMBOLIZE_ADDRESSES_MAX;
 }
 
 /* --- truths ----------------------------------------------------------------------------------- */
@@ -156,8 +130,7 @@ FUZZ_TARGET(symbolize_json)(const uint8_t *data, size_t size)
 	/* jansson skips a NUL after a number, and takes -0 for an integer that is not negative. */
 	if (memchr(data, 0, size) || memmem(data, size, "-0", 2))
 		return 0;
-	enum ux_code model = model_read(&b, doc, NULL);
-	fuzz_truth((code == UX_OK) == (model == UX_OK));
+	fuzz_truth((code == UX_OK) == model_read(&b, doc));
 	if (code == UX_OK)
 		same_requests(&a, &b);
 	return 0;
