@@ -10,23 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct fuzz_target *targets;
+struct fuzz_target *fuzz_targets;
 static const struct fuzz_target *target;
-
-void fuzz_target_add(struct fuzz_target *added)
-{
-	added->next = targets;
-	targets = added;
-}
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	return target->input(data, size);
+	return target->run(data, size);
 }
 
 static bool target_choose(const char *name)
 {
-	for (target = targets; target && strcmp(target->name, name) != 0; target = target->next)
+	for (target = fuzz_targets; target && strcmp(target->name, name) != 0;
+	     target = target->next)
 		continue;
 	return target != NULL;
 }

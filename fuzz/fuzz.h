@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "out.h"
+#include "register.h"
 
 /* The target that runs: reads the bytes and returns 0; when size is 0, data is NULL or must not be
  * read. */
@@ -13,23 +14,19 @@ int fuzz_input(const uint8_t *data, size_t size);
 
 struct fuzz_target {
 	const char *name;
-	int (*input)(const uint8_t *data, size_t size);
+	int (*run)(const uint8_t *data, size_t size);
 	struct fuzz_target *next;
 };
 
-/* Makes a target known to driver.c. Only constructors call it. */
-void fuzz_target_add(struct fuzz_target *target);
+/* The targets of the program that replays the corpora (driver.c). */
+extern struct fuzz_target *fuzz_targets;
 
 /* FUZZ_TARGET(elf)(const uint8_t *data, size_t size) { ... } is the target of fuzz_elf.c. A fuzzer
  * has one target; the program that replays the corpora has all. */
 #ifdef UX_FUZZ_REPLAY
-#define FUZZ_TARGET(of)                                                                     \
-	static int fuzz_input_##of(const uint8_t *data, size_t size);                       \
-	__attribute__((constructor)) static void fuzz_add_##of(void)                        \
-	{                                                                                   \
-		static struct fuzz_target target = {.name = #of, .input = fuzz_input_##of}; \
-		fuzz_target_add(&target);                                                   \
-	}                                                                                   \
+#define FUZZ_TARGET(of)                                               \
+	static int fuzz_input_##of(const uint8_t *data, size_t size); \
+	REGISTER(fuzz_target, fuzz_targets, of, fuzz_input_##of)      \
 	static int fuzz_input_##of
 #else
 #define FUZZ_TARGET(of) int fuzz_input

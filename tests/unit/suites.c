@@ -6,17 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct ux_suite *suites;
-
-void ux_suite_add(struct ux_suite *suite)
-{
-	suite->next = suites;
-	suites = suite;
-}
+struct ux_suite *ux_suites;
 
 static const struct ux_suite *suite_find(const char *name)
 {
-	for (const struct ux_suite *s = suites; s; s = s->next)
+	for (const struct ux_suite *s = ux_suites; s; s = s->next)
 		if (strcmp(s->name, name) == 0)
 			return s;
 	return NULL;
@@ -24,7 +18,7 @@ static const struct ux_suite *suite_find(const char *name)
 
 static void suites_print(FILE *out)
 {
-	for (const struct ux_suite *s = suites; s; s = s->next)
+	for (const struct ux_suite *s = ux_suites; s; s = s->next)
 		(void)fprintf(out, "%s\n", s->name);
 }
 
@@ -47,7 +41,7 @@ int main(int argc, char **argv)
 		}
 		failed |= suite_run(s);
 	}
-	for (const struct ux_suite *s = argc == 1 ? suites : NULL; s; s = s->next)
+	for (const struct ux_suite *s = argc == 1 ? ux_suites : NULL; s; s = s->next)
 		failed |= suite_run(s);
 	return failed;
 }

@@ -3,23 +3,21 @@
 #ifndef UX_SUITES_H
 #define UX_SUITES_H
 
+#include "register.h"
+
 struct ux_suite {
 	const char *name;
 	int (*run)(void); /* returns how many tests failed */
 	struct ux_suite *next;
 };
 
-/* Makes a suite known to main(). Only constructors call it. */
-void ux_suite_add(struct ux_suite *suite);
+/* The suites of the program. */
+extern struct ux_suite *ux_suites;
 
 /* UX_SUITE(elf) { ... return cmocka_run_group_tests(...); } is the suite of test_elf.c. */
-#define UX_SUITE(of)                                                             \
-	static int suite_##of(void);                                             \
-	__attribute__((constructor)) static void suite_add_##of(void)            \
-	{                                                                        \
-		static struct ux_suite suite = {.name = #of, .run = suite_##of}; \
-		ux_suite_add(&suite);                                            \
-	}                                                                        \
+#define UX_SUITE(of)                                  \
+	static int suite_##of(void);                  \
+	REGISTER(ux_suite, ux_suites, of, suite_##of) \
 	static int suite_##of(void)
 
 #endif
