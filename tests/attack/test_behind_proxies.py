@@ -13,9 +13,9 @@ import pytest
 from unhex_server import Server
 from hostile_gsym import KINDS
 from http_api import Api
-from live import wait_for
 from test_ambiguous_requests import AMBIGUOUS, ONLY_LAST
 from tool import ROOT, compile_c, unhex
+from waiting import wait_for
 
 PROGRAMS = {"nginx": "/usr/sbin/nginx", "haproxy": "/usr/sbin/haproxy"}  # not in everybody's PATH
 # How long the names are that they give to requests; those of the server itself have 16 characters.

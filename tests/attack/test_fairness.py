@@ -12,7 +12,7 @@ import pytest
 
 from hostile_gsym import KINDS
 from http_api import Api
-from live import wait_for
+from waiting import pause_for, wait_for
 
 SIMPLE_SECONDS_MAX = 0.5  # of a simple request beside the costliest ones
 LEFT_SECONDS_MAX = 1.0  # until the threads of disconnected clients are free
@@ -76,7 +76,7 @@ def test_another_client_is_answered_at_once_beside_sixteen_costly_connections(se
     threads = flood(Client(server, "127.0.0.2"), hostile, 16, until)
     other = Client(server, "127.0.0.3")
     try:
-        time.sleep(1)  # all threads that the client may have are taken
+        wait_for(lambda: running(server)["unhex_work_waiting"] > 4, 20)  # all threads that the client may have are taken
         slowest = {}
         for _ in range(10):
             for path in ("/healthz", "/readyz", "/metrics", f"/v1/symbolize/{LINES}?addr=0x1", "/v1/modules"):
@@ -108,7 +108,7 @@ def test_cached_addresses_do_not_wait_behind_costly_requests_of_the_same_client(
             status, body, _ = client("POST", path, json.dumps(cached))
             took.append(time.monotonic() - before)
             assert (status, body) == (200, first)
-            time.sleep(0.05)
+            pause_for(0.05, "the rate of the client")
     finally:
         until.set()
         for t in threads:

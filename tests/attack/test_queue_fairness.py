@@ -7,8 +7,8 @@ import time
 import pytest
 
 from http_api import Api
-from live import wait_for
 from tool import UNHEX, build_id, compile_c
+from waiting import wait_for
 
 WAIT_MAX = 30  # seconds for the only file of a namespace, while another one's files wait
 FILES = 400     # of the busy namespace

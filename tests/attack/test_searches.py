@@ -9,8 +9,8 @@ import urllib.parse
 import pytest
 
 from http_api import Api
-from live import wait_for
 from tool import unhex
+from waiting import wait_for
 
 MODULES = 100_000
 LOOKUP_SECONDS_MAX = 2.0  # of an indexed query while a search runs, which may have the same thread of the server

@@ -4,7 +4,7 @@ import concurrent.futures
 import struct
 
 from http_api import Api
-from live import wait_for
+from waiting import wait_for
 
 SECTIONS = 1 << 20  # 64 bytes each in the file; a reader takes more for each in memory
 GROWTH_MAX = 48 << 20  # bytes of memory for all requests together

@@ -13,8 +13,8 @@ import pytest
 from unhex_server import Server
 from hostile_gsym import KINDS
 from http_api import Api
-from live import wait_for
 from tool import ROOT
+from waiting import pause_for, wait_for
 from watched_server import Watched
 
 MANY = 120  # connections with bodies
@@ -138,7 +138,7 @@ def test_a_fast_beginning_does_not_buy_time(hasty):
         while slow:
             slow = drip(slow, b"a")
             assert time.monotonic() - begun < 40, f"{len(slow)} are still open"
-            time.sleep(0.5)
+            pause_for(0.5, "slow clients")
         all_others_go_on(server, watched, "slow bodies were cut")
     watched.close()
 

@@ -14,8 +14,8 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import UNHEX
+from waiting import wait_for
 
 # A JSON document with this text never ends to be read, and while a file exists no folder is listed to its end.
 PRELOAD = r"""

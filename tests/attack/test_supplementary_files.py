@@ -6,8 +6,8 @@ import time
 import pytest
 
 from http_api import Api
-from live import wait_for
 from tool import build_id
+from waiting import pause_for, wait_for
 
 SOURCE = "int v%(n)s; int f%(n)s(int x) { return x + v%(n)s; } int main(void) { return f%(n)s(1); }\n"
 QUIET_SECONDS = 3  # without another extraction: the work has ended
@@ -48,7 +48,7 @@ def extractions(server):
         if now != count:
             count, since = now, time.monotonic()
         assert count < 50, "extractions without end"
-        time.sleep(0.1)
+        pause_for(0.1, "the rate of reading the log")
     return count
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import UNHEX, build_id, lines, symbol, unhex
+from waiting import wait_for
 
 
 @contextlib.contextmanager

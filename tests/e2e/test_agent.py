@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from live import wait_for
 from running_agent import build_id, running_agent
 from tool import ROOT, UNHEX, fails, lines
+from waiting import pause_for, wait_for
 
 # Its functions have names that no other program here has, and each copy has a build ID of its own.
 PROGRAM = r"""
@@ -132,7 +132,7 @@ def test_new_programs_and_libraries_are_known_within_ten_seconds(server, tmp_pat
     library = build(tmp_path, "library.so", LIBRARY, "-shared", "-fPIC")
     with running_agent(server, tmp_path) as agent:
         wait_for(lambda: agent.running() and agent.results())
-        time.sleep(1)  # what ran before is being sent
+        pause_for(1, "the agent is sending what ran before")
         process = start(program, 60000, library)
         began = time.monotonic()
         try:
@@ -152,7 +152,7 @@ def test_a_deleted_program_of_a_process_that_lived_a_second_is_sent(server, tmp_
         for name in names:
             program = build(tmp_path, name)
             process = start(program, 1000)
-            time.sleep(0.5)
+            pause_for(0.5, "half of the life of the process")
             program.unlink()
             process.wait()
             process.stdout.close()
@@ -307,7 +307,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_does_no_harm(server, tmp_path
         try:
             for size in (1 << 20, 1 << 16, 4096, 100):
                 os.truncate(program, size)
-                time.sleep(0.3)
+                pause_for(0.3, "the agent may be reading the file")
             other = build(tmp_path, "other")
             running = start(other, 60000)
             wait_for(lambda: agent.running() and known(server, build_id(other)), 60)

@@ -12,9 +12,9 @@ import types
 import pytest
 
 from far_server import far_server
-from live import wait_for
 from running_agent import running_agent
 from tool import ROOT, compile_c
+from waiting import wait_for
 
 CUBIN = ROOT / "fuzz/corpus/fatbin/cubin"
 # Of each one the announcement, the bytes and the end are requests: 180 s, one after the other.

@@ -17,11 +17,11 @@ import time
 import pytest
 
 from unhex_server import Server
-from live import wait_for
 from postgres_server import Postgres
 from running_agent import running_agent
 from test_agent import build
 from tool import ROOT, unhex
+from waiting import wait_for
 
 NODE = "let x = 0; setInterval(() => { for (let i = 0; i < 3e6; i++) x = (x * 31 + i) % 65521; }, 20); console.log('ready');"
 PYTHON = "import json, time\nprint('ready', flush=True)\nwhile True:\n    json.loads(json.dumps(list(range(20000)))); time.sleep(0.01)\n"

@@ -7,13 +7,12 @@ import os
 import pathlib
 import re
 import subprocess
-import time
 
 import pytest
 
-from live import wait_for
 from running_agent import running_agent
 from tool import UNHEX, unhex
+from waiting import pause_for, wait_for
 
 HERE = pathlib.Path(__file__).parent
 ROUNDS = "700000000"
@@ -98,7 +97,7 @@ def test_a_jitdump_names_each_sample_by_its_time(server, tmp_path, moves):
         wait_for(lambda: agent.running() and agent.results())
         recorder = subprocess.Popen([UNHEX, "record", "--all", "--call-graph", "none", "-F", "997", "--duration", "6", "-o",
                                      tmp_path / "host.data"], stderr=subprocess.DEVNULL)
-        time.sleep(1)
+        pause_for(1, "a part of the recording is from before the program")
         program = subprocess.Popen([moves, ROUNDS], cwd=tmp_path)
         assert program.wait(60) == 0
         assert recorder.wait(60) == 0

@@ -15,9 +15,9 @@ import time
 
 import pytest
 
-from live import wait_for
 from running_agent import run_all, throw_away
 from tool import UNHEX, build_id, compile_c, unhex
+from waiting import pause_for, wait_for
 
 SLEEPER = """
 #include <unistd.h>
@@ -127,7 +127,7 @@ def test_with_dwarf_is_another_question(server, program, tmp_path):
 def test_a_kill_at_any_time_leaves_a_state_that_can_be_read(server, program, tmp_path):
     for n in range(12):
         with agent(server, tmp_path, "--cpu", "none") as a:
-            time.sleep(0.02 * n * n)
+            pause_for(0.02 * n * n, "a kill at any moment")
             a.process.send_signal(signal.SIGKILL)
             a.process.wait()
     once(server, tmp_path)
@@ -204,9 +204,9 @@ def test_what_was_deleted_while_the_server_was_away_survives_a_kill(server, tmp_
     server.stop()
     with agent(server, tmp_path, "--cpu", "none") as a:
         wait_for(lambda: "wait until the server answers" in a.out.read_text())
-        time.sleep(2)
+        pause_for(2, "the agent is at rest")
         path, identity, process = short_program(tmp_path, "deleted")
-        time.sleep(0.5)
+        pause_for(0.5, "the agent has seen the program")
         path.unlink()
         wait_for(lambda: is_queued(a, path), 9)
         process.kill()
@@ -251,8 +251,8 @@ def test_many_different_programs_take_no_memory_for_good(server, tmp_path):
     with agent(server, tmp_path, "--cpu", "none") as a:
         wait_for(lambda: a.results())
         run_all(paths, 8)
-        wait_for(lambda: sum(str(path) in a.results() for path in paths) > 1900, 120, pause=1)
-        time.sleep(2)
+        wait_for(lambda: sum(str(path) in a.results() for path in paths) > 1900, 120, step=1)
+        pause_for(2, "the agent has ended its work on the last ones")
         status = pathlib.Path(f"/proc/{a.process.pid}/status").read_text()
         assert int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) < 8 << 10
 
@@ -276,7 +276,7 @@ def test_large_programs_do_not_wait_for_thousands_of_small_ones(server, tmp_path
         wait_for(lambda: is_there(server, first))
         process.kill()
         small = pool.submit(run_all, paths, 25)
-        time.sleep(15)
+        pause_for(15, "thousands of small programs are in the queue")
         processes = [subprocess.Popen([path]) for path in large]
         begin = time.monotonic()
         try:

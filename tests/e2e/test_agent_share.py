@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from live import wait_for
 from running_agent import Agent, build_id, running_agent
 from test_agent import LIBRARY, build, known
+from waiting import pause_for, wait_for
 
 EACH = 20      # programs of each kind
 APART_S = 0.1  # between two of them
@@ -49,7 +49,7 @@ def seen(server, folder, agent):
         for kind in KINDS:
             processes.append(subprocess.Popen([str(c) for c in kind(*files[f"{kind.__name__}{i}"])], stdout=subprocess.DEVNULL,
                                               stderr=subprocess.DEVNULL))
-            time.sleep(APART_S)
+            pause_for(APART_S, "the programs start evenly")
     for process in processes:
         assert process.wait(120) == 0
     wait_for(lambda: agent.running() and time.time() - agent.out.stat().st_mtime > 5, 300, 0.5)
@@ -81,7 +81,7 @@ def test_a_host_at_rest_costs_less_than_a_thousandth_of_a_core(server, tmp_path)
         pid = int(pathlib.Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children").read_text().split()[0])
         assert "unhex" in os.readlink(f"/proc/{pid}/exe")
         began, before = time.monotonic(), threads_ns(pid)
-        time.sleep(REST_S)
+        pause_for(REST_S, "the time that is measured")
         used, passed = (threads_ns(pid) - before) / 1e9, time.monotonic() - began
         print(f"beside {SLEEPERS} processes at rest: {1000 * used:.2f} ms in {passed:.1f} s, {100 * used / passed:.4f} % of a core")
         assert used < 0.001 * passed

@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 
 from unhex_server import Server
 from http_api import Api, listed, with_uuid
 from tool import UNHEX, fails, lines, symbol, unhex
+from waiting import pause_for, wait_for
 
 
 def uuid_of(n):
@@ -83,8 +83,7 @@ class Load:
 def test_a_backup_under_load_has_all_that_was_acknowledged_before(server, tmp_path, prog, gsym):
     start, folder = symbol(prog, "outer")[0], tmp_path / "backup"
     with Load(server, gsym) as load:
-        while len(load.kept()) < 20:
-            time.sleep(0.05)
+        wait_for(lambda: len(load.kept()) >= 20)
         for n in range(4):  # the first one is whole, the others add to it
             before = load.kept()
             reported = backup(server, folder)
@@ -122,7 +121,7 @@ def test_a_backup_that_is_killed_leaves_the_one_before(server, tmp_path, gsym):
     # The first one: killed, there is no index, and nothing takes the folder for a store.
     for at in range(40):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        time.sleep(random_.random() * 0.15)
+        pause_for(random_.random() * 0.15, "a kill at any moment")
         process.kill()
         if process.wait() == -signal.SIGKILL:
             killed += 1
@@ -137,7 +136,7 @@ def test_a_backup_that_is_killed_leaves_the_one_before(server, tmp_path, gsym):
     for n in range(30, 60):
         put(api, gsym, n)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        time.sleep(random_.random() * 0.15)
+        pause_for(random_.random() * 0.15, "a kill at any moment")
         process.kill()
         process.wait()
         assert check(folder)["blobs"] >= len(have)
@@ -146,7 +145,7 @@ def test_a_backup_that_is_killed_leaves_the_one_before(server, tmp_path, gsym):
     for _ in range(10):
         process = subprocess.Popen([UNHEX, "store", "restore", folder, "--copy", "--data", tmp_path / "r" / "data"],
                                    stdout=subprocess.DEVNULL)
-        time.sleep(random_.random() * 0.15)
+        pause_for(random_.random() * 0.15, "a kill at any moment")
         process.kill()
         process.wait()
     if not (tmp_path / "r" / "data" / "index.sqlite").exists():

@@ -10,9 +10,9 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api, with_uuid
-from live import wait_for
 from test_access import new_key
 from tool import compile_c, lines, unhex
+from waiting import wait_for
 
 NAME = bytes.fromhex("5a" * 20)
 ID = f"gnu:{NAME.hex()}"

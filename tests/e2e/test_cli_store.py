@@ -7,11 +7,10 @@ import random
 import signal
 import sqlite3
 import subprocess
-import time
 
 from http_api import Api, with_uuid
-from live import wait_for
 from tool import UNHEX, build_id, fails, lines, symbol, unhex
+from waiting import pause_for, wait_for
 
 DAY = 24 * 60 * 60
 
@@ -295,7 +294,7 @@ def test_extraction_goes_on_after_a_kill(server, prog):
         api = Api(server)
         status, doc, _ = api.upload([name], prog.read_bytes(), kind="executable")
         assert status in (200, 202) and doc["status"] in ("pending", "uploaded"), doc
-        time.sleep(rng.uniform(0, 0.05))
+        pause_for(rng.uniform(0, 0.05), "a kill at any moment")
         server.stop(signal.SIGKILL)
         server.start(address)
         doc = wait_for(lambda: (d := server.get(target)[1])["status"] != "pending" and d, 120)
@@ -308,7 +307,7 @@ def test_extraction_goes_on_after_a_kill(server, prog):
 def killed_at_some_point(rng, *words):
     process = subprocess.Popen([UNHEX, "store", *map(str, words)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
-    time.sleep(rng.uniform(0.002, 0.04))
+    pause_for(rng.uniform(0.002, 0.04), "a kill at any moment")
     process.kill()
     process.wait()
 

@@ -9,8 +9,8 @@ import pytest
 
 from faults import Faults
 from http_api import Api, listed, with_uuid
-from live import wait_for
 from tool import unhex
+from waiting import wait_for
 
 DAY = 24 * 60 * 60
 YEAR = 365 * DAY

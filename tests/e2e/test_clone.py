@@ -13,14 +13,13 @@ import signal
 import subprocess
 import tarfile
 import threading
-import time
 
 import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import SOURCE, UNHEX, build_id, compile_c, fails, lines, stripped, symbol, unhex
+from waiting import pause_for, wait_for
 
 MANIFEST = "manifest.jsonl"
 SIGNATURE = MANIFEST + ".minisig"
@@ -567,7 +566,7 @@ def test_a_copy_that_is_killed_goes_on_and_shows_no_half_object(tmp_path):
         dice = random.Random(str(to))
         for _ in range(20):
             run = subprocess.Popen([UNHEX, "clone", source, to, "--jobs", "2"], stdout=subprocess.DEVNULL)
-            time.sleep(dice.uniform(0.005, 0.12))
+            pause_for(dice.uniform(0.005, 0.12), "a kill at any moment")
             run.send_signal(signal.SIGKILL)
             run.wait()
             if to.is_dir():

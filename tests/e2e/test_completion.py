@@ -13,6 +13,7 @@ import pytest
 
 from test_cli_options import commands
 from tool import UNHEX, unhex
+from waiting import pause_for
 
 FOLDER = pathlib.Path(UNHEX).resolve().parents[1] / "packaging"
 SHELLS = {
@@ -85,7 +86,7 @@ class Shell:
     def words(self, typed):
         # the end is one word more, which completion leaves alone
         self.type(typed)
-        time.sleep(0.5)
+        pause_for(0.5, "the shell shows nothing when it has completed a word")
         text = self.type(" end\n", r"word<end>")
         return [word.rstrip("=/") for word in re.findall(r"word<(.*?)>", text)][:-1]
 

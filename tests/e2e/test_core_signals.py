@@ -5,12 +5,12 @@ import signal
 import struct
 import subprocess
 import threading
-import time
 
 import pytest
 
 from test_crash_reports import stacks_of
 from tool import unhex
+from waiting import pause_for, wait_for
 
 THREAD = r"Stack trace of thread (\d+)"
 
@@ -129,9 +129,9 @@ def test_a_signal_of_go_leads_to_what_it_interrupted(tmp_path, core):
     program = go_program(tmp_path, BUSY_GO)
 
     def kill():
-        while not (found := subprocess.run(["pgrep", "-f", f"^{program}$"], capture_output=True, text=True, check=False).stdout.split()):
-            time.sleep(0.1)
-        time.sleep(1)
+        found = wait_for(lambda: subprocess.run(["pgrep", "-f", f"^{program}$"], capture_output=True, text=True,
+                                                check=False).stdout.split())
+        pause_for(1, "its threads are at work")
         subprocess.run(["kill", f"-{signal.SIGQUIT.value}", found[0]], check=False)
     thread = threading.Thread(target=kill)
     thread.start()

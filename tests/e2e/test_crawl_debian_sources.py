@@ -11,12 +11,12 @@ import urllib.request
 
 import pytest
 
-from live import wait_for
 from repositories import DebianMirror, Key, deb_stanza, mirror_server, sha256
 from test_crawl_debian import crawl, deb_of
 from test_debuginfod_server import client, hex_id, raw
 from test_upstreams import own, servers  # noqa: F401 (a fixture)
 from tool import build_id, lines
+from waiting import wait_for
 
 assert servers
 MAIN = '#include "part.h"\nint main(int argc, char **argv) { (void)argv; return part(argc); }\n'

@@ -9,14 +9,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 
 import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import ROOT, lines, unhex
+from waiting import pause_for, wait_for
 
 
 @pytest.fixture
@@ -251,7 +250,7 @@ def test_no_package_is_lost_or_done_twice_when_server_and_workers_are_killed(tmp
     for _ in range(KILLS):
         before = ledger.stat().st_size
         wait_for(lambda: ledger.stat().st_size > before + 300 or workers_ended(workers))
-        time.sleep(rng.uniform(0, 0.02))
+        pause_for(rng.uniform(0, 0.02), "a kill at any moment")
         if rng.random() < 0.4:
             server.stop(signal.SIGKILL)
             server.start(listen=f"127.0.0.1:{port}")

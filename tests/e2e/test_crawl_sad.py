@@ -12,6 +12,7 @@ from packages import deb, read
 from repositories import DebianMirror, Key, deb_stanza, mirror_server
 from test_crawl_work import states
 from tool import UNHEX, build_id, compile_c, lines, stripped
+from waiting import wait_for
 
 DAY = 86400
 # what is wrong with a package: its cause
@@ -73,8 +74,7 @@ def run_until_all_have_ended(server, url, key):
             line = process.stdout.readline()
             assert line, process.communicate()
             rows.append(json.loads(line))
-        while "leased" in states(server)[0]:
-            time.sleep(0.05)
+        wait_for(lambda: "leased" not in states(server)[0])
     finally:
         process.send_signal(signal.SIGINT)
         rest, said = process.communicate(timeout=120)

@@ -7,7 +7,6 @@ import pathlib
 import shutil
 import subprocess
 import threading
-import time
 import urllib.request
 
 import pytest
@@ -17,6 +16,7 @@ from unhex_server import Server
 from http_api import Api
 from passing_proxy import Proxy
 from tool import UNHEX, build_id, compile_c, lines, stripped
+from waiting import pause_for, wait_for
 
 NAMES = "usr/lib/debug/prog.debug"
 
@@ -154,7 +154,7 @@ class Mirror:
                 mirror.sent += len(data)
                 for at in range(0, len(data), 1000):
                     self.wfile.write(data[at:at + 1000])
-                    time.sleep(pause)
+                    pause_for(pause, "a slow mirror")
                 return None
 
             def log_message(self, *args):
@@ -197,15 +197,17 @@ def work_once(server):
     return work_on(server, 1)[0]
 
 
+def children_of(process):
+    return subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True).stdout.split()
+
+
 def work_on(server, n):
     """Works until n packages have ended on the server; those that failed would be waited for until their next attempts."""
     process = subprocess.Popen([UNHEX, "crawl", "work", "--json", "--jobs", "1"], stdout=subprocess.PIPE, text=True,
                                env={**os.environ, **server.env})
     try:
         got = [process.stdout.readline() for _ in range(n)]
-        deadline = time.monotonic() + 20
-        while "leased" in states(server)[0] and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: "leased" not in states(server)[0], 20)
         return got
     finally:
         process.terminate()
@@ -275,19 +277,14 @@ def test_kill_in_the_middle_leaves_nothing(server, prog, debug, tmp_path):
         announce(server, slow, packages.deb(tmp_path / "mirror/p.deb", files, "gz"))
         process = subprocess.Popen([UNHEX, "crawl", "work", "--jobs", "1"], stdout=subprocess.DEVNULL,
                                    env={**os.environ, **server.env, "TMPDIR": str(tmp_path / "tmp")})
-        deadline = time.monotonic() + 20
-        while slow.requests == 0 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1)
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True,
-                                  text=True).stdout.split()
-        assert len(children) >= 2  # the fork server, and the child that reads
+        wait_for(lambda: slow.requests > 0, 20)
+        wait_for(lambda: len(children_of(process)) >= 2)  # the fork server, and the child that reads
+        pause_for(1, "the child is in the middle of the package")
+        children = children_of(process)
+        assert len(children) >= 2
         process.kill()
         process.wait(20)
-        deadline = time.monotonic() + 10
-        while any(pathlib.Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not any(pathlib.Path(f"/proc/{child}").exists() for child in children)
+        wait_for(lambda: not any(pathlib.Path(f"/proc/{child}").exists() for child in children), 10)
         assert not list((tmp_path / "tmp").iterdir())
         assert not module(server, prog)
         assert states(server)[0] == {"leased": 1}

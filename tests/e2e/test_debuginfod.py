@@ -13,8 +13,8 @@ import urllib.request
 
 import pytest
 
-from live import wait_for
 from tool import build_id, compile_c, lines, symbol, unhex
+from waiting import wait_for
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
 from fresh_clone import fresh_clone, in_clone
-from live import wait_for
 from tool import ROOT, UNHEX
+from waiting import pause_for, wait_for
 
 BUILD = pathlib.Path(UNHEX).resolve().parents[1]
 VERBS = re.findall(r"^  ([a-z]+)\b", subprocess.run([ROOT / "dev", "help"], capture_output=True, text=True,
@@ -222,7 +221,7 @@ def test_an_interrupt_ends_everything_that_the_show_started(stage, moment, numbe
                 break
         else:
             pytest.fail(f"the show ended before {moment}")
-        time.sleep(0.3)  # into the step
+        pause_for(0.3, "the signal comes in the middle of the step")
         os.kill(process.pid, number)
         process.stdout.read()
         assert process.wait(20) == 128 + number

@@ -20,8 +20,8 @@ import pytest
 from unhex_server import Server
 from faults import FAIL_ON, FAIL_ONE, Faults
 from http_api import Api, listed, with_uuid
-from live import wait_for
 from tool import UNHEX, build_id, fails, lines, symbol, unhex
+from waiting import pause_for, wait_for
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ def test_an_index_that_another_process_holds_is_waited_for_and_then_said(server,
             status, doc, _ = api("GET", f"/v1/symbolize/{attempt.name}?addr={start}")
             assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
             waits.append(time.monotonic() - begun)
-            time.sleep(0.02)
+            pause_for(0.02, "the rate of a reader")
         print(f"{len(jobs)} writers got Retry-After after "
               f"{time.monotonic() - requested:.1f} s; {len(waits)} readers waited {max(waits):.2f} s "
               "at most")

@@ -9,9 +9,9 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from test_supplementary import HEADER, MAIN, code_addresses
 from tool import build_id, lines, stripped, unhex
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,13 @@ import pathlib
 import random
 import signal
 import subprocess
-import time
 
 import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import build_id, lines, stripped, symbol, unhex
+from waiting import wait_for
 
 
 def send(api, path, kind="executable", ids=None, **more):
@@ -29,14 +28,11 @@ def send(api, path, kind="executable", ids=None, **more):
 
 def settled(api, uid, seconds=60):
     """What the upload came to."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    def ended():
         status, doc, _ = api("GET", f"/v1/uploads/{uid}")
         assert status == 200, doc
-        if doc["state"] not in ("open", "pending"):
-            return doc
-        time.sleep(0.02)
-    raise AssertionError(doc)
+        return doc if doc["state"] not in ("open", "pending") else None
+    return wait_for(ended, seconds, 0.02)
 
 
 def names(api, name, pc):

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from http_api import Api
-from live import wait_for
 from test_metrics import scrape
 from test_protocols import debug_id
 from tool import UNHEX, build_id
+from waiting import wait_for
 
 MANY = 12_000  # more than one for 4 KiB of the command's GSYM
 FILLED, NOT_FILLED = ("unhex_frame_caches_filled_total", None), ("unhex_frame_caches_not_filled_total", None)

@@ -21,6 +21,7 @@ from test_elf_uploads import names, send, settled
 from test_privileges import page, sign_in
 from upstream_stub import Stub, hang, send as send_back
 from tool import UNHEX, build_id, symbol, unhex
+from waiting import pause_for
 
 SEEN_S = 2  # until each node uses what another one was sent
 INLINED = 4  # frames of the innermost call in `outer`, with those of a header
@@ -122,7 +123,7 @@ def test_jobs_of_a_node_that_is_killed_are_done_by_others(fleet, postgres, index
         seconds_until(lambda: leases(postgres, index) or api("GET", f"/v1/uploads/{uid}")[1]["state"] == "done")
         for node in fleet.nodes:
             node.process.send_signal(signal.SIGSTOP)
-        time.sleep(0.2)  # the database ends what it had begun for them
+        pause_for(0.2, "the database ends the statements of the stopped nodes")
         owners = leases(postgres, index)
         for node in fleet.nodes:
             if node.data.name in owners:
@@ -186,7 +187,7 @@ def test_who_signed_in_at_one_node_is_signed_in_at_all(index, tmp_path):
 
 def slowly(answer, seconds=2):
     def later(handler, stub):
-        time.sleep(seconds)
+        pause_for(seconds, "a slow upstream")
         answer(handler, stub)
     return later
 
@@ -254,7 +255,7 @@ def test_lookups_go_to_a_replica_which_may_lag(postgres, index, prog, tmp_path):
         options = ("--index-replica", replica.url(name_of(postgres, index)))
         with Fleet(tmp_path, index, 2, options=options) as fleet:
             apis = [fleet.api(i) for i in range(2)]
-            time.sleep(6)  # it did not have the tables when the nodes began, and is left alone for 5 s
+            pause_for(6, "a replica without the tables, as at the start, is not asked for 5 s")
             assert apis[0].upload([build_id(prog)], gsym_of(prog, tmp_path, "--no-dwarf"))[0] == 200
             for api in apis:
                 assert seconds_until(lambda: frames(api, prog) == 1) < SEEN_S

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import subprocess
-import time
 
 import kubernetes.client as kubernetes
 import pytest
@@ -15,11 +14,11 @@ import yaml
 from containers import IMAGE_USER, Cluster, make_image
 from fleet import HAPROXY
 from fleet_load import HOST, PROGRAM
-from live import wait_for
 from network import FAMILY, can_be_made
 from postgres_server import Postgres
 from radosgw_server import ACCESS, SECRET, Radosgw
 from tool import ROOT, build_id, compile_c, lines, symbol, unhex
+from waiting import pause_for, wait_for
 
 PACKAGING = ROOT / "packaging"
 PASSWORD = "a password"
@@ -257,7 +256,7 @@ class Pod:
             assert self.running.process.poll() is None, self.running.text()
             if self.passes("startupProbe"):
                 return
-            time.sleep(probe["periodSeconds"])
+            pause_for(probe["periodSeconds"], "the period of the probe")
         pytest.fail("not within the time of the startupProbe: " + self.running.text())
 
 

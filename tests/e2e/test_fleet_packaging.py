@@ -5,7 +5,6 @@ import contextlib
 import pathlib
 import re
 import subprocess
-import time
 import urllib.error
 import urllib.request
 
@@ -15,6 +14,7 @@ from unhex_server import Server
 from fleet import HAPROXY, haproxy
 from postgres_server import Postgres
 from tool import unhex
+from waiting import wait_for
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
 # Keys that each kind has to have, by the API reference of Kubernetes 1.30, and no others.
@@ -148,9 +148,7 @@ def test_requests_go_on_while_nodes_behind_the_balancer_end_and_come_back(tmp_pa
             nodes.append(Server(data, options=("--index", place, "--node", f"n{i}")).start())
             stack.callback(nodes[-1].stop)
         with haproxy(tmp_path, [n.url.split("//")[1] for n in nodes]) as url:
-            end = time.monotonic() + 20
-            while status(url + "/readyz") != 200 and time.monotonic() < end:
-                time.sleep(0.1)
+            wait_for(lambda: status(url + "/readyz") == 200, 20)
             with concurrent.futures.ThreadPoolExecutor(8) as clients:
                 seen = list(clients.map(status, [url + "/readyz"] * 60))
                 for node in nodes[1:]:

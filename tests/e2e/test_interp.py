@@ -11,8 +11,8 @@ import subprocess
 import pytest
 
 from interpreters import ASK, PEERS, ask, pythons, running, walk
-from live import wait_for
 from tool import fails, lines, unhex
+from waiting import wait_for
 
 PYTHONS = pythons()
 HERE = pathlib.Path(__file__).parent

@@ -18,7 +18,8 @@ import time
 import pytest
 
 from jit_plain import in_dump, in_map, read_dump, read_map
-from live import UNHEX, ask, compile_target, function, mapping_of, maps, running, wait_for
+from live import UNHEX, ask, compile_target, function, mapping_of, maps, running
+from waiting import pause_for, wait_for
 
 SEED = 20261121
 
@@ -422,7 +423,7 @@ def test_a_growing_and_a_replaced_map_are_followed(target):
         with subprocess.Popen([UNHEX, "proc", str(live.pid), "--json"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True, bufsize=1) as asker:
             def reported(address):
-                time.sleep(0.15)
+                pause_for(0.15, "the map is read again after 100 ms")
                 asker.stdin.write(f"{address:#x}\n")
                 return asker.stdout.readline()
             assert '"first"' in reported(live["code"])

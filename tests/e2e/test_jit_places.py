@@ -10,7 +10,8 @@ import tempfile
 import pytest
 
 from jit_plain import in_map, read_map
-from live import ask, compile_target, function, mapping_of, maps, running, wait_for
+from live import ask, compile_target, function, mapping_of, maps, running
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ import pprof_message
 from browser import LOOKS, Browser, checked, narrow
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import ROOT, build_id, compile_c, lines, symbol, unhex
+from waiting import wait_for
 
 KEEP = ("--keep-profiles", "7d")
 SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"

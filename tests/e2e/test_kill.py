@@ -12,8 +12,8 @@ import pytest
 from crash import THERE, WRITES, Clients, check_names
 from faults import KILL, Faults
 from http_api import Api, listed, with_uuid
-from live import wait_for
 from tool import build_id, lines, symbol, unhex
+from waiting import pause_for, wait_for
 
 KILLS = 50  # of each test
 
@@ -35,7 +35,7 @@ def seeds(n):
 def kill_after(clients, faults, rng, points):
     """Half of them at a moment, half at one of the next calls that write to the disk."""
     def at_a_moment():
-        time.sleep(rng.uniform(0.005, 0.06))
+        pause_for(rng.uniform(0.005, 0.06), "a kill at any moment")
         clients.killed_at = time.monotonic()
         clients.server.stop(signal.SIGKILL)
         points["a moment"] += 1

@@ -13,8 +13,8 @@ import struct
 import pytest
 
 from http_api import Api, listed
-from live import wait_for
 from tool import symbol, unhex
+from waiting import wait_for
 
 SEED = int(os.environ.get("UNHEX_SEED", "0")) or random.randrange(1, 1 << 32)
 EXTREMES = (0, 1, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)

@@ -5,13 +5,13 @@ import resource
 import subprocess
 import tarfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from unhex_server import Server
 from tool import UNHEX, unhex
+from waiting import pause_for
 
 MB = 1000 * 1000
 CORPUS = Path(__file__).resolve().parents[2] / "corpus"
@@ -43,7 +43,7 @@ def peak_of(*command, env=None):
             nonlocal peak
             while not ended.is_set():
                 peak = max(peak, anonymous(process.pid))
-                time.sleep(SAMPLE_S)
+                pause_for(SAMPLE_S, "the rate of samples")
 
         watcher = threading.Thread(target=watch)
         watcher.start()

@@ -7,8 +7,8 @@ import urllib.request
 from prometheus_client.parser import text_string_to_metric_families
 
 from http_api import Api
-from live import wait_for
 from tool import build_id, compile_c
+from waiting import wait_for
 
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\S+)')
 

@@ -10,11 +10,11 @@ import yaml
 
 from fleet import Fleet
 from http_api import Api
-from live import wait_for
 from postgres_server import Postgres
 from test_access import log_of, serving
 from test_agent_operation import UnixConnection, agent, read_metrics
 from tool import ROOT, build_id, compile_c
+from waiting import wait_for
 
 RULES = ROOT / "packaging/prometheus/unhex.rules.yml"
 DASHBOARD = ROOT / "packaging/grafana/unhex.json"

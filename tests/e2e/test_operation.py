@@ -17,8 +17,8 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import ROOT, UNHEX, build_id, compile_c, fails, unhex
+from waiting import wait_for
 
 
 @contextlib.contextmanager

@@ -10,10 +10,10 @@ import pytest
 
 import otlp_message
 from unhex_server import Server
-from live import wait_for
 from otlp_receiver import Receiver
 from test_otlp_server import TAKE, message_of, oracle, send, status_of
 from tool import compile_c, symbol
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import urllib.parse
 import pytest
 
 import otlp_message
-from live import wait_for
 from otlp_receiver import Receiver
 from test_otlp_forward import free_port, message
 from test_otlp_server import field, message_of, oracle
 from tool import UNHEX, compile_c, fails, symbol, unhex
+from waiting import wait_for
 
 PATH = "/v1development/profiles"
 

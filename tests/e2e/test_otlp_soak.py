@@ -11,12 +11,12 @@ import pytest
 
 import otlp_message
 from interpreters import cpu_time
-from live import wait_for
 from otlp_receiver import Receiver
 from test_otlp_forward import free_port, serve
 from test_otlp_server import TAKE, message_of, oracle
 from test_otlp_sidecar import Sidecar
 from tool import compile_c, symbol
+from waiting import pause_for, wait_for
 
 SECONDS = int(os.environ.get("UNHEX_SOAK", "20"))
 RATE, SENDERS = 200, 4
@@ -36,7 +36,7 @@ class Sender(threading.Thread):
     def run(self):
         connection = http.client.HTTPConnection(self.url.hostname, self.url.port, timeout=120)
         for i in range(self.which, TOTAL, SENDERS):
-            time.sleep(max(0, self.begin + i / RATE - time.monotonic()))
+            pause_for(self.begin + i / RATE - time.monotonic(), "the rate of senders")
             at = time.monotonic()
             connection.request("POST", TAKE, self.body.replace(NUMBER, b"message %08d" % i),
                                {"Content-Type": "application/x-protobuf"})
@@ -74,7 +74,7 @@ def test_a_soak_of_messages_loses_none(tmp_path, start):
     senders = [Sender(target.url, body, which, begin) for which in range(SENDERS)]
     for sender in senders:
         sender.start()
-    time.sleep(SECONDS / 3)  # the receiver is away at first
+    pause_for(SECONDS / 3, "the receiver is away at first")
     with Receiver([(503, {"Retry-After": "1"}), (429, {})], port=port) as receiver:
         for sender in senders:
             sender.join()

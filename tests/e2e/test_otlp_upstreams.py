@@ -8,7 +8,6 @@ import pytest
 import otlp_message
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from otlp_receiver import Receiver
 from test_otlp_forward import metric
 from test_otlp_server import TAKE, message_of, oracle, send
@@ -16,6 +15,7 @@ from test_otlp_sidecar import Sidecar
 from test_upstreams import own
 from tool import build_id, compile_c, symbol
 from upstream_stub import Stub, forward
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

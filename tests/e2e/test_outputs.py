@@ -7,13 +7,13 @@ import signal
 import ssl
 import subprocess
 import threading
-import time
 
 import pytest
 
 from unhex_server import Server
-from live import may_record, wait_for
+from live import may_record
 from tool import UNHEX, compile_c, fails, unhex
+from waiting import pause_for, wait_for
 
 FOLDED = "main;work 10\n"
 
@@ -165,7 +165,7 @@ def test_a_signal_in_the_middle_of_an_extraction_keeps_the_output_before(number,
         out.write_text("before")
         with subprocess.Popen([UNHEX, "extract", *threads, UNHEX, "-o", out], stderr=subprocess.DEVNULL,
                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:
-            time.sleep(0.02 * step)
+            pause_for(0.02 * step, "a signal at any moment")
             process.send_signal(number)
             status = process.wait(timeout=60)
         assert [p.name for p in tmp_path.iterdir()] == ["out.gsym"], step
@@ -186,7 +186,7 @@ def test_a_signal_in_the_middle_of_a_split_keeps_the_program(number, tmp_path):
         program.write_bytes(whole)
         program.chmod(0o755)
         with subprocess.Popen([UNHEX, "split", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            time.sleep(delay)
+            pause_for(delay, "a signal at any moment")
             process.send_signal(number)
             ended.add(process.wait(timeout=60))
         names = {p.name for p in tmp_path.iterdir()}

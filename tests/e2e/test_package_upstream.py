@@ -4,17 +4,16 @@ import hashlib
 import shutil
 import subprocess
 import threading
-import time
 
 import pytest
 
 from http_api import Api
-from live import wait_for
 from test_dwz_uploads import debug_of, fetched, hex_id, tree  # noqa: F401 (a fixture)
 from test_supplementary import code_addresses
 from test_upstreams import ask, explain, own, servers, stub, symbolize  # noqa: F401 (fixtures)
 from tool import build_id, unhex
 from upstream_stub import send
+from waiting import pause_for, wait_for
 
 assert tree and servers and stub
 POOL = "/debian/pool/main/d/demo"
@@ -171,7 +170,7 @@ def test_a_package_without_the_file_is_not_fetched_again(servers, stub, tree, de
     (answer,) = explain(server, f"gnu:{missing}")["upstreams"]
     assert "package demo-dbgsym has no such file" in str(answer), answer
     for _ in range(2):
-        time.sleep(1.1)  # the answer is no longer valid
+        pause_for(1.1, "the answer is valid for a second")
         assert symbolize(server, f"gnu:{missing}", "0x1")["status"] == "missing"
     assert stub.count("demo.deb") == 1
     announced(server, deb, f"{stub.url}{POOL}/demo.deb", [missing])  # perhaps it is right now

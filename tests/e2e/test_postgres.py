@@ -15,6 +15,7 @@ from unhex_server import Server
 from http_api import Api
 from postgres_server import Postgres
 from tool import UNHEX, unhex
+from waiting import pause_for, wait_for
 
 SUITE = pathlib.Path(UNHEX).resolve().parents[1] / "tests/unit/test_store_postgres"
 
@@ -159,7 +160,7 @@ def test_a_key_is_read_once_a_second_and_is_refused_soon_after_it_was_revoked(se
     name = place.split("///")[1].split("?")[0]
 
     def transactions():
-        time.sleep(1.5)  # until a connection has written its statistics
+        pause_for(1.5, "an idle connection writes its statistics once a second")
         return int(postgres.query(f"SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '{name}'")[0])
 
     before = transactions()
@@ -169,10 +170,7 @@ def test_a_key_is_read_once_a_second_and_is_refused_soon_after_it_was_revoked(se
     assert server.get(path, second)[0] == 200
     # By another process, which this server does not hear of.
     assert unhex("key", "revoke", key_id(second), *where).returncode == 0
-    end = time.monotonic() + 10
-    while server.get(path, second)[0] == 200:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: server.get(path, second)[0] != 200, 10)
     assert server.get(path, second)[0] == 401
     # By this server: at once.
     assert server.get(path, first)[0] == 200

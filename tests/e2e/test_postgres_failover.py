@@ -10,9 +10,9 @@ import urllib.request
 
 from fleet import Fleet, seconds_until
 from http_api import Api, with_uuid
-from live import wait_for
 from postgres_server import Postgres
 from tool import symbol, unhex
+from waiting import wait_for
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/operation.md"
 NAME = "unhex"

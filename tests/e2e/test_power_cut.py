@@ -15,9 +15,9 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api, with_uuid
-from live import wait_for
 from power_cut import POLICIES, SYNC, Disk, Record
 from tool import UNHEX, build_id, unhex
+from waiting import wait_for
 
 DAY = 24 * 60 * 60
 

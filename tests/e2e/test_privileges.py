@@ -6,9 +6,9 @@ import urllib.parse
 import pytest
 
 from http_api import Api
-from live import wait_for
 from test_access import new_key, serving
 from tool import lines, unhex
+from waiting import wait_for
 
 UPSTREAM = "symbols.internal.invalid"
 NAME = "gnu:" + "7e" * 20

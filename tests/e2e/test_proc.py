@@ -7,12 +7,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 import pytest
 
-from live import ask, compile_target, function, mapping_of, maps, running, wait_for
+from live import ask, compile_target, function, mapping_of, maps, running
 from tool import UNHEX, build_id, fails, lines, unhex
+from waiting import pause_for, wait_for
 
 LIBRARY = "__attribute__((visibility(\"default\"))) int lib_function(int x) { return x * 5; }\n"
 
@@ -170,7 +170,7 @@ def test_libraries_that_are_loaded_between_lookups_are_found(folder, target):
             asker.stdin.write(f"{live['named_function']:#x}\n")
             assert "named_function" in asker.stdout.readline()
             address = live.tell(f"l {library}", "lib_function")
-            time.sleep(0.2)
+            pause_for(0.2, "the mappings are read again after 100 ms")
             asker.stdin.write(f"{address:#x}\n")
             answer = asker.stdout.readline()
             asker.stdin.close()

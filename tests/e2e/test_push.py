@@ -14,6 +14,7 @@ import pytest
 
 from unhex_server import Server
 from tool import UNHEX, build_id, compile_c, fails, lines, stripped, symbol, unhex
+from waiting import pause_for
 
 SLACK = 15  # seconds beyond a timeout, for a machine that has much else to do
 
@@ -619,7 +620,7 @@ def test_a_restart_of_the_server_does_not_fail_a_push(tmp_path, prog):
     where = server.url.removeprefix("http://")
     process = subprocess.Popen([UNHEX, "push", prog], env={**os.environ, **server.env}, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
+    pause_for(6, "a restart that takes several attempts of the client")
     server.start(where)
     out, err = process.communicate(timeout=60)
     assert server.stop() == 0

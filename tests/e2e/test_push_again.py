@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from http_api import Api
-from live import wait_for
 from tool import build_id, compile_c, lines, stripped, symbol, unhex
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

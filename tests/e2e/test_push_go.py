@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from http_api import Api
-from live import wait_for
 from tool import lines
+from waiting import wait_for
 
 GNU = "gnu:" + "5a" * 20
 

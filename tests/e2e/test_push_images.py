@@ -16,8 +16,8 @@ import urllib.request
 
 import pytest
 
-from live import wait_for
 from tool import build_id, compile_c, fails, lines, unhex
+from waiting import wait_for
 
 TYPES = {"index": "application/vnd.oci.image.index.v1+json",
          "manifest": "application/vnd.oci.image.manifest.v1+json",

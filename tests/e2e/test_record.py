@@ -11,8 +11,9 @@ import time
 import pytest
 
 from interpreters import cpu_time
-from live import may_record, wait_for
+from live import may_record
 from tool import UNHEX, build_id, fails, unhex
+from waiting import pause_for, wait_for
 
 SOURCE = r"""
 #include <pthread.h>
@@ -283,8 +284,8 @@ def test_lost_records_are_counted_and_told(program, tmp_path):
     with subprocess.Popen([UNHEX, "record", "-F", "50000", "--call-graph", "dwarf,65528", "-o", out, "--", program, "60"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
         wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
-        recorder.send_signal(signal.SIGSTOP)  # the rings are full soon
-        time.sleep(0.5)
+        recorder.send_signal(signal.SIGSTOP)
+        pause_for(0.5, "the rings fill up")
         recorder.send_signal(signal.SIGCONT)
         recorder.send_signal(signal.SIGTERM)
         _, stderr = recorder.communicate(timeout=120)

@@ -11,9 +11,9 @@ import threading
 
 import pytest
 
-from live import wait_for
 from test_proc_bpf import bpf, loaded, needs_number
 from tool import UNHEX
+from waiting import wait_for
 
 TEST_RUN = 10
 NAME = r"bpf_prog_[0-9a-f]{16}_(watch_every_packet_that_comes|helper_with_a_name_that_is_long)"

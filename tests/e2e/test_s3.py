@@ -12,10 +12,10 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from radosgw_server import Radosgw
 from s3_faults import FAULTS, FaultProxy
 from tool import UNHEX, build_id, unhex
+from waiting import wait_for
 
 PROGRAMS = pathlib.Path(UNHEX).resolve().parents[1] / "tests/unit"
 PROGRAM = "int named(int x) { return x * %d; }\nint main(int argc, char **argv) { (void)argv; return named(argc); }\n"

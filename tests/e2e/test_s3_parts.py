@@ -21,10 +21,10 @@ import otlp_message
 import pprof_message
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from radosgw_server import Radosgw
 from s3_faults import FAULTS, FaultProxy
 from tool import unhex
+from waiting import wait_for
 
 ID = "gnu:" + "ab" * 20
 FUNCTIONS = 185000  # 60 MB

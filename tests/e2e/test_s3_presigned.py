@@ -12,10 +12,10 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from radosgw_server import Radosgw
 from s3_faults import CUT_REQUEST, DROP_ANSWER, LACKING, REFUSE, FaultProxy
 from tool import UNHEX, build_id
+from waiting import wait_for
 
 BALLAST = 40 << 20  # three pieces
 PIECE = 16 << 20

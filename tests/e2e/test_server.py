@@ -13,8 +13,8 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api, with_uuid
-from live import wait_for
 from tool import build_id, fails, symbol, unhex
+from waiting import wait_for
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import UNHEX, build_id
+from waiting import pause_for, wait_for
 
 LORIS = 1000
 
@@ -70,7 +70,7 @@ class Loris:
                 except OSError:
                     self.left.remove(s)
                     s.close()
-            time.sleep(self.pause)
+            pause_for(self.pause, "a slow client")
 
 
 def select_of(sockets):
@@ -100,7 +100,7 @@ def test_a_thousand_that_never_end_their_headers_delay_no_one(tmp_path, gsym):
                 except ConnectionError:
                     cut += 1
             longest = max(longest, time.monotonic() - started)
-            time.sleep(0.01)
+            pause_for(0.01, "the rate of the other client")
             assert time.monotonic() - began < 300
         assert cut < answered
         slow.thread.join()
@@ -138,7 +138,7 @@ def test_bodies_that_crawl_are_cut_and_their_bytes_kept(tmp_path, gsym):
             for at in range(0, len(gsym), piece):
                 data = gsym[at:at + piece]
                 s.sendall(b"%x\r\n%s\r\n" % (len(data), data))
-                time.sleep(1.1)
+                pause_for(1.1, "a slow client")
             s.sendall(b"0\r\n\r\n")
             assert b" 200 " in s.recv(4096).split(b"\r\n")[0]
         assert Api(server).finish(uid)[0] == 200

@@ -15,8 +15,8 @@ import zipfile
 import pytest
 
 from http_api import Api
-from live import wait_for
 from tool import build_id, compile_c, fails, lines, stripped, symbol
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

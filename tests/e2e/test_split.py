@@ -20,8 +20,8 @@ import zlib
 import pytest
 
 import apple
-from live import wait_for
 from tool import SOURCE, UNHEX, build_id, compile_c, fails, instructions, lines, unhex
+from waiting import wait_for
 
 LIBRARY = "int twice(int x) { return x * 2; }\n"
 

@@ -10,10 +10,10 @@ import zipfile
 import pytest
 
 from http_api import Api
-from live import wait_for
 from test_elf_uploads import candidates, send, settled
 from test_split_dwarf import CLANG, UNITS, build, code_addresses, ours, package
 from tool import build_id, lines
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")

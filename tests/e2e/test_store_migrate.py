@@ -8,12 +8,12 @@ import re
 import signal
 import sqlite3
 import subprocess
-import time
 
 from unhex_server import Server
 from http_api import Api, with_uuid
 from radosgw_server import Radosgw
 from tool import UNHEX, unhex
+from waiting import pause_for
 
 LEFT_OUT = {"nodes", "changes"}  # what only a server that runs needs
 
@@ -135,7 +135,7 @@ def test_a_migration_that_is_killed_again_and_again_goes_on(postgres, gsym, tmp_
     states = set()
     for i in range(40):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.02 + 0.05 * i)
+        pause_for(0.02 + 0.05 * i, "a kill at any moment")
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
             kills += 1

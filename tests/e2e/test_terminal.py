@@ -11,12 +11,12 @@ import struct
 import subprocess
 import termios
 import threading
-import time
 import urllib.parse
 
 import pytest
 
 from tool import UNHEX
+from waiting import pause_for
 
 CSI = re.compile(r"\x1b\[[0-9;]*[mK]")
 
@@ -28,7 +28,7 @@ def in_slices(process):
         with contextlib.suppress(ProcessLookupError):
             while not ended.wait(0.02):
                 process.send_signal(signal.SIGSTOP)
-                time.sleep(0.11)
+                pause_for(0.11, "the process is stopped for most of the time")
                 process.send_signal(signal.SIGCONT)
 
     ended = threading.Event()
@@ -120,7 +120,7 @@ def far_away(url, delay):
     def relay(source, target):
         with contextlib.suppress(OSError):
             while piece := source.recv(1 << 16):
-                time.sleep(delay)
+                pause_for(delay, "the server is far away")
                 target.sendall(piece)
             target.shutdown(socket.SHUT_WR)
 

@@ -6,13 +6,13 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
 from interpreters import cpu_time, pythons
-from live import may_record, wait_for
+from live import may_record
 from tool import UNHEX, unhex
+from waiting import pause_for, wait_for
 
 BUILD = pathlib.Path(UNHEX).resolve().parents[1]
 PRINT = BUILD / "tests/make/print_perf"
@@ -271,7 +271,7 @@ def stops(command, count, wait):
         try:
             wait_for(lambda: cpu_time(target.pid) > 0.05)  # the loader is done
             for i in range(count):
-                time.sleep(wait * (1 + i % 7))
+                pause_for(wait * (1 + i % 7), "a stop at any moment")
                 target.send_signal(signal.SIGSTOP)
                 wait_for(lambda: "T (stopped)" in pathlib.Path(f"/proc/{target.pid}/status").read_text())
                 yield target.pid

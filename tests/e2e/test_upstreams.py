@@ -2,6 +2,7 @@
 """unhex serve that asks others: servers of ours, debuginfod's, buckets and folders"""
 import concurrent.futures
 import contextlib
+import itertools
 import os
 import shutil
 import socket
@@ -16,9 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import SOURCE, build_id, compile_c, lines, stripped, symbol, unhex
 from upstream_stub import Stub, drip, endless, endless_gzip, endless_text, forward, hang, send
+from waiting import wait_for
 
 PATIENCE = 60  # seconds: for a machine that is busy
 
@@ -96,13 +97,11 @@ def ask(server, name, address="0x1"):
 
 def symbolize(server, name, address):
     """The answer when it is pending no more."""
-    end = time.monotonic() + PATIENCE
-    while True:
+    def settled():
         doc = ask(server, name, address)
-        if doc["status"] != "pending" or time.monotonic() > end:
-            return doc
-        assert doc["retry_after"] >= 1
-        time.sleep(0.1)
+        assert doc["status"] != "pending" or doc["retry_after"] >= 1
+        return doc if doc["status"] != "pending" else None
+    return wait_for(settled, PATIENCE, 0.1)
 
 
 def explain(server, name):
@@ -113,12 +112,10 @@ def explain(server, name):
 
 def fetched(server, path):
     """A file that some upstream has: a busy machine may need more than one question."""
-    end = time.monotonic() + PATIENCE
-    while True:
+    def there():
         status, body = get(server, path)
-        if status == 200 or time.monotonic() > end:
-            return status, body
-        time.sleep(0.2)
+        return (status, body) if status == 200 else None
+    return wait_for(there, PATIENCE, 0.2)
 
 
 def names(doc):
@@ -181,10 +178,7 @@ def test_debuginfods_clients_get_files_of_an_upstream_and_symbols_come_of_them(
         assert fetched(s, f"/buildid/{hex_id(prog)}/{kind}") == (200, path.read_bytes())
     assert get(s, f"/buildid/{hex_id(prog)}/section/.debug_line")[0] == 200
     # What the stripped executable tells is replaced by what the debug file does.
-    end = time.monotonic() + PATIENCE
-    while names(symbolize(s, build_id(prog), hex(start))) != ["outer"]:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_for(lambda: names(symbolize(s, build_id(prog), hex(start))) == ["outer"], PATIENCE, 0.1)
 
 
 def token(server):
@@ -234,7 +228,8 @@ def debuginfod(tmp_path, files):
                                    stderr=subprocess.DEVNULL)
         url = f"http://127.0.0.1:{port}"
         try:
-            if is_ready(process, url):
+            wait_for(lambda: process.poll() is not None or is_ready(url), PATIENCE, 0.1, "debuginfod is ready")
+            if process.poll() is None:
                 yield url
                 return
         finally:
@@ -243,19 +238,14 @@ def debuginfod(tmp_path, files):
     raise RuntimeError("debuginfod did not start")
 
 
-def is_ready(process, url):
-    end = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(url + "/metrics", timeout=PATIENCE) as answer:
-                text = answer.read().decode()
-            if 'thread_work_total{role="traverse"} 1' in text and \
-               'thread_work_pending{role="scan"} 0' in text and 'role="scan"' in text:
-                return True
-        except OSError:
-            pass
-        time.sleep(0.1)
-    return False
+def is_ready(url):
+    try:
+        with urllib.request.urlopen(url + "/metrics", timeout=PATIENCE) as answer:
+            text = answer.read().decode()
+    except OSError:
+        return False
+    return 'thread_work_total{role="traverse"} 1' in text and \
+        'thread_work_pending{role="scan"} 0' in text and 'role="scan"' in text
 
 
 def test_concurrent_requests_for_a_file_are_one_query(servers, stub, prog):
@@ -270,8 +260,7 @@ def test_concurrent_requests_for_a_file_are_one_query(servers, stub, prog):
     path = f"/buildid/{hex_id(prog)}/debuginfo"
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         requested = [pool.submit(get, s, path) for _ in range(20)]
-        while stub.count(path) == 0:
-            time.sleep(0.05)
+        wait_for(lambda: stub.count(path) > 0)
         # They hold no threads: others are answered meanwhile.
         assert get(s, "/healthz")[0] == 200
         gate.set()
@@ -300,11 +289,11 @@ def test_a_missing_module_is_remembered_over_a_restart_until_it_expires(servers,
     s.stop()
     s.options = tuple(o.replace("=1h", "=1s") for o in s.options)
     s.start()
-    deadline = time.monotonic() + PATIENCE
-    while stub.count(name) == first and time.monotonic() < deadline:
+
+    def asked_again():
         assert symbolize(s, f"gnu:{name}", "0x1")["status"] == "missing"
-        time.sleep(0.2)
-    assert stub.count(name) > first
+        return stub.count(name) > first
+    wait_for(asked_again, PATIENCE, 0.2)
 
 
 def test_only_gnu_ids_go_to_debuginfod(servers, stub):
@@ -334,13 +323,7 @@ def test_a_bad_upstream_costs_a_404_and_is_reported(servers, stub, how):
     name = "cd" * 20
     assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
     assert get(s, "/readyz")[0] == 200
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        (reported,) = explain(s, f"gnu:{name}")["upstreams"]
-        if reported["answers"]:
-            break
-        time.sleep(0.1)
-    (said,) = reported["answers"]
+    (said,) = wait_for(lambda: explain(s, f"gnu:{name}")["upstreams"][0]["answers"], PATIENCE, 0.1)
     assert said["outcome"] == "failed" and said["says"]
     if how is hang:
         assert "deadline exceeded" in said["says"]
@@ -435,14 +418,13 @@ def test_an_upstream_that_fails_again_and_again_is_suspended_and_tried_again(ser
     assert get(s, f"/buildid/{99:040x}/debuginfo")[0] == 404
     assert len(stub.requested) in (requested, requested + 1)  # one, if 5 s have passed
     stub.otherwise = send(404)
-    deadline = time.monotonic() + PATIENCE
-    for i in range(100, 10000):
-        assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
+    unknown = itertools.count(100)
+
+    def in_use():
+        assert get(s, f"/buildid/{next(unknown):040x}/debuginfo")[0] == 404
         (reported,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
-        if reported["state"] == "in use" or time.monotonic() > deadline:
-            break
-        time.sleep(0.2)
-    assert reported["state"] == "in use"
+        return reported["state"] == "in use"
+    wait_for(in_use, PATIENCE, 0.2)
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -468,10 +450,11 @@ def test_an_absence_is_valid_for_as_long_as_the_upstream_says(servers, stub):
     began = time.monotonic()
     assert get(s, path)[0] == 404
     assert stub.count(path) == 1
-    deadline = time.monotonic() + PATIENCE
-    while stub.count(path) == 1 and time.monotonic() < deadline:
+
+    def asked_again():
         assert get(s, path)[0] == 404
-        time.sleep(0.1)
+        return stub.count(path) != 1
+    wait_for(asked_again, PATIENCE, 0.1)
     assert stub.count(path) == 2 and time.monotonic() - began >= 1
 
 
@@ -487,10 +470,7 @@ def test_another_unhex_server_is_queried_again_after_retry_after(servers, stub, 
         return forward(other)(handler, s)
     stub.answers[path] = later
     s = servers(own(stub.url, "stub"))
-    deadline = time.monotonic() + PATIENCE
-    while len(times) < 3 and time.monotonic() < deadline:
-        symbolize(s, build_id(prog), "0x1")
-        time.sleep(0.1)
+    wait_for(lambda: symbolize(s, build_id(prog), "0x1") and len(times) >= 3, PATIENCE, 0.1)
     waits = [b - a for a, b in zip(times, times[1:])]
     assert len(waits) == 2 and all(wait > 1.9 for wait in waits), waits
     (reported,) = explain(s, build_id(prog))["upstreams"]
@@ -513,9 +493,7 @@ def log_of(server):
 def test_a_private_address_without_its_option_is_said_at_the_start(servers, host):
     """A name is resolved meanwhile."""
     s = servers(f"debuginfod+http://{host}:1,name=inside", f"debuginfod+http://{host}:2,name=allowed,private")
-    deadline = time.monotonic() + PATIENCE
-    while "event=upstream " not in log_of(s) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: "event=upstream " in log_of(s), PATIENCE)
     (line,) = [line for line in log_of(s).splitlines() if "event=upstream " in line]
     assert "level=warning" in line and "upstream=inside" in line and "add ,private" in line, line
 

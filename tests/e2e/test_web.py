@@ -16,9 +16,9 @@ import yaml
 from browser import LOOKS, PATIENCE, Wire, checked, narrow
 from unhex_server import Server
 from http_api import Api, with_uuid
-from live import wait_for
 from pictures import picture
 from tool import ROOT, build_id, compile_c, symbol, unhex
+from waiting import wait_for
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 PHONE = {"width": 360, "height": 740, "phone": True}

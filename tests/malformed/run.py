@@ -12,10 +12,12 @@ import argparse
 import os
 import random
 import resource
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 MB = 1 << 20
@@ -50,14 +52,10 @@ def run(args, command):
             stderr=errors,
             preexec_fn=limits,
         )
-        deadline = time.monotonic() + 120 * args.slower
-        while True:
-            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-            if pid:
-                break
-            if time.monotonic() > deadline:
-                child.kill()
-            time.sleep(0.002)
+        timeout = threading.Timer(120 * args.slower, os.kill, (child.pid, signal.SIGKILL))
+        timeout.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        timeout.cancel()
         child.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         text = errors.read().decode("utf-8", "replace")

@@ -13,6 +13,8 @@ import subprocess
 import threading
 import time
 
+from waiting import pause_for
+
 # What a test waits for takes moments on a machine at rest; a busy one gets this long.
 PATIENCE = 90
 PIECE = 64 << 10  # bytes that a wire carries at a time
@@ -142,7 +144,7 @@ class Wire:
                     self.over.wait()
                     break
                 sink.sendall(piece)
-                time.sleep(pause * len(piece) / PIECE)
+                pause_for(pause * len(piece) / PIECE, "a slow network")
                 with self.lock:
                     self.most -= len(piece)
                     last = self.most < 0 <= self.most + len(piece)

@@ -11,9 +11,9 @@ import sys
 import urllib.error
 import urllib.request
 
-from live import wait_for
 from network import Network
 from tool import ROOT, UNHEX
+from waiting import wait_for
 
 IMAGE_USER = 65532
 IMAGE_COMMAND = "/usr/bin/unhex"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that do everything at once to a server that is killed, and remember its answers."""
 import collections
+import contextlib
 import hashlib
 import http.client
 import random
@@ -8,6 +9,7 @@ import threading
 import time
 
 from http_api import Api, with_uuid
+from waiting import pause_for, wait_for
 
 WRITES = {"announce", "put", "finish", "delete"}
 # What became of a module, as far as the clients know.
@@ -102,9 +104,8 @@ class Client:
             answer = self.api(*args, **more)
         except (OSError, ValueError, http.client.HTTPException):
             # The death of the server is noticed before anybody says that it was meant to die.
-            end = time.monotonic() + 60
-            while self.all.killed_at is None and time.monotonic() < end:
-                time.sleep(0.001)
+            with contextlib.suppress(AssertionError):
+                wait_for(lambda: self.all.killed_at is not None, step=0.001)
             if self.all.killed_at is None:
                 raise
             if begun < self.all.killed_at:
@@ -155,7 +156,7 @@ class Client:
         self.all.note(up.name, REQUESTED)
         status, doc, _ = self.ask("finish", "POST", f"/v1/uploads/{up.uid}/finish")
         while (status, doc.get("error", {}).get("code")) in ((409, "busy"), (503, "unavailable")):  # a slow machine
-            time.sleep(0.05)
+            pause_for(0.05, "a client tries again later")
             status, doc, _ = self.ask("finish", "POST", f"/v1/uploads/{up.uid}/finish")
         assert status in ((200,) if up.kind == "gsym" else (200, 202)), doc
         assert doc["status"] in ("uploaded", "pending"), doc

@@ -6,9 +6,9 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 from tool import build_id, compile_c
+from waiting import wait_for
 
 SOURCE = r"""
 #include <execinfo.h>
@@ -174,10 +174,7 @@ class Crash:
         assert vm.stdout.readline()
         vm.send_signal(signal.SIGSEGV)
         vm.communicate(timeout=120)
-        end = time.monotonic() + 60
-        while "END." not in log.read_text(errors="replace"):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        wait_for(lambda: "END." in log.read_text(errors="replace"))
         return log.read_text(errors="replace")
 
 

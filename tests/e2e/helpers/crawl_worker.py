@@ -5,8 +5,9 @@ import http.client
 import json
 import os
 import sys
-import time
 import urllib.parse
+
+from waiting import pause_for
 
 LEASE_S = 5
 
@@ -23,7 +24,7 @@ def send(url, token, method, path, body):
                 return answer.status, json.loads(text) if text else None
         except (OSError, http.client.HTTPException, ValueError):
             pass
-        time.sleep(0.02)
+        pause_for(0.02, "a worker tries again later")
 
 
 def main():
@@ -36,11 +37,11 @@ def main():
         if not doc["left"]:
             return
         if not doc["jobs"]:
-            time.sleep(0.2)
+            pause_for(0.2, "no package is free")
         for job in doc["jobs"]:
             path = f"/v1/crawl/jobs/{job['id']}"
             os.write(log, f"began {job['id']} {job['lease']}\n".encode())
-            time.sleep(0.01)
+            pause_for(0.01, "the work on a package")
             status, doc = send(url, token, "POST", f"{path}/renew", {"lease": job["lease"], "lease_s": LEASE_S})
             assert status in (204, 409), doc
             if status == 409:  # another one has it, or had it

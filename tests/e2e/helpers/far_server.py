@@ -8,6 +8,8 @@ import json
 import threading
 import time
 
+from waiting import pause_for
+
 DELAY_S = 0.1
 
 
@@ -16,7 +18,7 @@ class FarAnswers(http.server.BaseHTTPRequestHandler):
 
     def answer(self, document):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        time.sleep(DELAY_S)
+        pause_for(DELAY_S, "the server is far away")
         text = json.dumps(document(body)).encode()
         # In one packet: a head and a body of their own would cost the client's delayed acknowledgement.
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(text) + text)

@@ -9,8 +9,8 @@ import time
 
 from unhex_server import Server
 from http_api import Api
-from live import wait_for
 from tool import ROOT
+from waiting import wait_for
 
 HAPROXY = ROOT / "packaging/haproxy/unhex-nodes.cfg"
 
@@ -142,10 +142,12 @@ def haproxy(folder, nodes, listen=None, around=()):
 def seconds_until(check, most=30):
     """How long it took until the check was true, by the beginning of the last one that was not: a check takes time itself."""
     begin = last = time.monotonic()
-    while True:
+
+    def is_true():
+        nonlocal last
         now = time.monotonic()
-        if check():
-            return last - begin
-        last = now
-        assert now - begin < most, f"not within {most} s"
-        time.sleep(0.02)
+        done = check()
+        last = last if done else now
+        return done
+    wait_for(is_true, most, 0.02)
+    return last - begin

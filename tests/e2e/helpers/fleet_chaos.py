@@ -18,8 +18,8 @@ from fleet import Fleet, haproxy
 from fleet_load import Client, Counts, Load, Mirror
 from fleet_places import CUT, NODES, Loopback, Machines
 from http_api import Api
-from live import wait_for
 from network import can_be_made
+from waiting import pause_for, wait_for
 
 KILL_EVERY_S = 10
 RECOVER_S = 30
@@ -57,7 +57,7 @@ class Chaos:
             harms = [threading.Thread(target=self.load.run, args=(h,)) for h in (self.killer, self.harm)]
             for thread in loads + harms:
                 thread.start()
-            time.sleep(self.seconds)
+            pause_for(self.seconds, "the length of the run")
             with contextlib.suppress(AssertionError):
                 wait_for(self.is_enough, 9 * self.seconds)
             self.load.stop()
@@ -88,7 +88,7 @@ class Chaos:
                 self.fleet.start(node)
                 return
             node.process.wait()
-            time.sleep(0.5)
+            pause_for(0.5, "systemd does so before it starts a service again")
 
     def harm(self):
         begin = time.monotonic()
@@ -123,15 +123,17 @@ class Chaos:
         """Until each node was ready once since the end of the harm, another may have been killed meanwhile, and clients got right
         answers and confirmations."""
         begin, left = time.monotonic(), set(range(NODES))
-        while left or not self.load.goes_on(begin):
-            if self.over.is_set():
-                return
-            left -= {i for i in left if self.is_ready(self.fleet.nodes[i])}
-            if time.monotonic() - begin > 10 * RECOVER_S:
-                self.counts.fail(f"does not go on; nodes that were not ready: {left}")
-                return
-            time.sleep(0.05)
-        self.ready_after.append(time.monotonic() - begin)
+
+        def is_over():
+            left.difference_update({i for i in left if self.is_ready(self.fleet.nodes[i])})
+            return self.over.is_set() or not left and self.load.goes_on(begin)
+        try:
+            wait_for(is_over, 10 * RECOVER_S)
+        except AssertionError:
+            self.counts.fail(f"does not go on; nodes that were not ready: {left}")
+            return
+        if not self.over.is_set():
+            self.ready_after.append(time.monotonic() - begin)
 
     @staticmethod
     def is_ready(node):
@@ -160,7 +162,7 @@ class Chaos:
             if last - begin > 10 * RECOVER_S:
                 self.counts.fail("jobs are left: " + str(self.postgres.query("SELECT * FROM jobs WHERE kind = 'extract'", "chaos")[:3]))
                 break
-            time.sleep(0.1)
+            pause_for(0.1, "each question reads the table")
         return last - begin
 
     @staticmethod

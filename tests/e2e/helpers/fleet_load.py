@@ -19,6 +19,7 @@ import urllib.parse
 import packages
 from http_api import with_uuid
 from tool import UNHEX, build_id, compile_c, stripped, symbol, unhex
+from waiting import pause_for
 
 AWAY = re.compile(r"unreachable|cannot reach|deadline exceeded")  # why a GSYM that is stored is pending: its place does not answer
 SEEN_S = 3  # after which every node knows what was confirmed
@@ -116,7 +117,7 @@ class Client:
             got = self.once(method, path, body)
             if got and got[0] < 500:
                 return got
-            time.sleep(0.1)
+            pause_for(0.1, "a client tries again later")
         return None
 
 
@@ -230,7 +231,7 @@ class Load:
             data = with_uuid(self.gsym, name) if kind == "gsym" else self.executable[0].replace(self.executable[1], name)
             if self.upload(client, kind, name, data):
                 self.confirm("gnu:" + name.hex(), kind, hashlib.sha256(data).hexdigest())
-            time.sleep(0.02)
+            pause_for(0.02, "the rate of uploads")
 
     def upload(self, client, kind, name, data):
         """Until it is confirmed; as a client does that may have to begin again."""
@@ -251,7 +252,7 @@ class Load:
                 return True
             if got:
                 self.counts.add("uploads begun again")
-            time.sleep(0.05)
+            pause_for(0.05, "a client tries again later")
         return False
 
     # --- names and files
@@ -267,13 +268,13 @@ class Load:
         while not self.over.is_set():
             one = self.pick()
             if not one:
-                time.sleep(0.05)
+                pause_for(0.05, "nothing was confirmed yet")
                 continue
             if one.kind == "executable" and self.random.random() < 0.5:
                 self.read_file(client, one)
             else:
                 self.read_names(client, one)
-            time.sleep(0.01)
+            pause_for(0.01, "the rate of readers")
 
     def read_names(self, client, one):
         got = client.once("GET", f"/v1/symbolize/{one.id}?addr={one.pc:#x}")

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import time
 
-from live import wait_for
 from tool import ROOT, UNHEX
+from waiting import wait_for
 
 ASK = pathlib.Path(UNHEX).resolve().parents[1] / "tests/make/ask_interp"
 PEERS = ROOT / ".peers/interpreters"  # tools/interpreters.sh
@@ -81,10 +81,10 @@ def instants(pid, kind, times):
     rng = random.Random(times)
     for _ in range(times):
         until = cpu_time(pid) + rng.uniform(0, 0.001)
-        wait_for(lambda: cpu_time(pid) >= until, pause=0)
+        wait_for(lambda: cpu_time(pid) >= until, step=0)
         os.kill(pid, signal.SIGSTOP)
         try:
-            wait_for(lambda: is_stopped(pid), pause=0)
+            wait_for(lambda: is_stopped(pid), step=0)
             yield walk(pid, kind)[0]
         finally:
             os.kill(pid, signal.SIGCONT)

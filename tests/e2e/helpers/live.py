@@ -7,7 +7,6 @@ import pathlib
 import re
 import subprocess
 import tempfile
-import time
 
 from tool import UNHEX, lines, unhex
 
@@ -166,18 +165,7 @@ def mapping_of(all_maps, address):
     return all_maps[at] if at >= 0 and address < all_maps[at][1] else None
 
 
-def wait_for(condition, seconds=60, pause=0.05):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(pause)
-    raise AssertionError("it did not happen in time")
-
-
-__all__ = ["UNHEX", "ask", "compile_target", "function", "mapping_of", "maps", "running",
-           "wait_for"]
+__all__ = ["UNHEX", "ask", "compile_target", "function", "mapping_of", "maps", "running"]
 
 
 def may_record():

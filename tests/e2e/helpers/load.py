@@ -8,6 +8,7 @@ import time
 from unhex_server import Server
 from crash import WRITES, Clients
 from tool import build_id, compile_c, symbol, unhex
+from waiting import pause_for
 
 
 def main(seconds):
@@ -20,7 +21,7 @@ def main(seconds):
                           symbol(prog, "outer")[0], seed=1)
 
         def until():
-            time.sleep(seconds)
+            pause_for(seconds, "the clients are at work")
             clients.killed_at = time.monotonic()
             status = server.stop()
             assert status == 0, (status, server.data.with_suffix(".log").read_text()[-10000:])

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from live import wait_for
+from waiting import wait_for
 
 NOBODY = 65534
 

@@ -11,10 +11,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.error
 import urllib.request
 import uuid
+
+from waiting import wait_for
 
 ACCESS = "unhexaccess"
 SECRET = "unhex/Secret+Key=1"  # with characters that a wrong encoding would change
@@ -163,12 +164,11 @@ ms mon client mode = crc secure
             return False
 
     def wait(self, condition, what, seconds=90):
-        end = time.monotonic() + seconds
-        while not condition():
+        def is_met():
             dead = [name for name, p in self.processes.items() if p.poll() is not None]
-            if dead or time.monotonic() > end:
-                raise RuntimeError(f"waited for {what}; ended: {dead}; see {self.folder}")
-            time.sleep(0.1)
+            assert not dead, f"waited for {what}; ended: {dead}; see {self.folder}"
+            return condition()
+        wait_for(is_met, seconds, 0.1, f"{what} ({self.folder})")
 
     # --- what a test does and sees in the bucket, by signatures that are not those of the code under test
 

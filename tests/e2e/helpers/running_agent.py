@@ -7,8 +7,8 @@ import pathlib
 import subprocess
 import time
 
-from live import wait_for
 from tool import UNHEX, unhex
+from waiting import pause_for, wait_for
 
 
 class Agent:
@@ -98,7 +98,7 @@ def run_all(paths, seconds):
     begin, running = time.monotonic(), []
     for i, path in enumerate(paths):
         running = [p for p in running if p.poll() is None] + [subprocess.Popen([path], stdin=subprocess.DEVNULL)]
-        time.sleep(max(0, begin + i * seconds / len(paths) - time.monotonic()))
+        pause_for(begin + i * seconds / len(paths) - time.monotonic(), "the programs start evenly")
     for process in running:
         process.wait()
 

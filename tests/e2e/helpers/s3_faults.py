@@ -2,7 +2,8 @@
 """A proxy before an object store, which makes chosen requests fail as networks and servers do."""
 import socket
 import threading
-import time
+
+from waiting import pause_for
 
 REFUSE = "refuse"  # 503, without passing the request on
 CUT_REQUEST = "cut request"  # the store gets half of the body
@@ -69,7 +70,7 @@ class FaultProxy:
         with self.lock:
             self.received += len(body)
         if fault == DELAY:
-            time.sleep(0.5)
+            pause_for(0.5, "the fault is a delay")
         if fault == REFUSE:
             text = b"<Error><Code>SlowDown</Code><RequestId>proxy</RequestId></Error>"
             client.sendall(b"HTTP/1.1 503 Slow Down\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text))
