@@ -11,8 +11,9 @@
 
 enum {
 	PATH_SIZE = 4096,
-	TIME_MS = 1000, /* after which files that wait for processor time have their chance */
-	MAPPED_MIN = 256 << 10, /* bytes of memory that go back to the system when they are freed */
+	TIME_MS = 1000, /* ms before files that wait for processor time are tried again */
+	/* bytes; freed blocks of at least this size go back to the system */
+	MAPPED_MIN = 256 << 10,
 };
 
 static void agent_deinit(struct ux_agent *a)
@@ -32,7 +33,7 @@ static void agent_deinit(struct ux_agent *a)
 	ux_push_archives_close(&a->work);
 }
 
-/* Files that wait are open. */
+/* Raises the limit of open files: waiting files are open. */
 static void agent_raise_files(void)
 {
 	struct rlimit limit;
@@ -56,7 +57,7 @@ static void agent_notice(const struct ux_agent *a, const char *what, const struc
 	agent_notice_line(a, line);
 }
 
-/* What this user does not see, and what would help. */
+/* Tells the user once which processes are hidden from the agent, and which right would help. */
 static void agent_notice_hidden(struct ux_agent *a)
 {
 	char line[256];
@@ -82,8 +83,8 @@ static void agent_notice_hidden(struct ux_agent *a)
 }
 
 /*
- * Sends what waits, or keeps it on disk while the server is away, which is noticed once and is no
- * failure.
+ * Sends the waiting files. While the server is away, keeps them on disk: the user is told once, and
+ * it is no failure.
  */
 static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 {
@@ -110,7 +111,7 @@ static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Shows how the agent is. */
+/* Publishes the state of the agent as metrics. */
 static void agent_count(struct ux_agent *a)
 {
 	ux_agent_metric_set(&a->metrics.waiting, ux_agent_waiting(a));
@@ -119,7 +120,7 @@ static void agent_count(struct ux_agent *a)
 	ux_agent_metric_set(&a->metrics.not_written, a->state.not_written);
 }
 
-/* Sends snapshots of run-time code that are due. */
+/* Sends the snapshots of run-time code that are due. */
 static enum ux_code agent_follow_runtime(struct ux_agent *a, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -143,7 +144,7 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	for (bool first = true;; first = false) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		until = ux_min(until, ux_agent_runtime_due(a));
-		if (ux_agent_waiting(a) > 0) /* they wait for processor time */
+		if (ux_agent_waiting(a) > 0) /* files wait for processor time */
 			until = ux_min(until, ux_clock_ms() + TIME_MS);
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
 		if (first)
@@ -153,7 +154,7 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(agent_try_send(a, err));
 		UX_TRY(agent_follow_runtime(a, err));
 		agent_count(a);
-		if (any) /* freed memory lies between small things that stay */
+		if (any) /* freed memory lies between small blocks that stay */
 			(void)malloc_trim(0);
 	}
 }
@@ -167,7 +168,7 @@ static enum ux_code agent_once(struct ux_agent *a, struct ux_error *err)
 	return ux_agent_runtime_step(a, err);
 }
 
-/* A result on its way to the caller. */
+/* Counts a result, and passes it to the caller. */
 static void agent_on_result(void *ctx, const struct ux_push_result *r)
 {
 	struct ux_agent *a = ctx;
@@ -178,7 +179,7 @@ static void agent_on_result(void *ctx, const struct ux_push_result *r)
 		a->o->push.result(a->o->push.ctx, r);
 }
 
-/* Opens the known answers and the queue. The lock of the queue keeps others from the folder. */
+/* Opens the known answers and the queue. The queue's lock keeps other agents out of the folder. */
 static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 {
 	const struct ux_agent_options *o = a->o;
@@ -202,7 +203,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 		UX_TRY(ux_disk_queue_open(&a->queue, &options, err));
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_agent_state_open(&a->state, dir ? known : NULL, url, &why);
-	if (code == UX_EIO) { /* such as a full disk: files are sent none the less */
+	if (code == UX_EIO) { /* such as a full disk: the agent still sends files */
 		agent_notice(a, "known files are remembered only until the agent ends", &why);
 		code = ux_agent_state_open(&a->state, NULL, url, &why);
 	}
@@ -213,7 +214,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 	return ux_agent_queue_ids(a, err);
 }
 
-/* Sets the name of the host under which run-time code is listed: the same as in recordings. */
+/* Sets the host name under which the server lists run-time code. Recordings use the same name. */
 static void agent_name_host(struct ux_agent *a)
 {
 	struct utsname host;
@@ -248,7 +249,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.push.supplementary_ctx = &a;
 	agent_raise_files();
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
-	(void)mallopt(M_ARENA_MAX, 1); /* the thread that watches would have one of its own */
+	(void)mallopt(M_ARENA_MAX, 1); /* otherwise the watching thread would get its own arena */
 	ux_agent_budget_begin(&a);
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;

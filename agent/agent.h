@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent: finds the files that processes of this host run, and pushes the symbols that a server
- * lacks, as long as it runs.
+ * The agent: as long as it runs, it finds the files that processes of this host run, and pushes the
+ * symbols that a server lacks.
  */
 #ifndef UX_AGENT_H
 #define UX_AGENT_H
@@ -16,43 +16,46 @@ enum {
 
 struct ux_agent_options {
 	/*
-	 * How files are pushed: server, limits, debug_dirs, dry_run, result, ctx. Its timeout is
-	 * for one round: a query and the uploads after it.
+	 * Options of pushing: server, limits, debug_dirs, dry_run, result, ctx. The timeout limits
+	 * one round: a query and the uploads after it.
 	 */
 	struct ux_push_options push;
-	/* folder of known answers and of the queue, made when missing; NULL: nothing is kept */
+	/* folder for known answers and the queue, created if missing; NULL: nothing is kept on
+	 * disk */
 	const char *state;
-	uint64_t queue_max; /* bytes of symbols that wait on disk for the server; 0: none */
+	uint64_t queue_max; /* maximum size in bytes of the queue on disk; 0: no queue */
 	/*
-	 * processor time, in millionths of a core, that the agent and its children use in any
-	 * minute; 0: no limit, and no low priority
+	 * limit of processor time in any minute, in millionths of a core, for the agent and its
+	 * children; 0: no limit, and normal priority
 	 */
 	uint64_t cpu_ppm;
 	const char *const
-		*debuginfod; /* URLs of servers; modules that they have are not uploaded */
+		/* URLs of debuginfod servers; modules that they have are not uploaded */
+		*debuginfod;
 	size_t n_debuginfod;
-	/* patterns of paths that are left out, see struct ux_file_table */
+	/* patterns of paths to skip, see struct ux_file_table */
 	const char *const *exclude;
 	size_t n_exclude;
-	bool jit;            /* snapshots of run-time code are sent, too */
-	const char *host;    /* under which they are listed; NULL: uname(2)'s */
-	const char *metrics; /* where they are served: "HOST:PORT", "unix:PATH"; NULL: nowhere */
-	bool once;           /* ends when what runs now was pushed */
-	/* called with news for the user, such as rights that are lacking; at any time */
+	bool jit; /* also send snapshots of run-time code */
+	/* host name under which the server lists run-time code; NULL: from uname(2) */
+	const char *host;
+	const char *metrics; /* address that serves metrics: "HOST:PORT", "unix:PATH"; NULL: none */
+	bool once;           /* end after pushing the code that runs now */
+	/* called at any time with news for the user, such as missing rights */
 	void (*notice)(void *ctx, const char *text);
 };
 
 /* Counts of results. */
 struct ux_agent_summary {
 	struct ux_push_summary push;
-	/* what a failure is about: an option's value; NULL: the server, or the host */
+	/* subject of a failure: an option's value; NULL: the server, or the host */
 	const char *subject;
 };
 
 /*
- * Runs until the process ends; with `once`, until all is done. A server that is away is an error
- * only with `once`. To be called by the only thread of the process. Codes: UX_ENOMEM, UX_EIO;
- * UX_EUNAVAILABLE, UX_EDENIED: of the server.
+ * Runs until the process ends, or with `once` until everything was sent. An unreachable server is
+ * an error only with `once`. The process must have no other thread yet. UX_ENOMEM, UX_EIO.
+ * UX_EUNAVAILABLE, UX_EDENIED: from the server.
  */
 enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agent_summary *ret,
 			  struct ux_error *err) ux_must;

@@ -81,7 +81,7 @@ static bool batch_is_elf(int fd)
 	       memcmp(magic, "\177ELF", sizeof(magic)) == 0;
 }
 
-/* Appends a module of a file that takes it over. */
+/* Appends a module of a file, and takes it over. */
 static enum ux_code batch_append(struct ux_agent_batch *b, size_t file, struct ux_push_module *m,
 				 struct ux_error *err)
 {
@@ -97,9 +97,8 @@ static enum ux_code batch_append(struct ux_agent_batch *b, size_t file, struct u
 }
 
 /*
- * Appends a module unless it is known. One that is taken may still be on its way to the server from
- * another file, so that this file is not remembered: that one may be gone when the agent is started
- * again.
+ * Appends a module unless it is known. If another file's copy of the module is still on its way to
+ * the server, this file is not remembered: a restarted agent may no longer find the other file.
  */
 static enum ux_code batch_add_module(struct ux_agent_batch *b, size_t file, pid_t pid,
 				     struct ux_push_module *m, struct ux_error *err)
@@ -123,7 +122,7 @@ static enum ux_code batch_add_module(struct ux_agent_batch *b, size_t file, pid_
 	return taken == UX_AGENT_NEW ? batch_append(b, file, m, err) : UX_OK;
 }
 
-/* Appends the modules of a file that are not known. */
+/* Appends the unknown modules of a file. */
 static enum ux_code batch_identify(struct ux_agent_batch *b, size_t number,
 				   const struct ux_mapped_file *file, struct ux_error *err)
 {
@@ -158,7 +157,7 @@ static enum ux_code batch_identify(struct ux_agent_batch *b, size_t number,
 
 /* --- the order of modules --------------------------------------------------------------------- */
 
-/* Where a module comes. */
+/* The place of a module in the order of its batch. */
 struct batch_place {
 	size_t turn;   /* of its file */
 	size_t number; /* before */
@@ -189,7 +188,7 @@ static void batch_sort(struct ux_agent_batch *b, struct batch_place *places,
 	memcpy(b->owners, owners, n * sizeof(*owners));
 }
 
-/* Files take turns with their modules. */
+/* Orders the modules so that files take turns. */
 static enum ux_code batch_order(struct ux_agent_batch *b, struct ux_error *err)
 {
 	size_t n = b->modules.size;
@@ -226,7 +225,7 @@ static enum ux_code batch_query(struct ux_agent_batch *b, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Takes over the first n files that were found. */
+/* Takes over the first n waiting files. */
 static enum ux_code batch_take_files(struct ux_agent_batch *b, size_t n, struct ux_error *err)
 {
 	struct ux_mapped_files *found = &b->agent->files;
@@ -273,12 +272,12 @@ enum ux_code ux_agent_batch_begin(struct ux_agent *a, size_t n, bool kept,
 
 /* --- a module --------------------------------------------------------------------------------- */
 
-/* A module on its way. */
+/* A module that is being sent. */
 struct batch_task {
 	struct ux_agent_task task; /* first */
 	struct ux_agent_batch *batch;
 	size_t module;
-	enum ux_agent_known known; /* when it was sent */
+	enum ux_agent_known known; /* answer to remember after the upload */
 	struct ux_push_gsym gsym;
 	struct ux_extract_stats stats;
 	bool no_memory; /* for a result */
@@ -291,14 +290,15 @@ static void batch_keep_result(void *ctx, const struct ux_push_result *r)
 		t->no_memory = true;
 }
 
-/* By any thread: neither the module nor its batch changes before the task has ended. */
+/* Called by any thread: neither the module nor its batch changes before the task has ended. */
 static enum ux_code batch_send(struct ux_agent_task *task, struct ux_push_work *w,
 			       struct ux_error *err)
 {
 	struct batch_task *t = (struct batch_task *)task;
 	const struct ux_push_module *m = &t->batch->modules.data[t->module];
 	enum ux_code code = ux_push_gsym_send(w, m, &t->gsym, &t->stats, err);
-	ux_push_gsym_deinit(&t->gsym); /* while it may wait for earlier tasks */
+	/* frees it now, because the task may wait long for earlier tasks */
+	ux_push_gsym_deinit(&t->gsym);
 	return code;
 }
 
@@ -316,7 +316,7 @@ static void batch_end_task(struct ux_agent *a, struct ux_agent_task *task, bool 
 	free(t);
 }
 
-/* Extracts the module of a task, whose results wait for their turn. */
+/* Extracts the module of a task. Its results wait for their turn. */
 static enum ux_code batch_extract(struct batch_task *t, struct ux_error *err)
 {
 	struct ux_agent *a = t->batch->agent;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The share of the machine that the agent may use: a share of a core, bytes a second, low priority
- * for processor and disk.
+ * Limits the agent's use of the machine: a share of a core, bytes a second, low priority for
+ * processor and disk.
  *
- * The share holds for any minute (usage_window.h), and a host that was at rest may use a minute's
- * worth of it in one go: new files are known within seconds. Large files leave a part of it for
- * small ones, and small ones for large ones, so that neither waits for a minute. Children are
- * stopped while nothing is left, which needs no right, unlike a control group, and is exact to the
- * slice of time in which a child is not watched; a twentieth of the share is kept for that.
+ * The share is enforced over any minute (usage_window.h). After an idle minute the agent may use a
+ * minute's share without a pause, so that new files are known within seconds. Large files leave a
+ * part of the share for small files and vice versa, so that neither waits for a minute. When the
+ * share is used up, the agent stops its children. Unlike a control group this needs no privilege.
+ * It is exact to one slice, the time between two checks of a child; a twentieth of the share is
+ * reserved for that error.
  *
- * The share bounds how much is taken of the host, not whom it delays. For that a child that works
- * for longer than such a slice gets a low priority. Shorter work is not worth it: on a busy host a
- * low priority would make each of a hundred small files wait for all other work.
+ * The share bounds the use of the host, but the agent could still delay other programs. Therefore a
+ * child that works for longer than a slice gets a low priority. Shorter work keeps its priority: on
+ * a busy host, each of a hundred small files would otherwise wait for all other work.
  */
 #include "agent_work.h"
 
@@ -24,18 +25,22 @@
 
 enum {
 	NICE = 10,
-	WHOLE = 1000000,  /* the share of a whole core */
-	USED_SHARE = 95,  /* percent of the share; the rest is for slices that are not watched */
-	PART_SHARE = 75,  /* percent of the share, for large files, and for others */
-	BEGUN_SHARE = 65, /* until more of either are begun, as waiting for time is no good then */
+	WHOLE = 1000000, /* the share that is a whole core */
+	USED_SHARE = 95, /* percent of the share that is used; the rest covers unwatched slices */
+	/* percent of the share that large files may use, and that small files may use */
+	PART_SHARE = 75,
+	/* percent of the share up to which new files begin: a file that has begun should not
+	 * wait */
+	BEGUN_SHARE = 65,
 	ENDED_SHARE = 50, /* the same, for files whose processes have ended */
-	WAIT_MS = 1000,   /* longest sleep between two looks */
+	WAIT_MS = 1000,   /* longest sleep between two checks */
 };
 
-/* Numbers of ioprio_set(2), for which there is no header of the C library. */
+/* Values for ioprio_set(2), which the C library declares nowhere. */
 enum {
 	IOPRIO_WHO_PROCESS = 1,
-	IOPRIO_LOW = 2 << 13 | 7, /* the last class that does not have to wait for all others */
+	/* lowest priority of the best-effort class: the idle class would wait for all others */
+	IOPRIO_LOW = 2 << 13 | 7,
 	IOPRIO_CLASS_IDLE = 3 << 13,
 };
 
@@ -43,7 +48,7 @@ void ux_agent_budget_begin(struct ux_agent *a)
 {
 	if (a->o->cpu_ppm == 0)
 		return;
-	/* Threads and children that are started from here on have it, too. */
+	/* Threads and children that start later inherit it. */
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_LOW);
 }
 
@@ -52,7 +57,7 @@ static int64_t budget_timeval_ns(const struct timeval *t)
 	return (int64_t)t->tv_sec * UX_CLOCK_NS_IN_S + (int64_t)t->tv_usec * 1000;
 }
 
-/* Processor time of this process, of its children that have ended, and of one that works. */
+/* Returns the processor time of this process, of its ended children, and of the running child. */
 static int64_t budget_used_ns(pid_t child)
 {
 	struct rusage ended = {0};
@@ -65,14 +70,14 @@ static int64_t budget_used_ns(pid_t child)
 	return ns;
 }
 
-/* Some percent of the processor time of a minute, in ns. */
+/* Returns `percent` of a minute's processor time, in ns. */
 static int64_t budget_share(const struct ux_agent *a, int64_t percent)
 {
 	const int64_t ppm = (int64_t)a->o->cpu_ppm;
 	return ppm * UX_USAGE_MINUTE * (UX_CLOCK_NS_IN_S / WHOLE) / 100 * percent;
 }
 
-/* Charges the use since the last look. Returns how long nothing more may be used. */
+/* Charges the use since the last check. Returns for how many ns nothing more may be used. */
 static int64_t budget_look(struct ux_agent *a, pid_t child)
 {
 	const int64_t max = budget_share(a, USED_SHARE), part = budget_share(a, PART_SHARE);
@@ -88,7 +93,7 @@ static int64_t budget_look(struct ux_agent *a, pid_t child)
 		      ux_usage_wait(&a->cpu_of[a->large], now, part));
 }
 
-/* Sleeps. Returns for how many milliseconds, by which a deadline moves. */
+/* Sleeps, and returns for how many milliseconds: a deadline is extended by that. */
 static int64_t budget_sleep(struct ux_agent *a, int64_t ns)
 {
 	struct timespec t = {.tv_sec = ns / UX_CLOCK_NS_IN_S, .tv_nsec = ns % UX_CLOCK_NS_IN_S};
@@ -121,7 +126,7 @@ void ux_agent_budget_wait(struct ux_agent *a)
 void ux_agent_budget_pace(void *ctx, int child)
 {
 	struct ux_agent *a = ctx;
-	if (a->o->cpu_ppm != 0) { /* it has worked for a slice */
+	if (a->o->cpu_ppm != 0) { /* it has worked for one slice */
 		(void)setpriority(PRIO_PROCESS, (id_t)child, NICE);
 		(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, child, IOPRIO_CLASS_IDLE);
 	}
@@ -133,7 +138,7 @@ void ux_agent_budget_pace(void *ctx, int child)
 		(void)kill(child, SIGCONT);
 }
 
-/* Takes bytes out of the bucket. Returns how long to wait before they are sent, in ns. */
+/* Charges bytes to the bucket. Returns the time to wait before they are sent, in ns. */
 static int64_t budget_take_bytes(struct ux_agent *a, uint64_t bytes)
 {
 	const int64_t now = ux_clock_ns();

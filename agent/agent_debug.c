@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a mapped file can give: with its separate debug file and that one's supplementary file, and
- * without DWARF. */
+/* Computes the quality of symbols that a mapped file can give, with its separate debug file and
+ * that file's supplementary file, or without DWARF. */
 #include "agent_work.h"
 
 #include "debug_paths.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The best quality without DWARF: Go's own tables have lines. */
+/* Returns the best quality without DWARF: Go's own tables have lines. */
 static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
 {
 	enum ux_quality max =
@@ -18,13 +18,14 @@ static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
 	return ux_min(m->claim, max);
 }
 
-/* Where debug files are searched: in the folders of this host, or in the folders of a process. */
+/* Where to search debug files: in the folders of this host or of a process. */
 struct debug_search {
 	struct ux_agent *agent;
 	struct ux_push_module *module;
 	const struct ux_id *id;
-	const struct ux_proc *proc;  /* NULL: this host */
-	const char *link;            /* of a supplementary file, its path; NULL: of a debug file */
+	const struct ux_proc *proc; /* NULL: this host */
+	/* path in the link to a supplementary file; NULL: a debug file is searched */
+	const char *link;
 	struct ux_sandbox_part *ret; /* the supplementary file */
 	bool done;
 	enum ux_code code; /* of the last path of a supplementary file, with *err */
@@ -32,8 +33,8 @@ struct debug_search {
 };
 
 /*
- * A path that a program names may lead to a device, and opening one can have effects: nothing
- * but regular files is opened then.
+ * Opens a debug file. A path that a program names may lead to a device, and opening a device can
+ * have effects, so that only regular files are opened.
  */
 static int agent_open_debug(const struct debug_search *s, const char *path)
 {
@@ -78,8 +79,8 @@ static enum ux_code agent_take_supplementary(struct debug_search *s, int *fd, ui
 }
 
 /*
- * Takes the file at path when it is the supplementary file, or the debug file of the module and has
- * more than that.
+ * Takes the file at path if it is the supplementary file, or if it is the module's debug file and
+ * has better symbols than the module.
  */
 static enum ux_code agent_try_debug(struct debug_search *s, const char *path, struct ux_error *err)
 {
@@ -109,8 +110,8 @@ static enum ux_code agent_try_debug(struct debug_search *s, const char *path, st
 }
 
 /*
- * Debug files are searched by build ID alone: the same path in another
- * namespace leads to another file.
+ * Searches debug files by build ID only: the same path in another mount namespace names another
+ * file.
  */
 static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *err)
 {
@@ -121,7 +122,8 @@ static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *
 	return UX_OK;
 }
 
-/* In a container, a package with debug files may be installed that this host lacks. */
+/* Finds the module's debug file. A container may have a package of debug files that this host
+ * lacks. */
 static enum ux_code agent_find_debug(struct ux_agent *a, struct ux_push_module *m, pid_t pid,
 				     struct ux_error *err)
 {

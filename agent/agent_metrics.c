@@ -19,7 +19,7 @@ enum {
 
 static const char unix_prefix[] = "unix:";
 
-/* What an HTTP server uses as long as it runs. */
+/* Data of the HTTP server, which stay until it stops. */
 struct ux_metrics_server {
 	struct ux_http_app app;
 	struct ux_http_memory memory;
@@ -162,7 +162,8 @@ static const struct ux_route metrics_routes[] = {
 	 .probe = true},
 };
 
-/* A socket that a process left is replaced; anything else at the path is not. */
+/* Listens on a Unix socket. A socket that an ended process left there is replaced, any other file
+ * is not. */
 static enum ux_code metrics_listen_unix(const char *path, int *ret, struct ux_error *err)
 {
 	struct stat st;

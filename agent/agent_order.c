@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which files that wait are dealt with. Files of processes that live come first: they
- * are what profiles show, while a program that ran once for a second may never run again. Among
- * these, users and containers take turns, and each of them has a turn for a small file and one for
- * a large one, so that thousands of small files do not keep a large one waiting. In each turn the
- * smaller file is first.
+ * Orders the waiting files. Files of running processes come first: profiles show these, while a
+ * program that ran once for a second may never run again. Users and containers take turns. Each of
+ * them alternates between a small and a large file, so that thousands of small files do not keep a
+ * large one waiting. Among small files, and among large ones, the smaller file comes first.
  */
 #include "agent_work.h"
 
@@ -14,13 +13,14 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Has the process ended that had the file mapped? Another one with its ID does no harm. */
+/* Returns whether the process that mapped the file has ended. Another process with the same ID does
+ * no harm. */
 static bool order_has_ended(const struct ux_mapped_file *f)
 {
 	return f->pid != 0 && kill(f->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Files of one owner together, large ones apart. */
+/* Sorts by owner, with large files apart. */
 static int order_by_owner(const void *a, const void *b)
 {
 	const struct ux_mapped_file *x = a, *y = b;

@@ -5,7 +5,7 @@
 #include "http_client.h"
 
 enum {
-	HEAD_MS = 10000, /* for a server that does not answer, the module is uploaded */
+	HEAD_MS = 10000, /* ms to wait for a server; without an answer the module is uploaded */
 };
 
 enum ux_code ux_agent_public_open(struct ux_agent *a, struct ux_error *err)
@@ -28,7 +28,7 @@ void ux_agent_public_close(struct ux_agent *a)
 			ux_http_client_destroy(a->public_servers[i]);
 }
 
-/* Only headers are requested. Servers that know no HEAD are taken to have nothing. */
+/* Sends only HEAD requests. A server that does not support HEAD counts as having nothing. */
 static bool public_has(struct ux_http_client *server, const char *path)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The form of messages: magic number with the version, size and checksum of the head; in the head
- * the quality, the IDs and the path. The symbols follow as they are, so that they are sent from the
- * file's pages without a copy in memory. Only this machine reads them, so integers have its byte
- * order.
+ * The format of messages: a magic number with the version, the size and checksum of the head, then
+ * the head with the quality, the IDs and the path. The symbols follow unchanged, so that they are
+ * sent from the file's pages without a copy in memory. Only this machine reads them, so integers
+ * have its byte order.
  */
 #include "agent_queue.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files are dealt with when. A batch of files has a turn of a second when it begins. Modules
- * that are left after it, such as the 10,000 cubins of a CUDA library, have further turns. After
- * each turn the agent looks at the files that were found meanwhile, which begin and have a turn of
- * their own. So a new file waits for seconds, however many modules are on their way.
+ * Schedules the files. When a batch of files begins, it gets a turn of one second. Modules that are
+ * left after it, such as the 10,000 cubins of a CUDA library, get further turns. After each turn,
+ * files that were found meanwhile begin as a new batch with its own turn. So a new file waits for
+ * seconds only, no matter how many modules are under way.
  *
- * This keeps everything that is under way in one thread. Further threads that extract would have to
- * share the processor's time of a minute; and a file that waited again after each turn would have
- * to be identified each time, which takes seconds for a library of 500 MB.
+ * One thread does all of this. More extracting threads would share the same processor time of a
+ * minute. A file that went back to the waiting list after each turn would be identified again each
+ * time, which takes seconds for a library of 500 MB.
  */
 #include "agent_work.h"
 
@@ -18,11 +18,11 @@
 enum {
 	BATCH_MAX = 32,    /* files of one query */
 	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
-	TURN_MS = 1000,    /* of a batch, until the agent looks for files */
-	WAIT_MS = 200,     /* for a sender, between two such looks */
+	TURN_MS = 1000,    /* ms of a batch's turn */
+	WAIT_MS = 200,     /* ms to wait for a sender before the agent looks for new files */
 };
 
-/* Moves a file to a place before it; the files between keep their order. */
+/* Moves a file to a lower index; the order of the files between stays. */
 static void agent_move_file(struct ux_mapped_file *files, size_t from, size_t to)
 {
 	struct ux_mapped_file f = files[from];
@@ -30,7 +30,8 @@ static void agent_move_file(struct ux_mapped_file *files, size_t from, size_t to
 	files[to] = f;
 }
 
-/* Has the file no name any more, so that it ends with its processes and this one? */
+/* Returns whether the file has no name any more: it disappears when its processes and this process
+ * end. */
 static bool agent_is_fleeting(const struct ux_mapped_file *f)
 {
 	struct stat st;
@@ -39,7 +40,7 @@ static bool agent_is_fleeting(const struct ux_mapped_file *f)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* Deals with modules of a batch until its turn is over. */
+/* Processes modules of a batch until its turn ends. */
 static enum ux_code agent_turn(struct ux_agent *a, struct ux_agent_batch *b, struct ux_error *err)
 {
 	const int64_t end = ux_clock_ms() + TURN_MS;
@@ -51,7 +52,7 @@ static enum ux_code agent_turn(struct ux_agent *a, struct ux_agent_batch *b, str
 	return UX_OK;
 }
 
-/* Begins with the first n files that were found, some of them at least, and has a turn. */
+/* Begins a batch with the first n waiting files, or some of them, and gives it a turn. */
 static enum ux_code agent_begin(struct ux_agent *a, size_t n, bool kept, struct ux_error *err)
 {
 	struct ux_agent_batch *b = NULL;
@@ -61,7 +62,8 @@ static enum ux_code agent_begin(struct ux_agent *a, size_t n, bool kept, struct 
 	return agent_turn(a, b, err);
 }
 
-/* Keeps the files without a name among the first *n, before the server is asked. */
+/* Of the first *n files, puts the ones without a name into the queue, before the server is asked.
+ */
 static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux_error *err)
 {
 	struct ux_mapped_file *files = a->files.data;
@@ -71,20 +73,20 @@ static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux
 	for (size_t i = 0; i < *n; i++)
 		if (agent_is_fleeting(&files[i]))
 			agent_move_file(files, i, kept++);
-	*n = kept > 0 ? 0 : *n; /* the others have their turn after it */
+	*n = kept > 0 ? 0 : *n; /* the other files have their turn later */
 	return agent_begin(a, kept, /* kept= */ true, err);
 }
 
 /*
- * Moves the files that are dealt with next to the front, at most max, all of processes that live or
- * that have ended: in their order, except files that there is no time for now. Returns their
- * number; 0: others may be found before there is time again.
+ * Moves the next files of a batch to the front and returns their number, at most max. They keep
+ * their order, and all of them belong to running processes or all to ended ones. Files without
+ * processor time left are skipped. 0: more files may be found before there is time again.
  */
 static size_t agent_choose(struct ux_agent *a, size_t max)
 {
 	struct ux_mapped_file *f = a->files.data;
 	size_t n = 0;
-	bool low[2][2]; /* for large files; for files of ended processes */
+	bool low[2][2]; /* no time left: [large files][files of ended processes] */
 	for (int i = 0; i < 4; i++)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
 	for (size_t i = 0; i < a->files.size && n < max; i++) {
@@ -95,7 +97,7 @@ static size_t agent_choose(struct ux_agent *a, size_t max)
 	return n;
 }
 
-/* Begins with some of the files that were found. *more: set when there were any. */
+/* Begins a batch with some of the waiting files. *more: set if there were any. */
 static enum ux_code agent_begin_some(struct ux_agent *a, bool kept, bool *more,
 				     struct ux_error *err)
 {
@@ -110,7 +112,7 @@ static enum ux_code agent_begin_some(struct ux_agent *a, bool kept, bool *more,
 	return agent_begin(a, n, kept, err);
 }
 
-/* Is there time for the next module of a batch? */
+/* Returns whether there is processor time for the next module of a batch. */
 static bool agent_has_time(struct ux_agent *a, const struct ux_agent_batch *b)
 {
 	const struct ux_mapped_file *f = ux_agent_batch_next(b);
@@ -118,7 +120,8 @@ static bool agent_has_time(struct ux_agent *a, const struct ux_agent_batch *b)
 		     !ux_agent_budget_is_low(a, ux_mapped_is_large(f->key.size), f->ended));
 }
 
-/* The batch that has waited longest has a turn, and is the last one then. *more: set if so. */
+/* Gives a turn to the batch that has waited longest, and makes it the last one. *more: set if there
+ * is one. */
 static enum ux_code agent_go_on(struct ux_agent *a, bool *more, struct ux_error *err)
 {
 	struct ux_agent_batch **all = a->batches.data;
@@ -134,7 +137,7 @@ static enum ux_code agent_go_on(struct ux_agent *a, bool *more, struct ux_error 
 	return UX_OK;
 }
 
-/* Waits for senders, if there are tasks. *more: set if so. */
+/* Waits for senders if there are tasks, and sets *more then. */
 static enum ux_code agent_wait_sent(struct ux_agent *a, bool *more, struct ux_error *err)
 {
 	if (!ux_agent_senders_have_tasks(&a->senders))
@@ -144,7 +147,7 @@ static enum ux_code agent_wait_sent(struct ux_agent *a, bool *more, struct ux_er
 	return ux_agent_senders_report(a, WAIT_MS, err);
 }
 
-/* Deals with all files that there is time for; kept: by the queue. */
+/* Processes all files for which there is time. kept: into the queue. */
 static enum ux_code agent_deal(struct ux_agent *a, bool kept, struct ux_error *err)
 {
 	for (bool more = true; more;) {
@@ -160,7 +163,7 @@ static enum ux_code agent_deal(struct ux_agent *a, bool kept, struct ux_error *e
 	return UX_OK;
 }
 
-/* After an error of the connection, files wait again, and find their IDs new. */
+/* After a connection error: files wait again, and their IDs count as new. */
 static enum ux_code agent_fall_back(struct ux_agent *a, struct ux_error *err)
 {
 	ux_agent_senders_drop(a);
@@ -186,7 +189,8 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Is a batch under way that needs the server? Run-time code may have found that it is away. */
+/* Returns whether a batch under way needs the server. Sending run-time code may have found the
+ * server away. */
 static bool agent_needs_server(const struct ux_agent *a)
 {
 	for (size_t i = 0; i < a->batches.size; i++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that send symbols. They do nothing else: files are identified and extracted by the
- * agent's thread, to which the share of the processor and all that is remembered belong. Tasks
- * begin in their order, and end in it.
+ * Threads that only send symbols. The agent's thread identifies and extracts files; it owns the
+ * processor share and the remembered answers. Tasks begin and end in their order.
  */
 #include "agent_work.h"
 
@@ -12,17 +11,17 @@
 #include <errno.h>
 
 enum {
-	ROOM_MS = 1000, /* between two looks whether there is room for a task */
+	ROOM_MS = 1000, /* ms between checks for room for a task */
 };
 
 struct ux_agent_sender {
 	struct ux_agent *agent;
 	pthread_t thread;
-	struct ux_push_work work; /* o, summary and client alone are used */
+	struct ux_push_work work; /* only o, summary and client are used */
 	struct ux_push_options options;
 	struct ux_push_summary summary; /* not used: results are counted when they are reported */
 	struct ux_agent_task *task;     /* under way */
-	bool no_memory;                 /* for a result of the task */
+	bool no_memory;                 /* out of memory for a result of the task */
 };
 
 static pthread_mutex_t *senders_lock(struct ux_agent_senders *s)
@@ -61,7 +60,7 @@ static void sender_keep_result(void *ctx, const struct ux_push_result *r)
 		s->no_memory = true;
 }
 
-/* Waits for a task to begin. NULL: the thread is to end. */
+/* Waits for a task to begin. NULL: the thread should end. */
 static struct ux_agent_task *sender_next(struct ux_agent_senders *s)
 {
 	ux_cleanup(senders_unlock) pthread_mutex_t *lock = senders_lock(s);
@@ -112,7 +111,7 @@ static void sender_free(struct ux_agent_sender **s)
 	free(*s);
 }
 
-/* Starts a thread. It is no failure if that is not possible: the other ones do its work. */
+/* Starts a thread. If that fails, the other threads do its work. */
 static void sender_start(struct ux_agent *a)
 {
 	ux_cleanup(sender_free) struct ux_agent_sender *me = calloc(1, sizeof(*me));
@@ -143,8 +142,7 @@ void ux_agent_senders_stop(struct ux_agent *a)
 	for (; s->n > 0; s->n--) {
 		struct ux_agent_sender *t = s->threads[s->n - 1];
 		(void)pthread_join(t->thread, NULL);
-		/* A bucket that cannot be reached costs seconds: the next threads are not to try
-		 * it. */
+		/* An unreachable bucket costs seconds: the next threads should not try it. */
 		bucket->off_until_ms =
 			ux_max(bucket->off_until_ms, t->work.client.direct.off_until_ms);
 		sender_free(&t);
@@ -155,8 +153,8 @@ void ux_agent_senders_stop(struct ux_agent *a)
 /* --- the agent's thread ----------------------------------------------------------------------- */
 
 /*
- * Takes the first task out of the line if it is done, or was dropped: until_ms is how long to wait
- * for that, by the monotonic clock. NULL: it is not, or there is none.
+ * Removes the first task from the line if it is done or was dropped. Waits for that until until_ms
+ * (of the monotonic clock). NULL: the first task is not done, or there is no task.
  */
 static struct ux_agent_task *senders_take(struct ux_agent_senders *s, int64_t until_ms)
 {
@@ -181,7 +179,7 @@ static struct ux_agent_task *senders_take(struct ux_agent_senders *s, int64_t un
 	return t;
 }
 
-/* Reports the results of a task that was taken out of the line, and releases it. */
+/* Reports the results of a task that was removed from the line, and releases it. */
 static enum ux_code senders_end(struct ux_agent *a, struct ux_agent_task *t, struct ux_error *err)
 {
 	enum ux_code code = t->code;
@@ -230,7 +228,7 @@ enum ux_code ux_agent_senders_report(struct ux_agent *a, int64_t wait_ms, struct
 {
 	struct ux_agent_senders *s = &a->senders;
 	int64_t until = ux_clock_ms() + wait_ms;
-	/* A failure has its turn after the tasks before it, and no thread begins a task. */
+	/* A failure is reported after all earlier tasks; meanwhile no thread begins a task. */
 	for (struct ux_agent_task *t; !senders_have_failed(s) && (t = senders_take(s, until));) {
 		enum ux_code code = senders_end(a, t, err);
 		if (code != UX_OK) {
@@ -244,7 +242,7 @@ enum ux_code ux_agent_senders_report(struct ux_agent *a, int64_t wait_ms, struct
 
 bool ux_agent_senders_have_tasks(const struct ux_agent_senders *s)
 {
-	return s->size > 0; /* the agent's thread alone changes it */
+	return s->size > 0; /* only the agent's thread changes it */
 }
 
 static bool senders_have_room(struct ux_agent_senders *s, const struct ux_agent_task *t)
@@ -256,7 +254,7 @@ static bool senders_have_room(struct ux_agent_senders *s, const struct ux_agent_
 		s->bytes + t->bytes <= UX_AGENT_TASKS_BYTES_MAX);
 }
 
-/* Appends the task. Returns how many wait for a thread. */
+/* Appends the task. Returns the number of tasks that wait for a thread. */
 static size_t senders_append(struct ux_agent_senders *s, struct ux_agent_task *t)
 {
 	ux_cleanup(senders_unlock) pthread_mutex_t *lock = senders_lock(s);
@@ -276,7 +274,7 @@ static size_t senders_append(struct ux_agent_senders *s, struct ux_agent_task *t
 	return ++s->waiting;
 }
 
-/* Does a task in this thread, after all others. */
+/* Does a task in this thread, after all earlier tasks. */
 static enum ux_code senders_do_here(struct ux_agent *a, struct ux_agent_task *t,
 				    struct ux_error *err)
 {

@@ -15,7 +15,8 @@
 enum {
 	CHECK_SIZE = 4, /* bytes of a record's checksum, at its end */
 	CHECKED_SIZE = UX_AGENT_RECORD_SIZE - CHECK_SIZE,
-	SPREAD_SHARE = 8, /* answers end within this part of their time, not all together */
+	/* answers expire spread over this part of their lifetime, not all together */
+	SPREAD_SHARE = 8,
 };
 
 #define NUMBER_END (UINT64_C(1) << UX_AGENT_NUMBER_BITS)
@@ -133,7 +134,7 @@ enum ux_code ux_agent_state_parse(struct ux_agent_state *s, struct ux_bytes file
 	struct ux_bytes magic = ux_cur_take(&c, UX_AGENT_RECORD_SIZE);
 	if (c.failed || !ux_bytes_starts(magic, UX_STR(MAGIC_NAME)))
 		return ux_error_set(err, UX_EUNSUPPORTED, "not a list of known files of an agent");
-	/* What another version has kept costs queries, no more. */
+	/* Losing the records of another version costs only queries. */
 	bool other = memcmp(magic.data, state_magic, sizeof(state_magic)) != 0;
 	*ret_damaged = other;
 	while (!other && ux_cur_more(&c)) {
@@ -161,7 +162,8 @@ static uint64_t state_rewrite_at(const struct ux_agent_state *s)
 	return 2 * (uint64_t)s->known.n + UX_AGENT_STATE_SLACK;
 }
 
-/* Writes all answers, the least recently used first, so that reading keeps their order. */
+/* Rewrites the file with all answers, the least recently used first, so that reading restores their
+ * order. */
 static enum ux_code state_rewrite(struct ux_agent_state *s, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -183,7 +185,7 @@ static enum ux_code state_rewrite(struct ux_agent_state *s, struct ux_error *err
 	return UX_OK;
 }
 
-/* Appends the record, at the place that follows the last complete one. */
+/* Appends the record after the last complete one. */
 static enum ux_code state_append(struct ux_agent_state *s, const struct ux_agent_key *key,
 				 const struct known_value *value, struct ux_error *err)
 {
@@ -242,7 +244,7 @@ void ux_agent_state_close(struct ux_agent_state *s)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* NULL: nothing is known, or since too long ago. */
+/* Returns the value of a key; NULL: it is unknown, or too old. */
 static const struct known_value *state_find(struct ux_agent_state *s, struct ux_agent_key key,
 					    int64_t now_s)
 {
@@ -276,7 +278,7 @@ static void state_put(struct ux_agent_state *s, struct ux_agent_key key, struct 
 {
 	value.at_s = ux_min(ux_max(value.at_s, INT64_C(0)), (int64_t)UINT32_MAX);
 	struct known_value *to = state_value(s, &key);
-	assert(to); /* memory for all of them is reserved */
+	assert(to); /* memory for all answers is reserved */
 	*to = value;
 	if (s->fd < 0)
 		return;
@@ -285,7 +287,7 @@ static void state_put(struct ux_agent_state *s, struct ux_agent_key key, struct 
 		return;
 	}
 	if (s->records > s->rewrite_at) {
-		(void)!state_rewrite(s, NULL); /* if it fails, the file stays as it is */
+		(void)!state_rewrite(s, NULL); /* if it fails, the file stays unchanged */
 		s->rewrite_at = ux_max(state_rewrite_at(s), s->records + UX_AGENT_STATE_SLACK);
 	}
 }

@@ -10,27 +10,30 @@
 
 enum {
 	UX_AGENT_KEY_SIZE = 16,
-	UX_AGENT_KNOWN_MAX = 1 << 16, /* answers; beyond it the least recently used are left out */
-	UX_AGENT_KNOWN_S = 7 * 86400, /* how long an answer counts, in seconds */
-	UX_AGENT_RECORD_SIZE = 32,    /* bytes of an answer on disk */
-	UX_AGENT_STATE_SLACK = 1 << 10, /* records beyond twice the answers until it is rewritten */
+	/* maximum number of answers; the least recently used are evicted */
+	UX_AGENT_KNOWN_MAX = 1 << 16,
+	UX_AGENT_KNOWN_S = 7 * 86400, /* lifetime of an answer in seconds */
+	UX_AGENT_RECORD_SIZE = 32,    /* bytes of an answer in the file */
+	/* records beyond twice the number of answers, after which the file is rewritten */
+	UX_AGENT_STATE_SLACK = 1 << 10,
 };
 
 /* An answer about a file. */
 enum ux_agent_known {
 	UX_AGENT_UNKNOWN,
-	UX_AGENT_THERE,   /* the server has symbols of it that are as good as those here */
-	UX_AGENT_NOTHING, /* it has no symbols, or cannot be read, or the server refuses it */
-	UX_AGENT_PUBLIC,  /* the servers of its distribution have it */
-	UX_AGENT_NUMBER,  /* run-time code: a number tells how far it was sent */
+	UX_AGENT_THERE, /* the server's symbols of it are at least as good as the local ones */
+	/* nothing to send: it has no symbols, cannot be read, or the server refuses it */
+	UX_AGENT_NOTHING,
+	UX_AGENT_PUBLIC, /* the debuginfod servers of its distribution have it */
+	UX_AGENT_NUMBER, /* run-time code: a number says up to where it was sent */
 	UX_AGENT_KNOWN_COUNT
 };
 
 enum {
-	UX_AGENT_NUMBER_BITS = 56, /* of the number of an answer; greater ones are not kept */
+	UX_AGENT_NUMBER_BITS = 56, /* bits of a number; larger numbers are not kept */
 };
 
-/* A hash of a file or an ID, and of the URL of the server that has answered. */
+/* A hash of a file or an ID, and of the URL of the server that answered. */
 struct ux_agent_key {
 	uint8_t bytes[UX_AGENT_KEY_SIZE];
 };
@@ -49,27 +52,27 @@ static inline bool ux_agent_key_eq(struct ux_agent_key a, struct ux_agent_key b)
 UX_MAP(ux_agent_keys, struct ux_agent_key, bool, ux_agent_key_hash, ux_agent_key_eq);
 
 /*
- * The answers, in memory and in a file. Each answer is appended to the file immediately, so that
- * whatever ends the process costs nothing; the loss of the last records in a power failure costs
- * only the same queries again. That is why a flat file is enough: every record has a checksum,
- * damaged records are left out, and a file that has grown is written anew and renamed.
- * One thread at a time.
+ * The answers, in memory and in a file. Each answer is appended to the file immediately, so that no
+ * answer is lost when the process ends. A power failure may lose the last records, which costs only
+ * their queries. So a flat file suffices: every record has a checksum, damaged records are skipped,
+ * and a file that has grown is rewritten and renamed. One thread at a time.
  */
 struct ux_agent_state {
 	struct ux_cache known;
-	char *path; /* malloc'ed; NULL: kept in memory alone */
+	char *path; /* malloc'ed; NULL: answers are kept only in memory */
 	char *url;  /* malloc'ed */
 	int fd;
-	uint64_t records;     /* in the file */
-	uint64_t rewrite_at;  /* how many records may be in the file until it is rewritten */
-	uint64_t not_written; /* answers that could not be written: the disk is full */
+	uint64_t records;    /* in the file */
+	uint64_t rewrite_at; /* number of records at which the file is rewritten */
+	/* answers that could not be written, for example because the disk is full */
+	uint64_t not_written;
 };
 
 #define UX_AGENT_STATE_INIT ((struct ux_agent_state){.fd = -1})
 
 /*
- * Reads the file at path, or begins it; NULL: answers are forgotten at the end. No other
- * process may use the file. UX_EIO, UX_ENOMEM; UX_EUNSUPPORTED: the file has a different format.
+ * Reads the file at path, or creates it. NULL: answers are kept only in memory. No other process
+ * may use the file. UX_EIO, UX_ENOMEM; UX_EUNSUPPORTED: the file has a different format.
  */
 enum ux_code ux_agent_state_open(struct ux_agent_state *s, const char *path, const char *url,
 				 struct ux_error *err) ux_must;
@@ -79,20 +82,22 @@ struct ux_agent_key ux_agent_file_key(const struct ux_agent_state *s,
 				      const struct ux_mapped_key *file);
 struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id);
 
-/* The key of numbers about something that these numbers identify; kind is a word of the caller. */
+/* Returns the key under which the number of a thing is kept, which `numbers` identify; kind is a
+ * word that the caller chooses. */
 struct ux_agent_key ux_agent_number_key(const struct ux_agent_state *s, const char *kind,
 					const uint64_t *numbers, size_t n);
 
 /*
- * The answer; UX_AGENT_UNKNOWN when it is too old. now_s: seconds since 1970 by the wall
- * clock. A time that lies ahead, after the clock was set back, counts as now.
+ * Returns the answer; UX_AGENT_UNKNOWN if there is none or it is too old. now_s: seconds since 1970
+ * by the wall clock. A time in the future, after the clock was set back, counts as now.
  */
 enum ux_agent_known ux_agent_state_find(struct ux_agent_state *s, struct ux_agent_key key,
 					int64_t now_s);
 
 /*
- * Keeps a number, below 2^UX_AGENT_NUMBER_BITS, and returns it; a greater one is forgotten. False:
- * none is known, or it was kept too long ago. *ret_at_s: when it was kept.
+ * ux_agent_state_put_number() keeps a number below 2^UX_AGENT_NUMBER_BITS; a larger number only
+ * removes the old one. ux_agent_state_find_number() returns it. False: no number is known, or it is
+ * too old. *ret_at_s: the time when it was kept.
  */
 void ux_agent_state_put_number(struct ux_agent_state *s, struct ux_agent_key key, uint64_t number,
 			       int64_t now_s);
@@ -100,14 +105,14 @@ bool ux_agent_state_find_number(struct ux_agent_state *s, struct ux_agent_key ke
 				uint64_t *ret, int64_t *ret_at_s);
 
 /*
- * Keeps an answer. When it cannot be written, it is known until the end of the process, and is
- * counted; the next rewriting has it, too.
+ * Keeps an answer. If it cannot be written to the file, it is counted in not_written and stays in
+ * memory; the next rewrite of the file contains it.
  */
 void ux_agent_state_put(struct ux_agent_state *s, struct ux_agent_key key,
 			enum ux_agent_known known, int64_t now_s);
 
 /*
- * Reads the content of a file. Damaged records are left out, and *ret_damaged counts them.
+ * Reads the content of a file. Damaged records are skipped and counted in *ret_damaged.
  * UX_EUNSUPPORTED, UX_ENOMEM.
  */
 enum ux_code ux_agent_state_parse(struct ux_agent_state *s, struct ux_bytes file,

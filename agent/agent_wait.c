@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent while the server is away, and when it is back. */
+/* Actions of the agent while the server is away, and when it is back. */
 #include "agent_work.h"
 
 #include "agent_queue.h"
@@ -10,9 +10,10 @@
 enum {
 	RETRY_MS = 10000,      /* until the first attempt to reach the server again; doubles... */
 	RETRY_MAX_MS = 300000, /* ...up to this */
-	SPREAD_SHARE = 4,      /* up to this part of the time more, so that hosts take turns */
-	PROBE_MS = 10000,      /* for the attempt */
-	QUEUE_BATCH = 256,     /* messages of one query */
+	/* up to this part of the delay is added at random, so that hosts take turns */
+	SPREAD_SHARE = 4,
+	PROBE_MS = 10000,  /* for the attempt */
+	QUEUE_BATCH = 256, /* maximum number of messages of one query */
 };
 
 /* --- when to come again ----------------------------------------------------------------------- */
@@ -40,7 +41,8 @@ bool ux_agent_keeps(const struct ux_agent *a)
 	return a->queue && a->o->queue_max > 0 && a->away;
 }
 
-/* Any answer will do: reading files for a query that fails costs far more than this. */
+/* Any answer suffices: reading files for a query that then fails would cost far more than this
+ * request. */
 enum ux_code ux_agent_probe(struct ux_agent *a, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
@@ -108,7 +110,7 @@ enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Messages of one query. */
+/* The messages of one query. */
 struct queue_batch {
 	struct ux_disk_message files[QUEUE_BATCH];
 	struct ux_agent_message messages[QUEUE_BATCH];
@@ -124,7 +126,7 @@ static void queue_batch_free(struct queue_batch **b)
 	free(*b);
 }
 
-/* Opens the first messages. One that cannot be read is reported and removed. */
+/* Opens the first messages of the queue. An unreadable message is reported and removed. */
 static void queue_batch_read(struct ux_agent *a, struct queue_batch *b)
 {
 	uint64_t from = 0;
@@ -134,7 +136,7 @@ static void queue_batch_read(struct ux_agent *a, struct queue_batch *b)
 		struct ux_agent_message *m = &b->messages[b->n];
 		from = b->files[b->n].number + 1;
 		if (ux_agent_message_parse(b->files[b->n].file.bytes, m, &why) != UX_OK) {
-			m->ids.size = 0; /* it is removed when its turn has come */
+			m->ids.size = 0; /* it is removed in its turn */
 			ux_push_report_left_out(&a->work, "a message of the queue",
 						/* named= */ true, &why);
 		}
@@ -142,16 +144,16 @@ static void queue_batch_read(struct ux_agent *a, struct queue_batch *b)
 	}
 }
 
-/* A message on its way. It is in the queue until it was sent. */
+/* A message that is being sent. It stays in the queue until it was sent. */
 struct queue_task {
 	struct ux_agent_task task;        /* first */
-	const struct ux_agent_message *m; /* NULL: it cannot be read */
+	const struct ux_agent_message *m; /* NULL: it could not be read */
 	const char *description;
 	struct ux_push_answer answer;
 	uint64_t number; /* in the queue */
 };
 
-/* The path of a message, as a string. */
+/* Returns the path of a message as a string. */
 static const char *queue_path(const struct ux_agent_message *m, char ret[UX_AGENT_PATH_MAX + 1])
 {
 	memcpy(ret, m->path.data, m->path.size);
@@ -204,7 +206,7 @@ static void queue_end_task(struct ux_agent *a, struct ux_agent_task *task, bool 
 	free(t);
 }
 
-/* Sends a message if the server's answer demands it; NULL: it is removed. */
+/* Sends a message if the server wants it. NULL: the message is only removed. */
 static enum ux_code queue_send_one(struct ux_agent *a, const struct queue_batch *b, size_t i,
 				   const struct ux_push_answer *answer, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which mapped files were seen, and the new ones among them. */
+/* Remembers which mapped files were seen, and finds the new ones. */
 #include "file_table.h"
 
 #include "clock.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-	VDSO_MAX = 1 << 20, /* bytes; it has a few pages */
+	VDSO_MAX = 1 << 20, /* bytes; the vDSO has a few pages */
 };
 
 void ux_mapped_file_deinit(struct ux_mapped_file *f)
@@ -43,7 +43,7 @@ static int64_t table_mtime(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * UX_CLOCK_NS_IN_S + st->st_mtim.tv_nsec;
 }
 
-/* Is the file at the mapping's path here the mapped one? Fills *st. */
+/* Returns whether the path of the mapping names the mapped file on this host too. Fills *st. */
 static bool table_stat_here(const struct ux_proc_map *map, struct stat *st)
 {
 	return !map->deleted && map->kind == UX_PROC_MAP_FILE && stat(map->path, st) == 0 &&
@@ -73,7 +73,8 @@ static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *re
 	return code;
 }
 
-/* Whose the process is: a hash of its user and its mount namespace, as far as they can be seen. */
+/* Returns the owner of a process: a hash of its user and its mount namespace, if they can be
+ * read. */
 static uint64_t table_owner(pid_t pid)
 {
 	char path[64], text[64];
@@ -86,7 +87,7 @@ static uint64_t table_owner(pid_t pid)
 			   ux_hash_bytes(ux_bytes((const uint8_t *)text, n > 0 ? (size_t)n : 0)));
 }
 
-/* Appends an open file, which the list takes over. pid 0: it is the kernel's. */
+/* Appends an open file, which the list then owns. pid 0: a file of the kernel. */
 static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
 				 const char *path, int *fd, pid_t pid, struct ux_error *err)
 {
@@ -103,7 +104,7 @@ static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key k
 	return UX_OK;
 }
 
-/* Begins the memory anew when it is full: files are then found once more. */
+/* Clears the memory of seen files when it is full: they are then found again. */
 static void table_make_room(struct ux_file_table *t)
 {
 	if (t->seen.size >= UX_MAPPED_SEEN_MAX)
@@ -129,7 +130,7 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	enum ux_code code = ux_proc_read_memory(&proc, map->start, map->end, &image, NULL);
 	ux_proc_close(&proc);
 	if (code != UX_OK)
-		return UX_OK; /* another process will do */
+		return UX_OK; /* the file may be reachable through another process */
 	UX_TRY(ux_file_temporary(&fd, err));
 	UX_TRY(ux_file_write(fd, image.bytes, err));
 	seen->size = image.bytes.size;
@@ -138,7 +139,7 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	return table_append(t, key, "[vdso]", &fd, pid, err);
 }
 
-/* Opens the file of a mapping and appends it when it is not the one that was seen there before. */
+/* Opens the file of a mapping, and appends it unless the same file was seen there before. */
 static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *seen, pid_t pid,
 			       const struct ux_proc_map *map, struct ux_error *err)
 {
@@ -170,7 +171,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 	return table_append(t, key, map->path, &fd, pid, err);
 }
 
-/* Notes a process with run-time code. */
+/* Notes a process that has run-time code. */
 static enum ux_code table_sight_compiler(struct ux_file_table *t, pid_t pid, struct ux_error *err)
 {
 	bool fresh = false;
@@ -181,7 +182,7 @@ static enum ux_code table_sight_compiler(struct ux_file_table *t, pid_t pid, str
 	return !fresh || ux_host_pids_append(&t->compilers, pid) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Is it a mapping of code that no file has? */
+/* Returns whether the mapping has code that is in no file. */
 static bool table_is_runtime(const struct ux_proc_map *map)
 {
 	return map->kind == UX_PROC_MAP_ANON;
@@ -222,7 +223,7 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 	return table_look(t, seen, pid, map, err);
 }
 
-/* The key of symbols that were read from the kernel: they have no file. */
+/* Makes the key of a GSYM of the kernel's symbols, which has no file. */
 static bool table_key_of_symbols(int fd, struct ux_mapped_key *ret)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which mapped files were seen, and the new ones among them. */
+/* Remembers which mapped files were seen, and finds the new ones. */
 #ifndef UX_FILE_TABLE_H
 #define UX_FILE_TABLE_H
 
@@ -10,8 +10,8 @@
 #include "vec.h"
 
 /*
- * What makes a file a distinct one: the same inode with another size or time of modification is
- * another file. dev 0 and ino 0: the vDSO, whose size and hash stand in the other fields.
+ * Identifies one version of a file: an inode with a new size or modification time counts as a new
+ * file. dev 0 and ino 0: the vDSO; the other fields are its size and hash.
  */
 struct ux_mapped_key {
 	uint64_t dev;
@@ -31,13 +31,14 @@ static inline bool ux_mapped_key_eq(struct ux_mapped_key a, struct ux_mapped_key
 	return a.dev == b.dev && a.ino == b.ino && a.size == b.size && a.mtime_ns == b.mtime_ns;
 }
 
-/* A file that waits to be identified and sent. It is open, so that it stays when it is deleted. */
+/* A file that waits to be identified and sent. It is open, so that it can still be read after it
+ * was deleted. */
 struct ux_mapped_file {
 	struct ux_mapped_key key;
-	char *path;     /* malloc'ed, as the process sees it; only a name */
+	char *path;     /* malloc'ed; as the process sees it, only for display */
 	int fd;         /* open for reading */
-	pid_t pid;      /* a process that has mapped it, which may have ended; 0: none */
-	bool kernel;    /* the kernel's: it may be compressed, or a GSYM of the kernel's list */
+	pid_t pid;      /* a process that mapped it and may have ended; 0: none */
+	bool kernel;    /* a file of the kernel: may be compressed, or a GSYM made from kallsyms */
 	uint64_t owner; /* hash of the user and the mount namespace of that process */
 	/* set by ux_agent_order(): */
 	bool ended;  /* that process has */
@@ -50,10 +51,11 @@ void ux_mapped_file_deinit(struct ux_mapped_file *f);
 void ux_mapped_files_free(struct ux_mapped_files *v);
 
 enum {
-	UX_MAPPED_WAITING_MAX = 4096,  /* files that wait at a time: each is open */
-	UX_MAPPED_LARGE_MAX = 1024,    /* large ones, for which there is room in addition */
-	UX_MAPPED_LARGE_MIN = 4 << 20, /* bytes of a large file */
-	UX_MAPPED_SEEN_MAX = 1 << 16,  /* inodes that are remembered; more are begun anew */
+	UX_MAPPED_WAITING_MAX = 4096,  /* maximum number of waiting files, which are open */
+	UX_MAPPED_LARGE_MAX = 1024,    /* additional room for large files */
+	UX_MAPPED_LARGE_MIN = 4 << 20, /* minimum bytes of a large file */
+	/* inodes that are remembered; when there are more, all are forgotten */
+	UX_MAPPED_SEEN_MAX = 1 << 16,
 };
 
 /* Tests whether a file of this size, in bytes, is large. */
@@ -78,11 +80,11 @@ static inline bool ux_seen_inode_eq(struct ux_seen_inode a, struct ux_seen_inode
 	return a.dev == b.dev && a.ino == b.ino;
 }
 
-/* The file that was seen at an inode. */
+/* The file that was last seen at an inode. */
 struct ux_seen_file {
 	uint64_t size;
 	int64_t mtime_ns;
-	uint64_t round; /* in which that was read */
+	uint64_t round; /* round in which the file was looked up */
 };
 
 UX_MAP(ux_seen_files, struct ux_seen_inode, struct ux_seen_file, ux_seen_inode_hash,
@@ -107,18 +109,19 @@ UX_MAP(ux_host_pid_set, pid_t, bool, ux_host_pid_hash, ux_host_pid_eq);
 struct ux_file_table {
 	struct ux_seen_files seen;
 	struct ux_mapped_files waiting; /* in the order in which they were found */
-	uint64_t found;                 /* distinct files in all */
-	uint64_t hidden;   /* sights of files that could not be opened for lack of rights */
-	uint64_t vanished; /* sights of files that were gone before they were opened */
-	size_t room;       /* files that may be appended */
-	size_t room_large; /* the same for large ones */
-	bool left;         /* some were left out because there was no room */
+	uint64_t found;                 /* distinct files that were found since the start */
+	uint64_t hidden;   /* times that a file could not be opened for lack of permission */
+	uint64_t vanished; /* times that a file was gone before it could be opened */
+	size_t room;       /* number of files that may still be appended */
+	size_t room_large; /* the same for large files */
+	bool left;         /* files were skipped because there was no room */
 	uint64_t round;    /* see ux_file_table_begin() */
-	/* With `follow_runtime`: processes that have code that is in no file, or list it in a
-	 * jitdump; the new ones, and the ones that were found since the set was emptied. */
+	/* With `follow_runtime`: processes that have code that is in no file, or that write a
+	 * jitdump. `compilers` are the new ones, compilers_seen all that were found since that set
+	 * was cleared. */
 	bool follow_runtime;
-	/* patterns of fnmatch(3), whose '*' matches '/' too; a process' file whose path matches one
-	 * is left out */
+	/* patterns of fnmatch(3), where '*' also matches '/'; files of processes whose path matches
+	 * one are skipped */
 	const char *const *exclude;
 	size_t n_exclude;
 	struct ux_host_pids compilers;
@@ -128,9 +131,8 @@ struct ux_file_table {
 void ux_file_table_deinit(struct ux_file_table *t);
 
 /*
- * Begins a round: all mappings that it will see were made before it. So a file that was looked at
- * in a round needs no second look in it, and one that is replaced later is found by the mapping
- * that is seen in a later round.
+ * Begins a round, which sees only mappings made before it. So the file at an inode is looked up
+ * only once in a round: a file that replaces it later appears in the mappings of a later round.
  */
 static inline void ux_file_table_begin(struct ux_file_table *t)
 {
@@ -138,18 +140,18 @@ static inline void ux_file_table_begin(struct ux_file_table *t)
 }
 
 /*
- * Looks at a mapping of a process; other than of code, of files and of the vDSO are ignored. A file
- * that was not seen before, or has changed since, is opened and appended to the waiting ones. pid
- * is a hint: the opened file is compared with the mapping's device and inode, so that a process
- * that got the ID of an earlier one is harmless, and a process that has ended costs only such of
- * its files that are not at their path here. UX_ENOMEM is the only failure.
+ * Looks at a mapping of a process; only code, mapped from files or the vDSO, matters. A file that
+ * is new, or has changed, is opened and appended to the waiting files. pid is only a hint: the
+ * opened file is compared with the mapping's device and inode, so that a reused process ID is
+ * harmless. After a process has ended, files that this host does not have at the same path are
+ * lost. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
 				 struct ux_error *err) ux_must;
 
 /*
- * Appends an open file of the kernel, which is taken over: of a path, or symbols that were read
- * from it. One that was added before is left out. UX_ENOMEM.
+ * Appends an open file and takes it over: a file of the kernel with its path, or symbols that were
+ * read from the running kernel. A file that was added before is skipped. UX_ENOMEM.
  */
 enum ux_code ux_file_table_add_kernel(struct ux_file_table *t, const char *path, int *fd,
 				      struct ux_error *err) ux_must;

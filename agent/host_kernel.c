@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The running kernel and its modules as files to be sent. */
+/* Finds the files of the running kernel and its modules. */
 #include "host_kernel.h"
 
 #include "debug_paths.h"
@@ -24,7 +24,7 @@ static bool host_kernel_add_path(struct ux_file_table *t, const char *path, stru
 	return fd >= 0 && ux_file_table_add_kernel(t, path, &fd, err) == UX_OK;
 }
 
-/* Adds what kallsyms has of a part. */
+/* Adds the symbols that kallsyms has for a part of the kernel. */
 static enum ux_code host_kernel_add_symbols(struct ux_host_kernel *h, const struct ux_kernel *k,
 					    const struct ux_kernel_part *part,
 					    struct ux_file_table *t, struct ux_error *err)
@@ -68,7 +68,7 @@ enum ux_code ux_host_kernel_look(struct ux_host_kernel *h, const char *debug_dir
 	};
 	ux_cleanup(ux_read_deinit) struct ux_read list = {0};
 	uint64_t modules = 0;
-	/* A kernel without modules has no such list. */
+	/* A kernel without loadable modules has no /proc/modules. */
 	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MAX, &list, NULL) == UX_OK)
 		modules = ux_hash_bytes(list.bytes);
 	if (h->looked && modules == h->modules)

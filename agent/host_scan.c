@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of this host, and the reading of new ones. */
+/* Lists the processes of this host, and reads the mappings of new ones. */
 #include "host_scan.h"
 
 #include "text.h"
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 enum {
-	READS_EACH = 2,          /* how often a new process is read */
-	TURN_MAX = 32,           /* others that one scan reads again */
-	PROCESSES_MAX = 1 << 22, /* as many as Linux can have */
+	READS_EACH = 2,          /* how many scans read a new process */
+	TURN_MAX = 32,           /* known processes that one scan reads again */
+	PROCESSES_MAX = 1 << 22, /* the maximum of Linux */
 };
 
 void ux_host_scan_deinit(struct ux_host_scan *s)
@@ -70,7 +70,7 @@ static enum ux_code host_list(struct ux_host_processes *ret, struct ux_error *er
 	return UX_OK;
 }
 
-/* Shows the mappings of one process to the table. One that has ended is none. */
+/* Shows the mappings of one process to the table. A process that has ended has none. */
 static enum ux_code host_read_process(struct ux_host_scan *s, pid_t pid, struct ux_file_table *t,
 				      struct ux_error *err)
 {
@@ -90,7 +90,7 @@ static enum ux_code host_read_process(struct ux_host_scan *s, pid_t pid, struct 
 	return UX_OK;
 }
 
-/* Takes over how often each process was read, from the scan before. Both are in order. */
+/* Takes over from the previous scan how often each process was read. Both lists are sorted. */
 static void host_compare(const struct ux_host_processes *before, struct ux_host_processes *now)
 {
 	for (size_t i = 0, j = 0; i < now->size; i++) {

@@ -80,7 +80,7 @@ static enum ux_code watch_move_pids(struct ux_host_pids *to, struct ux_host_pids
 	return UX_OK;
 }
 
-/* Computes how many files may follow. */
+/* Computes how many files may still be appended to the table. */
 static void watch_make_room(struct ux_host_watch *w)
 {
 	const size_t open = w->inbox.size + w->taken, max = UX_MAPPED_WAITING_MAX;
@@ -89,7 +89,7 @@ static void watch_make_room(struct ux_host_watch *w)
 	w->table.room_large = large - ux_min(open, large);
 }
 
-/* Hands over the files that were found, and computes how many may follow. */
+/* Moves the files that were found to the inbox, and computes how many may still follow. */
 static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 {
 	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
@@ -122,7 +122,7 @@ enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err)
 	return watch_deliver(w, err);
 }
 
-/* Compares the list of processes when there may be new ones; `all`: reads all of them. */
+/* Scans if there may be new processes; `all`: reads all processes. */
 static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scanned,
 			       struct ux_error *err)
 {
@@ -143,7 +143,7 @@ static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scann
 	return ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err);
 }
 
-/* Until the thread is to end, which gives UX_OK. */
+/* Follows the events of the kernel until the thread should end, and then returns UX_OK. */
 static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 {
 	UX_TRY(ux_host_watch_once(w, err));
@@ -160,12 +160,12 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 			(void)nanosleep(&t, NULL);
 			UX_TRY(ux_mapping_events_take(&w->events, &w->table, &lost, err));
 		}
-		/* Those that were left out are found again once there is room. */
+		/* Skipped files are found again once there is room. */
 		lost = lost || w->events.ended ||
 		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MAX / 2);
 		if (lost || ux_clock_ms() >= listed + list_ms) {
 			listed = ux_clock_ms();
-			/* Their IDs may belong to others by now. */
+			/* Other processes may have got their IDs meanwhile. */
 			ux_host_pid_set_deinit(&w->table.compilers_seen);
 			UX_TRY(watch_list(w, lost, &scanned, err));
 		}
@@ -190,7 +190,7 @@ enum ux_code ux_host_watch_start(struct ux_host_watch *w, struct ux_error *ret_w
 				 struct ux_error *err)
 {
 	*ret_why = (struct ux_error)UX_ERROR_INIT;
-	/* Before the first scan, so that nothing is missed between. */
+	/* Opened before the first scan, so that no mapping is missed in between. */
 	if (ux_mapping_events_open(&w->events, ret_why) != UX_OK)
 		ux_mapping_events_close(&w->events);
 	int why = pthread_create(&w->thread, NULL, watch_thread, w);

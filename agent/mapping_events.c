@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New mappings of code as the kernel reports them. */
+/* Reads new mappings of code as the kernel reports them. */
 #include "mapping_events.h"
 
 #include "cursor.h"
@@ -11,9 +11,9 @@
 #include <sys/sysmacros.h>
 
 enum {
-	RING_BYTES = 1 << 16, /* for each processor: some 500 records */
+	RING_BYTES = 1 << 16, /* for each processor; holds about 500 records */
 	CPUS_MAX = 4096,
-	DRAIN_MAX = 1 << 20, /* bytes of records that are read before they are looked at */
+	DRAIN_MAX = 1 << 20, /* bytes of records that are copied before they are parsed */
 };
 
 bool ux_mapping_events_are_whole(const struct ux_mapping_events *e)
@@ -32,7 +32,7 @@ enum ux_code ux_mapping_events_open(struct ux_mapping_events *e, struct ux_error
 	const struct ux_record_options all = {.all = true};
 	struct ux_record_result result = {0};
 	UX_TRY(ux_record_events_init(&e->events, &all, &result, err));
-	/* An event that never counts: its only records are those about mappings. */
+	/* A dummy event, which counts nothing: the kernel writes only records about mappings. */
 	e->events.attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(e->events.attr),
@@ -69,7 +69,7 @@ bool ux_mapping_events_wait(struct ux_mapping_events *e, int stop, int timeout_m
 	polls[n] = (struct pollfd){.fd = stop, .events = POLLIN};
 	int ready = poll(polls, n + 1, timeout_ms);
 	*ret_stop = ready > 0 && polls[n].revents != 0;
-	/* One that has ended would be ready for ever. */
+	/* Stop polling a descriptor that has ended: it would always be ready. */
 	for (size_t i = 0; i < n; i++)
 		e->ended = e->ended || (polls[i].revents & (POLLHUP | POLLERR)) != 0;
 	return ready > *ret_stop;
@@ -80,7 +80,7 @@ bool ux_mapping_record_read(struct ux_bytes record, pid_t *ret_pid, struct ux_pr
 {
 	struct ux_cur c = ux_cur_make(record, "record of a mapping", /* swap= */ false);
 	uint32_t type = ux_cur_u32(&c);
-	ux_cur_skip(&c, 4); /* kind of the CPU mode, size */
+	ux_cur_skip(&c, 4); /* cpu mode and size */
 	if (c.failed || type != PERF_RECORD_MMAP2)
 		return false;
 	uint32_t pid = ux_cur_u32(&c);

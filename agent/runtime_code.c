@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots of run-time code: which processes have some, when they are looked at, and the way of
- * new code to the server.
+ * Snapshots of run-time code: finds the processes that have such code, schedules their checks, and
+ * sends new code to the server.
  *
- * Perf maps and jitdumps only grow, so a snapshot has the code after the bytes of the one
- * before. The time between two snapshots is a sixteenth of the age of the process: a process has
- * some twenty in its first hour, and as many more each time its age doubles, until there is one an
- * hour.
+ * Perf maps and jitdumps only grow, so a snapshot contains the code in the bytes after the previous
+ * snapshot. The interval between two snapshots is a sixteenth of the process' age. So a process has
+ * about twenty snapshots in its first hour and as many more each time its age doubles, until there
+ * is one an hour.
  */
 #include "agent_work.h"
 
@@ -21,12 +21,13 @@
 #include <unistd.h>
 
 enum {
-	FIRST_MS = 100,      /* from the first sight: compilers open their files when they start */
-	SECOND_MS = 1000,    /* from a first look that has found no file to the second one */
-	MIN_MS = 10000,      /* between two looks */
-	MAX_MS = 3600000,    /* at most */
-	AGE_SHARE = 16,      /* this part of a process' age is between two looks */
-	LOOKS_SHIFT_MAX = 6, /* without files, looks are up to 2^6 times the least time apart */
+	FIRST_MS = 100,   /* ms after the process was found: compilers open their files early */
+	SECOND_MS = 1000, /* ms from a first check without a file to the second check */
+	MIN_MS = 10000,   /* between two looks */
+	MAX_MS = 3600000, /* at most */
+	AGE_SHARE = 16,   /* the interval between checks is this part of the process' age */
+	/* without files, the interval grows to at most 2^6 times the minimum */
+	LOOKS_SHIFT_MAX = 6,
 };
 
 static void runtime_process_deinit(struct ux_runtime_process *p)
@@ -82,7 +83,7 @@ struct runtime_search {
 	struct ux_runtime_process *process;
 };
 
-/* Takes over an open file unless it is known. ctx: struct runtime_search. */
+/* Takes over an open file if it is new. ctx: struct runtime_search. */
 static enum ux_code runtime_find_file(void *ctx, const struct ux_jit_found *found,
 				      struct ux_error *err)
 {
@@ -96,7 +97,7 @@ static enum ux_code runtime_find_file(void *ctx, const struct ux_jit_found *foun
 		return UX_OK;
 	int fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		return UX_OK; /* no descriptor is free: it is found again */
+		return UX_OK; /* no free descriptor: the next search finds it again */
 	p->files[p->n_files++] = (struct ux_runtime_file){.fd = fd,
 							  .is_dump = found->is_dump,
 							  .dev = found->st.st_dev,
@@ -106,7 +107,7 @@ static enum ux_code runtime_find_file(void *ctx, const struct ux_jit_found *foun
 	return UX_OK;
 }
 
-/* Searches the files of a process. False: it has ended. */
+/* Searches perf maps and jitdumps of a process. False: it has ended. */
 static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_process *p,
 				       bool *ret_lives, struct ux_error *err)
 {
@@ -119,7 +120,8 @@ static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_pro
 		return UX_OK;
 	if (p->started_ns == 0)
 		ux_agent_runtime_recall_start(a, p, &proc);
-	/* Another process with its ID; the time is read with an error of some hundredths. */
+	/* Another process has its ID now. The start time has an error of some hundredths of a
+	 * second. */
 	if (proc.started_ns > p->started_ns + UX_CLOCK_NS_IN_S)
 		return UX_OK;
 	if (ux_proc_read(proc.dir, "maps", UX_PROC_MAPS_MAX, &text, NULL) != UX_OK ||
@@ -131,16 +133,16 @@ static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_pro
 
 /* --- a snapshot ------------------------------------------------------------------------------- */
 
-/* The part of a file that is new. */
+/* The new part of a file. */
 struct runtime_snapshot {
 	struct ux_agent *agent;
 	struct ux_runtime_process *process;
 	struct ux_runtime_file *file;
 	struct ux_runtime_request request;
-	uint64_t used; /* bytes of the file that were read */
+	uint64_t used; /* bytes of the file that were parsed */
 };
 
-/* The identity: of the process, the file, and the time. */
+/* Computes the snapshot's identity from the process, the file and the time. */
 static void runtime_seed(const struct ux_runtime_span *span, const struct ux_runtime_file *f,
 			 uint8_t ret[UX_ID_FILE_SIZE])
 {
@@ -168,7 +170,7 @@ static void runtime_report(struct ux_agent *a, const char *path, const struct ux
 							  .size = size});
 }
 
-/* Sends a part, or keeps it while the server is away. */
+/* Sends a part of the output, or queues it while the server is away. */
 static enum ux_code runtime_send_part(const struct runtime_snapshot *s, const struct ux_id_set *ids,
 				      const char *path, enum ux_quality quality,
 				      struct ux_bytes gsym, struct ux_error *err)
@@ -200,7 +202,7 @@ static enum ux_code runtime_send_part(const struct runtime_snapshot *s, const st
 	return UX_OK;
 }
 
-/* Sends the parts of the output. */
+/* Sends all parts of the output. */
 static enum ux_code runtime_send_parts(struct runtime_snapshot *s, struct ux_bytes output,
 				       struct ux_error *err)
 {
@@ -269,7 +271,7 @@ static enum ux_code runtime_take_snapshot(struct runtime_snapshot *s, uint64_t s
 	return UX_OK;
 }
 
-/* Sends the new code in a file. One that cannot be read is reported, and not read again. */
+/* Sends the new code in a file. An unreadable file is reported, and not read again. */
 static enum ux_code runtime_look_at_file(struct ux_agent *a, struct ux_runtime_process *p,
 					 struct ux_runtime_file *f, struct ux_error *err)
 {
@@ -282,7 +284,7 @@ static enum ux_code runtime_look_at_file(struct ux_agent *a, struct ux_runtime_p
 	uint64_t size = ux_min((uint64_t)st.st_size, (uint64_t)UX_RUNTIME_FILE_MAX);
 	if (size == f->looked && f->mtime_ns == ux_jit_file_mtime(&st))
 		return UX_OK;
-	if (size < f->known) /* it was begun anew */
+	if (size < f->known) /* the file was truncated: start at its beginning */
 		f->known = 0;
 	if (size > 0) {
 		ux_agent_budget_wait(a);
@@ -315,7 +317,8 @@ static int64_t runtime_pause(const struct ux_runtime_process *p)
 	return ux_min(ux_max(age / AGE_SHARE, (int64_t)MIN_MS), (int64_t)MAX_MS);
 }
 
-/* Looks at a process. *ret_done: it has ended, and all of its code was sent. */
+/* Checks a process and sends its new code. *ret_done: it has ended, and all of its code was
+ * sent. */
 static enum ux_code runtime_look(struct ux_agent *a, struct ux_runtime_process *p, bool *ret_done,
 				 struct ux_error *err)
 {
@@ -341,7 +344,8 @@ enum ux_code ux_agent_runtime_step(struct ux_agent *a, struct ux_error *err)
 	ux_agent_metric_set(&a->metrics.runtime_processes, all->size);
 	ux_agent_metric_set(&a->metrics.runtime_left_out, a->runtime.left_out);
 	if (a->away && !ux_agent_keeps(a)) {
-		for (size_t i = 0; i < all->size; i++) /* no earlier than the server is tried */
+		/* not before the next attempt to reach the server */
+		for (size_t i = 0; i < all->size; i++)
 			all->data[i].due_ms = ux_max(all->data[i].due_ms, a->again_ms);
 		return UX_OK;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the run-time code of processes was sent, kept for the next run of the agent. */
+/* Remembers for the next run of the agent how far the run-time code of processes was sent. */
 #include "agent_work.h"
 
 #include "clock.h"
@@ -16,8 +16,7 @@ static struct ux_agent_key runtime_start_key(const struct ux_agent *a,
 	return ux_agent_number_key(&a->state, "run-time start", numbers, ux_countof(numbers));
 }
 
-/* The start is that by the wall clock, so that a file of the time before a reboot is another one.
- */
+/* The start is in wall-clock time, so that a file from before a reboot has another key. */
 static struct ux_agent_key runtime_file_key(const struct ux_agent *a,
 					    const struct ux_runtime_process *p,
 					    const struct ux_runtime_file *f)
@@ -36,7 +35,8 @@ void ux_agent_runtime_recall_start(struct ux_agent *a, struct ux_runtime_process
 	if (!ux_agent_state_find_number(&a->state, runtime_start_key(a, p), ux_clock_wall(),
 					&number, &at_s))
 		return;
-	/* Before a reboot another process may have had the same ID at the same time. */
+	/* Before a reboot, another process may have had the same ID and the same start time after
+	 * boot. */
 	const int64_t known = (int64_t)number * NS_IN_US;
 	if (imaxabs(known - p->started_ns) <= UX_CLOCK_NS_IN_S)
 		p->started_ns = known;
@@ -61,7 +61,7 @@ void ux_agent_runtime_remember(struct ux_agent *a, const struct ux_runtime_proce
 		return;
 	ux_agent_state_put_number(&a->state, runtime_start_key(a, p),
 				  (uint64_t)(p->started_ns / NS_IN_US), ux_clock_wall());
-	/* The next run goes on from this time: sending may have taken long since then. */
+	/* The next run continues from this time, because sending may have taken long. */
 	ux_agent_state_put_number(&a->state, runtime_file_key(a, p, f), f->known,
 				  f->from_ns / UX_CLOCK_NS_IN_S);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of something was used in the last minute. */
+/* Counts the use of a resource in the last minute. */
 #ifndef UX_USAGE_WINDOW_H
 #define UX_USAGE_WINDOW_H
 
@@ -8,26 +8,26 @@
 enum {
 	UX_USAGE_MINUTE = 60,
 	UX_USAGE_SLOTS =
-		UX_USAGE_MINUTE + 1, /* seconds; the one that is under way is another one */
+		UX_USAGE_MINUTE + 1, /* one slot for each second, and one for the current second */
 };
 
 /*
- * The use in each of the last seconds. Unlike a bucket it lets all of a minute's worth be
- * used in one go when nothing was used before, and still no minute has more. Zeroed: nothing was
- * used. One thread at a time.
+ * The use in each of the last seconds. Unlike a token bucket, it allows a whole minute's amount in
+ * a burst after an idle minute, and still no minute exceeds the limit. Zeroed: nothing was used.
+ * One thread at a time.
  */
 struct ux_usage_window {
-	int64_t second; /* of a monotonic clock: the last one that is counted */
+	int64_t second; /* the current second of a monotonic clock */
 	int64_t slots[UX_USAGE_SLOTS];
 	int64_t sum; /* of all slots */
 };
 
-/* Forgets the use of more than a minute ago. */
+/* Forgets use that is older than a minute. */
 static inline void ux_usage_advance(struct ux_usage_window *w, int64_t now_ns)
 {
 	const int64_t now = now_ns / UX_CLOCK_NS_IN_S;
 	for (int i = 0; i < UX_USAGE_SLOTS && w->second < now; i++) {
-		/* After a long time each slot is emptied once. */
+		/* After a long pause each slot is cleared only once. */
 		w->second = ux_max(w->second + 1, now - UX_USAGE_SLOTS + 1);
 		int64_t *slot = &w->slots[w->second % UX_USAGE_SLOTS];
 		w->sum -= *slot;
@@ -42,7 +42,7 @@ static inline void ux_usage_add(struct ux_usage_window *w, int64_t now_ns, int64
 	w->sum += used;
 }
 
-/* In how many nanoseconds less than `most` was used in a minute; 0: now. */
+/* Returns the ns until the use of the last minute falls below `most`; 0: it is below now. */
 static inline int64_t ux_usage_wait(struct ux_usage_window *w, int64_t now_ns, int64_t max)
 {
 	ux_usage_advance(w, now_ns);

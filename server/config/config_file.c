@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 enum {
-	/* bytes from the end of the file's name that a message shows: */
-	FILE_SHOWN = 60,        /* in addition to the error of a line */
-	FILE_SHOWN_ALONE = 100, /* in addition to the system's reason */
+	/* bytes of the file's name, counted from its end, that fit into a message: */
+	FILE_SHOWN = 60,        /* together with the error of a line */
+	FILE_SHOWN_ALONE = 100, /* together with the system's reason */
 };
 
 struct parser {

@@ -23,8 +23,8 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
 /*
  * One row for each key: section, key, type, destination, default, min, max, flags, words,
- * description. docs/configuration.md has the same rows; a test compares them, and
- * UNHEX_GOLDEN=write rewrites that page.
+ * description. docs/configuration.md has the same rows: a test compares them, and rewrites the page
+ * if UNHEX_GOLDEN=write is set.
  */
 static const struct ux_setting rows[] = {
 	/* addresses and paths */

@@ -54,14 +54,14 @@ struct ux_settings {
 	uint64_t presigned_downloads; /* bytes; 0: none */
 	uint64_t presigned_uploads;   /* bytes; 0: none */
 	uint64_t presigned_expiry_ms;
-	uint64_t blob_cache;   /* bytes of copies of a bucket; 0: no limit */
+	uint64_t blob_cache;   /* bytes of local copies of blobs in a bucket; 0: no limit */
 	const char *admin_key; /* file of the first key's token; NULL: a new one */
 	/* file with the secret for sessions; NULL: a secret of this process */
 	const char *session_key;
-	const char *serve_from; /* folder that is served; NULL: the store in `data` */
+	const char *serve_from; /* folder that is served as files; NULL: the store in `data` */
 	const char *serve_from_key;
 	unsigned reading;       /* enum ux_reading */
-	unsigned metrics;       /* enum ux_reading: of the counters of the whole server */
+	unsigned metrics;       /* enum ux_reading: who reads the counters of the whole server */
 	const char *speedscope; /* folder of its files; NULL: the package's, if installed */
 
 	const char *tls_certificate; /* PEM files; both or neither */
@@ -86,9 +86,11 @@ struct ux_settings {
 	uint64_t cache_bytes;
 	uint64_t min_free_bytes;
 	uint64_t audit_days;
-	uint64_t crawl_host_jobs;                    /* concurrent leases of packages of one host */
+	/* concurrent leases of packages from one host */
+	uint64_t crawl_host_jobs;
 	uint64_t crawl_packages, crawl_repositories; /* of one namespace */
-	uint64_t keep_profiles_ms;                   /* ms; 0: none are kept */
+	/* ms for which profiles are kept; 0: no profiles are kept */
+	uint64_t keep_profiles_ms;
 	uint64_t profile_bytes;
 	uint64_t sweep_every_ms;
 	uint64_t sweep_grace_ms;
@@ -123,7 +125,7 @@ struct ux_settings {
 
 	struct ux_setting_list upstreams;
 	/*
-	 * the servers among them that the system names, and the source; NULL: it was not asked (see
+	 * the servers that the system's configuration names, and where; NULL: it was not read (see
 	 * ux_server_upstreams_expand())
 	 */
 	struct ux_setting_list system_upstreams;
@@ -162,8 +164,8 @@ enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux
 void ux_settings_destroy(struct ux_settings *s);
 
 /*
- * Called after a reload: keys that need a restart keep their value, so next gets the value of
- * `now`. Calls changed for each key before the sections that has a different value.
+ * Called after a reload. Keys that need a restart keep their value: `next` gets the value of `now`.
+ * Calls `changed` for each key before the sections whose value differs.
  */
 typedef void ux_setting_changed_fn(void *ctx, const struct ux_setting *row);
 enum ux_code ux_settings_keep(const struct ux_settings *now, struct ux_settings *next,

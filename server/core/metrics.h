@@ -30,13 +30,13 @@ struct ux_metrics_route {
 /* Counters of OTLP messages, and of the results for their locations. */
 enum ux_otlp_count {
 	UX_OTLP_MESSAGES,
-	/* messages that got only part of their names: see UX_REQUEST_WORK_MAX */
+	/* messages that got only some of their names: see UX_REQUEST_WORK_MAX */
 	UX_OTLP_OVER_BUDGET,
-	UX_OTLP_KEPT,     /* locations that had lines already, or have no mapping */
+	UX_OTLP_KEPT,     /* locations that already had lines, or have no mapping */
 	UX_OTLP_NAMED,    /* got lines */
 	UX_OTLP_NAMELESS, /* no symbol at their address */
 	UX_OTLP_PENDING,  /* their module is being fetched or extracted */
-	UX_OTLP_MISSING,  /* the store lacks their module, or cannot read it */
+	UX_OTLP_MISSING,  /* the store lacks their module or cannot read it */
 	UX_OTLP_UNKNOWN,  /* their mapping has no ID, or belongs to a process */
 	UX_OTLP_COUNTS
 };

@@ -15,7 +15,7 @@ enum {
 struct ux_missed_id {
 	char ns[UX_MISSES_NS_BYTES];
 	char id[UX_MISSES_ID_BYTES]; /* canonical */
-	uint64_t count;              /* requests for it; an upper bound, see below */
+	uint64_t count;              /* number of requests for it; an upper bound, see below */
 	ux_time last;                /* time of the last one */
 	uint64_t hash;
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-	PIECE_BYTES = 16 << 20, /* bytes that a client has to send again after a failure */
+	PIECE_BYTES = 16 << 20, /* bytes of a piece: a client sends a piece again after a failure */
 	/* URLs in one answer; after that many pieces the client reads the state again */
 	PIECES_MAX = 64,
 };

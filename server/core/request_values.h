@@ -18,15 +18,15 @@
 /* UX_OK while the text is JSON, else UX_EINVAL with the offset and the reason. */
 enum ux_code ux_json_in_status(const struct ux_cur *c, struct ux_error *err) ux_must;
 
-/* Checks the kind of the next value, the member `key` or (NULL) the document. UX_EINVAL: it has
- * another kind, or is not JSON. */
+/* Checks the kind of the next value, the member `key` or (NULL) the document. UX_EINVAL: the kind
+ * differs, or the text is not JSON. */
 enum ux_code ux_json_in_expect(struct ux_cur *c, const char *key, enum ux_json_kind expected,
 			       struct ux_error *err) ux_must;
 
-/* Returns false, and passes the value, if it is null. */
+/* Returns false and passes the value if it is null. */
 bool ux_json_in_given(struct ux_cur *c) ux_must;
 
-/* Notes that a member was read. UX_EINVAL: it was before. */
+/* Notes that a member was read. UX_EINVAL: it appears twice. */
 enum ux_code ux_json_in_once(bool *seen, const char *key, struct ux_error *err) ux_must;
 
 /* Reads a string, a slice of the body; one with escapes is decoded in the arena. UX_EINVAL: it is
@@ -85,7 +85,7 @@ const char *ux_json_in_type(const json_t *v);
 /* --- IDs -------------------------------------------------------------------------------------- */
 
 /* Parses the beginning of an ID (id_prefix.h); the text of the index is allocated in the arena.
- * UX_EINVAL, UX_ELIMIT: no ID begins so. */
+ * UX_EINVAL, UX_ELIMIT: no ID begins with this text. */
 enum ux_code ux_module_prefix_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
 				    struct ux_error *err) ux_must;
 

@@ -31,7 +31,7 @@ struct ux_work ux_request_work(struct ux_request *req);
  */
 enum ux_code ux_request_work_code(const struct ux_work *work, struct ux_error *err) ux_must;
 
-/* Charges a step of n units; returns the code of ux_request_work_code() if it is refused. */
+/* Charges a step of n units. If it is refused, returns the code of ux_request_work_code(). */
 enum ux_code ux_request_work_charge(struct ux_work *work, uint64_t n, struct ux_error *err) ux_must;
 
 #endif

@@ -94,8 +94,8 @@ struct ux_server {
 	struct ux_module_cache *cache;
 	struct ux_missing_modules missing;
 	/*
-	 * Fetches from upstreams; NULL: no upstreams. A reload replaces it. The previous fetcher is
-	 * stopped by then, and lives until the server closes, because threads may still read it.
+	 * Fetches from upstreams; NULL: no upstreams. A reload stops it and replaces it. The
+	 * previous fetcher is freed when the server closes, because threads may still read it.
 	 */
 	_Atomic(struct ux_fetcher *) fetcher;
 	/*
@@ -112,8 +112,8 @@ struct ux_server {
 	struct ux_forwarder *forwarder;
 	/*
 	 * The default namespace can be read and symbolized without a key. Atomic, because it may
-	 * depend on the listening address, which is known only after requests may arrive. No memory
-	 * order is needed.
+	 * depend on the listening address, which may become known after the first request. No
+	 * memory order is needed.
 	 */
 	atomic_bool open_reading;
 	bool tls;        /* it serves TLS itself */
@@ -136,7 +136,7 @@ struct ux_server {
 	 */
 	_Atomic unsigned crawl_of_host;
 	struct ux_http_memory memory; /* shared by all requests */
-	/* the HTTP server that serves this one; NULL until it does; set with release */
+	/* the HTTP server that serves this server; NULL before it starts; set with release */
 	_Atomic(struct ux_http_server *) http;
 	struct ux_profile_keeper *profiles; /* NULL: profiles are neither kept nor shown */
 	struct ux_viewer *viewer;           /* speedscope; NULL: not installed */

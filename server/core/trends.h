@@ -25,7 +25,8 @@ enum ux_trend {
  */
 struct ux_trends {
 	_Atomic int64_t step; /* number of the current step since 1970; 0: nothing was noted yet */
-	_Atomic uint64_t counts[UX_TRENDS][UX_TREND_STEPS]; /* of step % UX_TREND_STEPS */
+	/* for each kind, at index step % UX_TREND_STEPS */
+	_Atomic uint64_t counts[UX_TRENDS][UX_TREND_STEPS];
 	/* the metrics' totals at the last call; used by the noting thread */
 	uint64_t totals[UX_TRENDS];
 };

@@ -7,7 +7,7 @@
 #include "server.h"
 
 enum {
-	UX_CRAWL_OF_HOST = 4,          /* leases of packages of one host, by default */
+	UX_CRAWL_OF_HOST = 4,          /* leases of packages from one host, by default */
 	UX_CRAWL_ANNOUNCED_MAX = 5000, /* packages of one request */
 	UX_CRAWL_IDS_MAX = 20000,      /* build IDs of one package; Debian's kernel has 4,000 */
 	UX_CRAWL_FILES_MAX = 16,       /* additional files of one package */

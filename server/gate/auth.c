@@ -152,7 +152,7 @@ static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret
 		return false;
 	size_t n = sizeof(scheme) - 1;
 	if (v.size < n || strncasecmp((const char *)v.data, scheme, n) != 0)
-		n = v.size; /* with another scheme take the whole value, which no key matches */
+		n = v.size; /* other schemes keep the whole value, which no key matches */
 	*ret = ux_bytes(v.data + n, v.size - n);
 	return true;
 }

@@ -15,7 +15,7 @@
 /* Stored with the answer; the cache evicts the answer UX_RECENT_AWAY_NS after it was read. */
 struct ux_recent {
 	int64_t read_ns;
-	int64_t retry_ns; /* when the index is tried again; 0: it was available */
+	int64_t retry_ns; /* time of the next attempt to read the index; 0: it was available */
 };
 
 static inline struct ux_recent ux_recent_read(int64_t now_ns)
@@ -40,7 +40,7 @@ static inline bool ux_recent_is_used(struct ux_recent *r, int64_t now_ns)
 	return false;
 }
 
-/* Notes that it could not be read again, because the index is unavailable. */
+/* Notes that the answer could not be read again because the index is unavailable. */
 static inline void ux_recent_keep(struct ux_recent *r, int64_t now_ns)
 {
 	r->retry_ns = now_ns + UX_RECENT_NS;

@@ -102,7 +102,7 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 	enum ux_code code = explain_look_up(e, &open, c, frames, &n, &why);
 	if (code == UX_EUNAVAILABLE && why.code == UX_OK)
 		e->code = ux_request_work_code(&e->work, &e->req->err);
-	if (code == UX_ENOMEM) { /* the state of the server says nothing about the file */
+	if (code == UX_ENOMEM) { /* an error of the server says nothing about the file */
 		e->req->err = why;
 		e->code = code;
 	}

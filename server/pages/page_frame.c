@@ -356,7 +356,8 @@ static enum ux_code frame_put_instructions(struct frame_view *v, const struct fr
 		uint32_t frame = 0;
 		size_t done = 0;
 		UX_TRY(ux_resolve(&r, &pc, 1, &frame, &done, &v->req->err));
-		if (r.fresh) /* numbers of the previous cache are invalid in this one */
+		/* the previous cache was replaced: its numbers are invalid in the new cache */
+		if (r.fresh)
 			before = 0;
 		if (frame != 0 && frame != before)
 			UX_TRY(frame_put_place(v, r.cache, frame, before));

@@ -19,7 +19,7 @@ static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_
 static const struct ux_page page_of_stack = {
 	.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE, .own_script = &ux_asset_copy};
 
-/* The fields of the form. */
+/* The fields of the form that was sent. */
 struct symbolize_form {
 	struct ux_bytes id;
 	struct ux_bytes text;
@@ -37,7 +37,7 @@ struct symbolize_answer {
 	struct ux_bytes pasted;
 	struct ux_out *html;
 	struct ux_out text, markdown, link;
-	struct ux_bytes link_id; /* of the last frame in the link */
+	struct ux_bytes link_id; /* module ID of the last frame in the link */
 	bool link_full;          /* the link would be too long */
 	unsigned number;         /* frames in the Markdown so far */
 };
@@ -92,13 +92,13 @@ static void symbolize_put_texts(struct symbolize_answer *a, const struct ux_fram
 	}
 }
 
-/* A frame of the text, and its result. */
+/* A frame of the report, and its result. */
 struct symbolize_frame {
 	const struct ux_crash_frame *text;
 	const struct ux_crash_item *item;
 	const struct ux_crash_build *build; /* NULL: there were too many */
 	const struct ux_paste_module *record;
-	uint64_t pc; /* that was looked up */
+	uint64_t pc; /* address that was looked up */
 };
 
 static struct symbolize_frame symbolize_frame_of(const struct symbolize_answer *a,
@@ -110,7 +110,7 @@ static struct symbolize_frame symbolize_frame_of(const struct symbolize_answer *
 					ux_crash_item_pc(item)};
 }
 
-/* A frame that has no name from here, as an item of the list. */
+/* Writes a frame without a name from this server, as an item of the list. */
 static void symbolize_put_unnamed(struct symbolize_answer *a, const struct symbolize_frame *f)
 {
 	ux_out_fmt(&a->markdown, "%u. ", a->number++);
@@ -127,7 +127,8 @@ static void symbolize_put_unnamed(struct symbolize_answer *a, const struct symbo
 	ux_out_u8(&a->markdown, '\n');
 }
 
-/* "ID@1139,1140;ID@..." has the builds and the addresses as they were looked up. */
+/* Appends the frame to the link. "ID@1139,1140;ID@..." lists the builds and the addresses that were
+ * looked up. */
 static void symbolize_put_link(struct symbolize_answer *a, const struct symbolize_frame *f)
 {
 	if (!f->item->has_pc || !f->build || !*f->build->found.id || a->link_full)
@@ -151,7 +152,7 @@ static void symbolize_put_link(struct symbolize_answer *a, const struct symboliz
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Which build was used, how it was chosen, and where its code is shown. */
+/* Says which build was used and how it was chosen, and links to its code. */
 static void symbolize_put_build(struct ux_out *out, const struct symbolize_frame *f)
 {
 	const char *id = f->build->found.id;
@@ -177,7 +178,7 @@ static void symbolize_put_reason(const struct symbolize_answer *a, struct ux_out
 	ux_out_cstr(out, "</p>\n");
 }
 
-/* The functions of a frame that has names. */
+/* Writes the functions of a frame that has names. */
 static enum ux_code symbolize_put_named(struct symbolize_answer *a, const struct symbolize_frame *f)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
@@ -208,7 +209,7 @@ static enum ux_code symbolize_put_frame(struct symbolize_answer *a, const struct
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* A line without its line break. */
+/* Returns a line without its line break. */
 static struct ux_bytes symbolize_line(struct ux_bytes whole)
 {
 	while (whole.size > 0 &&
@@ -233,7 +234,7 @@ static enum ux_code symbolize_put_line(struct symbolize_answer *a, struct ux_byt
 	return UX_OK;
 }
 
-/* Lines without frames: many together are folded up. */
+/* Writes lines without frames: a long run of them is folded up. */
 static void symbolize_put_run(struct symbolize_answer *a, struct ux_bytes run, size_t n)
 {
 	struct ux_out *out = a->html;
@@ -259,7 +260,7 @@ static void symbolize_put_run(struct symbolize_answer *a, struct ux_bytes run, s
 		ux_out_cstr(out, "</pre></details></li>\n");
 }
 
-/* Writes the text once more, each frame with the next item. */
+/* Writes the text again, with the next item in place of each frame. */
 static enum ux_code symbolize_put_lines(struct symbolize_answer *a)
 {
 	struct ux_crash_reader r = {0};
@@ -293,7 +294,7 @@ static enum ux_code symbolize_put_lines(struct symbolize_answer *a)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-/* Writes the builds of names that have several; one click selects one. */
+/* Lists the builds of each ambiguous name; one click selects a build. */
 static void symbolize_put_builds(struct symbolize_answer *a)
 {
 	struct ux_out *out = a->html;
@@ -340,7 +341,7 @@ static struct ux_bytes symbolize_shell_path(struct ux_bytes name)
 	return name.size > 0 && name.data[0] == '/' ? name : UX_STR("FILE");
 }
 
-/* Whether pushing the file of a module would name frames of it. */
+/* Returns whether an upload of the module's file would name frames of the module. */
 static bool symbolize_is_missing(const struct ux_crash_build *b)
 {
 	const struct ux_paste_module *k = b->found.record;
@@ -373,7 +374,7 @@ static void symbolize_put_missing(struct symbolize_answer *a)
 		ux_out_cstr(out, "</ul>\n</section>\n");
 }
 
-/* Builds that were chosen, and that the text contradicts. */
+/* Lists the chosen builds that contradict the text. */
 static void symbolize_put_notes(struct symbolize_answer *a)
 {
 	for (size_t i = 0; i < a->naming->builds.size; i++) {
@@ -421,8 +422,7 @@ static void symbolize_put_copies(struct symbolize_answer *a)
 		ux_out_bytes(&a->markdown));
 }
 
-/* The list of frames is written into a buffer of its own, since the text above it follows from it.
- */
+/* The text above the list depends on the list, so the list is written into its own buffer first. */
 static enum ux_code symbolize_put_answer(struct symbolize_answer *a)
 {
 	struct ux_request *req = a->req;
@@ -484,7 +484,7 @@ static void symbolize_put_form(struct ux_out *out, const struct symbolize_form *
 		f->force ? UX_HTML_OURS(" checked") : UX_HTML_OURS(""));
 }
 
-/* "NAME ID": one of the offered builds, which the user selected. */
+/* Parses "NAME ID", one of the offered builds that the user selected. */
 static struct ux_crash_choice symbolize_choice(struct ux_bytes selected)
 {
 	const uint8_t *blank = ux_bytes_find_last(selected, ' ');

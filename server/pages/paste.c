@@ -61,14 +61,14 @@ static enum ux_code paste_read_builds(struct ux_paste *p, struct ux_paste_module
 	return UX_OK;
 }
 
-/* A search for a module. */
+/* A search of the store for a module. */
 struct paste_search {
 	struct ux_paste *p;
 	struct ux_paste_module *k;
 	struct ux_crash_found *found;
 };
 
-/* A ux_crash_search_fn. If there is exactly one build, it is chosen. */
+/* Implements ux_crash_search_fn. If exactly one build exists, it is chosen. */
 static enum ux_code paste_search_name(void *ctx, const char *name, size_t *ret_n,
 				      struct ux_error *err)
 {
@@ -92,7 +92,7 @@ static enum ux_code paste_search_name(void *ctx, const char *name, size_t *ret_n
 	return UX_OK;
 }
 
-/* Chooses a build as the user has said, or by the text. */
+/* Chooses the build that the user selected, or the build that the text names. */
 static enum ux_code paste_choose(struct paste_search *s, const struct ux_crash_wanted *w,
 				 struct ux_error *err)
 {
@@ -114,7 +114,7 @@ static enum ux_code paste_choose(struct paste_search *s, const struct ux_crash_w
 	return UX_OK;
 }
 
-/* Whether the chosen build is not known to have the ID in the text, as one of several. */
+/* Returns whether the build was chosen among several and may not have the ID that the text has. */
 static enum ux_code paste_differs(struct paste_search *s, const struct ux_crash_wanted *w,
 				  bool *ret, struct ux_error *err)
 {
@@ -223,7 +223,7 @@ static enum ux_code paste_has_code(struct ux_crash_source *source, void *record,
 	return code == UX_ENOTFOUND ? UX_OK : code;
 }
 
-/* The functions at the starts of a name, whose sizes are compared with the printed one. */
+/* Adds the functions of that name. Their sizes are compared with the printed size. */
 static enum ux_code paste_add_starts(struct ux_paste *p, struct ux_paste_module *k,
 				     const uint64_t *pcs, size_t n, struct ux_crash_starts *ret,
 				     struct ux_error *err)
@@ -275,8 +275,9 @@ static enum ux_code paste_add(struct ux_crash_source *source, void *record, uint
 }
 
 /*
- * Fetches the parts of the symbols that all addresses of a module need, and resolves them in one
- * batch, which puts them into its frame cache. Without these parts it counts as closed.
+ * Fetches the parts of the symbols that all addresses of a module need, and resolves the addresses
+ * in one batch, so that its frame cache has them. If a part cannot be fetched, the module counts as
+ * closed.
  */
 static enum ux_code paste_resolve_module(struct ux_paste *p, struct ux_crash_build *b,
 					 struct ux_error *err)

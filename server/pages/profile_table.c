@@ -12,7 +12,7 @@
 /* A row of the table: its rows in the two profiles; SIZE_MAX: not in that profile. */
 struct table_row {
 	size_t now, then;
-	double change; /* of its share of self values */
+	double change; /* change of the row's share of self values */
 };
 
 UX_VEC(table_rows, struct table_row);

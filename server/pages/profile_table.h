@@ -13,7 +13,7 @@ enum {
 struct ux_profile_table {
 	const struct ux_profile *profile;
 	const struct ux_profile *before; /* NULL: no comparison */
-	struct ux_bytes value;           /* name of a value; empty: the last one */
+	struct ux_bytes value;           /* name of the kind of value; empty: the last kind */
 	enum ux_top_level level;
 };
 

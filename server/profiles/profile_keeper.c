@@ -18,9 +18,9 @@ enum {
 	TICK_S = 5,
 	MERGE_MS = 1000,   /* ms of each tick for merging */
 	REMOVE_MAX = 1000, /* rows that one transaction removes */
-	/* seconds; the times of a profile from further in the future are ignored */
+	/* seconds; times further in the future are ignored */
 	FUTURE_MAX_S = 24 * 60 * 60,
-	/* seconds that one profile covers; longer durations are damaged */
+	/* seconds that one profile covers; a longer duration counts as damaged */
 	SPAN_MAX_S = 7 * 24 * 60 * 60,
 	TEXTS_MAX = 16 << 10, /* bytes of the names of one resource */
 };
@@ -166,7 +166,7 @@ static const char *keeper_text(const struct ux_profile *p, uint32_t string, cons
 	return copy;
 }
 
-/* Keeps the samples of one resource, which in `all` are the samples of one thread. */
+/* Keeps the samples of one resource. In the profile `all`, each resource is a thread. */
 static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k,
 					 const struct ux_profile_origin *of,
 					 const struct ux_profile *all,

@@ -36,7 +36,7 @@ struct ux_profile_origin {
 	const char *service; /* "": from the message; an OTLP message has one for each resource */
 	const char *host;
 	const char *build;
-	ux_time ended; /* 0: from the profile, otherwise now */
+	ux_time ended; /* 0: the time in the profile, or now if it has none */
 	const char *key_id;
 	bool alone; /* never merged with others, because the client gets its number */
 };
@@ -55,9 +55,9 @@ void ux_profile_keeper_configure(struct ux_profile_keeper *k, uint64_t keep_ms, 
 bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k);
 
 /*
- * Keeps an ExportProfilesServiceRequest that has its names: one profile for each service, host and
- * build in it. It is on the disk when this returns. Does nothing if keeping is off; k may be NULL.
- * The codes of ux_profile_keep_as().
+ * Keeps an ExportProfilesServiceRequest whose locations have names: one profile for each service,
+ * host and build in it. It is on disk when this returns. Does nothing if keeping is off; k may be
+ * NULL. Codes of ux_profile_keep_as().
  */
 enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
 			     struct ux_error *err) ux_must;
@@ -66,7 +66,7 @@ enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct
  * Keeps a profile of any format (ux_profile_parse()), and appends the number of each stored profile
  * to `ret`, which may be NULL. Locations without names get names from this server's modules.
  * UX_EINVAL: the service is unknown. UX_EUNAVAILABLE: keeping is off, or `work` was stopped.
- * UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT: the profile. UX_EIO: the store.
+ * UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT: the profile cannot be read. UX_EIO: the store failed.
  */
 enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_profile_origin *origin,
 				struct ux_bytes bytes, struct ux_work *work,

@@ -8,7 +8,7 @@
 #include "server.h"
 
 /*
- * Gives frames to the locations that have none and have a virtual address in a module with an ID.
+ * Gives frames to locations without frames that have a virtual address in a module with an ID.
  * Starts to fetch modules that the store lacks, for the next profile; the module then says why its
  * locations have no names. Charges `work`; NULL: no limit. UX_ENOMEM, UX_ELIMIT, UX_EUNAVAILABLE:
  * the work was refused or stopped.

@@ -7,7 +7,7 @@
 #include "server.h"
 #include "stored_profile.h"
 
-/* share of the width; a picture omits narrower frames, less than half a pixel */
+/* share of the width; narrower frames, under half a pixel, are omitted from a picture */
 static const double output_svg_min = 0.0004;
 
 static const struct {

@@ -28,7 +28,7 @@ struct ux_profile_output_options {
 	const struct ux_profile *profile;
 	/* profile to compare with, in graphs; NULL: no comparison */
 	const struct ux_profile *before;
-	struct ux_bytes value;         /* name of a value; empty: the last one */
+	struct ux_bytes value;         /* name of the kind of value; empty: the last kind */
 	struct ux_flame_options flame; /* titles, and the link back from a page; `type` is set */
 	bool download;                 /* the browser should save it */
 };
