@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a container image that are visible when its layers lie on each other. */
+/* Finds the visible files of a container image, whose layers hide files of lower layers. */
 #include "image_files.h"
 
 #include "members.h"
@@ -7,7 +7,7 @@
 
 enum {
 	HIDES_PATH = 1 << 0,  /* something is at this path */
-	HIDES_BELOW = 1 << 1, /* nothing of a lower layer is visible below it */
+	HIDES_BELOW = 1 << 1, /* files of lower layers below this path are hidden */
 };
 
 #define WHITEOUT ".wh."
@@ -45,7 +45,7 @@ static bool image_path_is_hidden(const struct ux_image_paths *above, const char 
 	return false;
 }
 
-/* A layer while it is added. */
+/* A layer that is being added. */
 struct image_layer {
 	struct ux_image_files *f;
 	struct ux_bytes pack;
@@ -84,8 +84,8 @@ static enum ux_code image_layer_index(struct image_layer *l, struct ux_error *er
 	return UX_OK;
 }
 
-/* A visible link to a file of this layer that is hidden: the file is added under the link's name.
- */
+/* Adds a visible hard link to a hidden file of this layer: the file is added under the link's
+ * name. */
 static enum ux_code image_layer_add_link(const struct image_layer *l,
 					 const struct ux_packed_source *link, const char *name,
 					 struct ux_arena *arena, struct ux_error *err)
@@ -129,7 +129,7 @@ static enum ux_code image_layer_add_visible(const struct image_layer *l, struct 
 	return UX_OK;
 }
 
-/* Marks what one entry of the layer hides of the layers below. */
+/* Marks the paths of lower layers that an entry of this layer hides. */
 static enum ux_code image_layer_mark(const struct image_layer *l, enum ux_member_kind kind,
 				     const char *name, struct ux_arena *arena, struct ux_error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of a container image that are visible when its layers lie on each other. Source: OCI
- * Image Format Specification 1.1, "Image Layer Filesystem Changeset" (whiteouts, opaque folders).
+ * Finds the visible files of a container image, whose layers hide files of lower layers. Source:
+ * OCI Image Format Specification 1.1, "Image Layer Filesystem Changeset" (whiteouts, opaque
+ * folders).
  */
 #ifndef UX_IMAGE_FILES_H
 #define UX_IMAGE_FILES_H
@@ -17,10 +18,10 @@ static inline bool ux_image_path_eq(struct ux_bytes a, struct ux_bytes b)
 	return ux_bytes_eq(a, b);
 }
 
-/* The state of a path in the layers above: UX_IMAGE_* bits of image_files.c. */
+/* The state of paths in the upper layers: UX_IMAGE_* bits of image_files.c. */
 UX_MAP(ux_image_paths, struct ux_bytes, unsigned, ux_hash_bytes, ux_image_path_eq);
 
-/* A visible file; its path has the folder of its kind in front (members.h). */
+/* A visible file. Its path begins with the folder of its kind (members.h). */
 struct ux_image_member {
 	int pack;
 	struct ux_packed_source file;
@@ -35,10 +36,10 @@ struct ux_image_files {
 };
 
 /*
- * Adds the layer below the ones that were added before: the files of it that they do not hide are
- * appended to members, in the order of their paths. list: what ux_source_pack_read() gave for the
- * pack of UX_MEMBERS_FILE_SYSTEM; it and the arena must outlive *f. A hard link whose target is
- * hidden takes its place. UX_ENOMEM, UX_ELIMIT.
+ * Adds the next lower layer. Appends its files that the upper layers do not hide to members, sorted
+ * by path. list: the result of ux_source_pack_read() for the pack of UX_MEMBERS_FILE_SYSTEM; list
+ * and arena must outlive *f. A visible hard link to a hidden file replaces the file. UX_ENOMEM,
+ * UX_ELIMIT.
  */
 enum ux_code ux_image_files_add_layer(struct ux_image_files *f, struct ux_bytes pack,
 				      const struct ux_packed_source *list, size_t n, int fd,

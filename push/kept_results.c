@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of a module, kept until it is the turn of the module to be reported. */
+/* Results of a module that wait until the module is reported. */
 #include "kept_results.h"
 
 #include "push_work.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of a module, kept until it is the turn of the module to be reported. */
+/* Results of a module that wait until the module is reported. */
 #ifndef UX_KEPT_RESULTS_H
 #define UX_KEPT_RESULTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules in archives. An archive is unpacked by a confined child into an unnamed file, whose
- * members are read by further children: archives come from anywhere, and so do their members.
+ * Finds modules in archives. Archives and their members are untrusted: a confined child unpacks the
+ * archive into an unnamed file, and further children read the members in it.
  */
 #include "push_archive.h"
 
@@ -19,7 +19,7 @@ enum {
 	RATIO_MAX = 200,           /* bytes that come out for each byte of the archive... */
 	FREE_SIZE = 256 << 20,     /* ...and in addition */
 	UNPACK_MEMORY = 768 << 20, /* bytes; decoders have windows of up to 128 MiB */
-	UNPACK_SECONDS = 600,      /* of processor time */
+	UNPACK_SECONDS = 600,      /* seconds of processor time for unpacking */
 	FACTS_SECONDS = 60,
 	FACTS_LARGE = 8 << 20,      /* bytes of a file whose GPU code may be large */
 	RUNTIME_MEMORY = 192 << 20, /* bytes; names, ranges and lines of all code */
@@ -28,7 +28,7 @@ enum {
 	NAMES_MAX = 256 << 20, /* bytes of memory for the names of one archive */
 };
 
-#define UNPACKED_MAX   (UINT64_C(64) << 30) /* bytes that come out of one archive in all */
+#define UNPACKED_MAX   (UINT64_C(64) << 30) /* limit of the bytes that one archive may unpack to */
 #define SYMBOLS_MEMORY (UINT64_C(2) << 30)  /* bytes, beside the mapped files */
 /* bytes of a sparse file for data over a limit: for sections that are compressed well, and in
  * addition */
@@ -64,7 +64,7 @@ void ux_push_archives_close(struct ux_push_work *p)
 	p->forks = NULL;
 }
 
-/* Limits of a child, which ends when the time for the whole push is over. */
+/* Returns the limits of a child, which must end before the deadline of the push. */
 static struct ux_sandbox_limits archive_limits(const struct ux_push_work *p, uint64_t memory,
 					       uint64_t output, unsigned seconds)
 {
@@ -108,7 +108,7 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 	UX_TRY(ux_archive_begin(p, err));
 	struct ux_sandbox_limits limits =
 		archive_limits(p, UNPACK_MEMORY, FREE_SIZE, FACTS_SECONDS);
-	/* A smaller file has no GPU code that is worth the time for a temporary file. */
+	/* GPU code in a smaller file would not be worth a temporary file. */
 	if (p->o->memory > 0 && part->size > FACTS_LARGE)
 		limits.disk = archive_disk(part->size);
 	if (lseek(p->scratch, 0, SEEK_SET) != 0 || ftruncate(p->scratch, 0) != 0)
@@ -149,7 +149,7 @@ static enum ux_code archive_unpack(struct ux_archive_walk *w, const char *name,
 				   const struct ux_sandbox_part *archive, unsigned depth,
 				   struct ux_error *err);
 
-/* Reads an archive inside of another one. */
+/* Reads an archive that is a member of another archive. */
 static enum ux_code archive_read_nested(struct ux_archive_walk *w, const char *name,
 					const struct ux_sandbox_part *part, unsigned depth,
 					struct ux_error *err)
@@ -187,7 +187,8 @@ enum ux_code ux_archive_add_member(struct ux_archive_walk *w, const char *archiv
 		return archive_add_object(w, name, &part, /* packed= */ false, err);
 	case UX_MEMBER_GSYM:
 		return archive_add_object(w, name, &part, /* packed= */ false, err);
-	case UX_MEMBER_PACKED: /* as in a folder, others are not worth decompressing */
+	/* as in folders: other compressed members are not worth decompressing */
+	case UX_MEMBER_PACKED:
 		return ux_member_name_is_packed(name)
 			       ? archive_add_object(w, name, &part, /* packed= */ true, err)
 			       : UX_OK;
@@ -293,7 +294,7 @@ enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool
 
 /* --- extraction ------------------------------------------------------------------------------- */
 
-/* The bytes of a file: its part, or the whole file at its path, which *fd keeps open. */
+/* Gets the bytes of a file: its part, or the whole file at its path, which *fd keeps open. */
 static enum ux_code archive_part_of(const char *path, const struct ux_sandbox_part *part, int *fd,
 				    struct ux_sandbox_part *ret, struct ux_error *err)
 {
@@ -308,7 +309,7 @@ static enum ux_code archive_part_of(const char *path, const struct ux_sandbox_pa
 	return UX_OK;
 }
 
-/* Finds the supplementary file, among the modules first; none is an answer too. */
+/* Finds the supplementary file, first among the modules. Finding none is not an error. */
 static enum ux_code archive_find_supplementary(const struct ux_push_work *p,
 					       struct ux_push_module *m,
 					       const struct ux_sandbox_found *found,
@@ -339,7 +340,8 @@ void ux_push_reused_close(struct ux_push_reused *r)
 	*r = (struct ux_push_reused){.gsym = -1, .spill = -1};
 }
 
-/* The empty file for a GSYM: *ret, which is *own when it was made for this one alone. */
+/* Gets an empty file for a GSYM in *ret. *own: the same file if it was created for this GSYM and
+ * must be closed. */
 static enum ux_code archive_open_output(const struct ux_push_work *p, int *own, int *ret,
 					struct ux_error *err)
 {
@@ -356,7 +358,8 @@ static enum ux_code archive_open_output(const struct ux_push_work *p, int *own, 
 	return UX_OK;
 }
 
-/* Extracts in a child, which is run again with the supplementary file when it needs that. */
+/* Extracts in a child. If the module needs its supplementary file, runs the child again with
+ * that. */
 static enum ux_code archive_run_extraction(const struct ux_push_work *p, struct ux_push_module *m,
 					   struct ux_sandbox_symbols *what,
 					   const struct ux_sandbox_limits *limits, int *own,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private declarations of what unpacks: archives, and images, which are archives on each other. */
+/* Private declarations for unpacking archives, and images, whose layers are archives. */
 #ifndef UX_PUSH_ARCHIVE_H
 #define UX_PUSH_ARCHIVE_H
 
@@ -15,33 +15,33 @@ struct ux_archive_walk {
 	uint64_t left; /* bytes that may still come out */
 	unsigned nested;
 	bool named;
-	struct ux_push_parts split; /* .dwo and .dwp files that were found */
+	struct ux_push_parts split; /* .dwo and .dwp files in the archive */
 };
 
-/* How many bytes may come out of an archive of `size` bytes. */
+/* Returns how many bytes an archive of `size` bytes may unpack to. */
 uint64_t ux_archive_budget(uint64_t size);
 
-/* Starts what reading in children needs. */
+/* Starts the fork server that reading in children needs. */
 enum ux_code ux_archive_begin(struct ux_push_work *p, struct ux_error *err) ux_must;
 
 /*
  * Unpacks an archive in a confined child into an unnamed file, which stays open with the push.
- * *ret: its descriptor. Codes: as of ux_sandbox_members().
+ * *ret: its descriptor. Codes of ux_sandbox_members().
  */
 enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_sandbox_part *archive,
 				  enum ux_members_mode mode, int *ret, struct ux_error *err)
 	ux_must;
 
-/* Whether a member has the name of a file of split units. */
+/* Returns whether a member's name is the name of a file of split units. */
 bool ux_archive_is_split(const char *name);
 
-/* Notes such a member. UX_ENOMEM. */
+/* Notes a member with split units. UX_ENOMEM. */
 enum ux_code ux_archive_keep_split(struct ux_archive_walk *w, const struct ux_sandbox_part *part,
 				   struct ux_error *err) ux_must;
 
 /*
- * Gives the modules from number `first` on the split units that were found beside them; none, when
- * there are too many. Codes: as of ux_file_write(), UX_ENOMEM.
+ * Attaches the split units of the archive to its modules, from number `first` on; attaches none if
+ * there are too many. Codes of ux_file_write(), UX_ENOMEM.
  */
 enum ux_code ux_archive_give_split(struct ux_archive_walk *w, size_t first, struct ux_error *err)
 	ux_must;
@@ -51,7 +51,7 @@ enum ux_code ux_archive_add_member(struct ux_archive_walk *w, const char *archiv
 				   const struct ux_packed_source *member, unsigned depth,
 				   struct ux_error *err) ux_must;
 
-/* Reports what cannot be read. UX_ENOMEM is the only failure. */
+/* Reports a file that cannot be read. UX_ENOMEM is the only failure. */
 enum ux_code ux_archive_leave_out(struct ux_archive_walk *w, const char *name, bool named,
 				  const struct ux_error *why, struct ux_error *err) ux_must;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Split units in archives: the .dwo and .dwp files of one archive or image, with those in archives
- * inside of it, become one static library, which is read together with each module of it. Units are
- * found by their IDs, so that what belongs to another module does no harm.
+ * Split units in archives. All .dwo and .dwp files of an archive or image, and of archives in it,
+ * become one static library, which is read together with each module of the archive. Units are
+ * found by their IDs, so units of other modules do no harm.
  */
 #include "push_archive.h"
 
@@ -16,7 +16,8 @@ enum {
 	SPLIT_PARTS_MAX = 4000, /* files of one archive */
 };
 
-#define SPLIT_BYTES_MAX (UINT64_C(1) << 30) /* of all of them: more are not extracted */
+/* limit of the sum of their sizes: larger sums are not extracted */
+#define SPLIT_BYTES_MAX (UINT64_C(1) << 30)
 
 bool ux_archive_is_split(const char *name)
 {

@@ -52,10 +52,10 @@ void ux_push_client_close(struct ux_push_client *c)
 	ux_push_direct_close(&c->direct);
 }
 
-/* What an answer says about a further attempt. */
+/* Facts in the server's answer that decide about a retry. */
 struct call_notes {
-	char word[32];          /* code in the error document; "" when there is none */
-	unsigned status;        /* HTTP status; 0: there was no answer */
+	char word[32];          /* code in the error document; "": none */
+	unsigned status;        /* HTTP status; 0: no answer */
 	unsigned retry_after_s; /* the server's Retry-After; 0: none */
 	bool untrusted;         /* see struct ux_http_answer */
 };
@@ -65,7 +65,7 @@ static struct ux_retry client_retry(const struct ux_push_client *c)
 	return (struct ux_retry){.max = c->tries, .deadline_ms = c->deadline_ms};
 }
 
-/* The failure that the limit of time for the whole push is the reason of. */
+/* Returns the failure for a push that exceeded its timeout. */
 static enum ux_code client_timed_out(const struct ux_push_client *c, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EUNAVAILABLE,
@@ -73,7 +73,7 @@ static enum ux_code client_timed_out(const struct ux_push_client *c, struct ux_e
 			    c->timeout_ms / 1000);
 }
 
-/* One attempt. Returns the document of a 2xx answer, or the error. */
+/* Makes one attempt. Returns the document of a 2xx answer, or the error. */
 static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_call call,
 			       json_t **ret, struct call_notes *notes, struct ux_error *err)
 {
@@ -93,9 +93,9 @@ static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_ca
 }
 
 /*
- * Will the same call succeed later, however often it has failed? An earlier request of this
- * process, whose connection broke, may still hold the upload or be finishing it, which ends by
- * itself. A server that limits its clients, or is being restarted, says when to come again.
+ * Returns whether the call should be repeated no matter how often it has failed. An earlier request
+ * of this process, whose connection broke, may still hold or finish the upload; that ends by
+ * itself. A server that limits its clients or is being restarted says when to retry.
  */
 static bool client_is_busy(const struct call_notes *notes)
 {
@@ -103,7 +103,7 @@ static bool client_is_busy(const struct call_notes *notes)
 	       (notes->status == 503 && notes->retry_after_s > 0);
 }
 
-/* Waits before the next attempt, after a failure that may pass. False: there is none. */
+/* Waits before the next attempt, after a temporary failure. False: there is no further attempt. */
 static bool client_again(const struct ux_push_client *c, struct ux_retry *retry,
 			 const struct call_notes *notes, const struct ux_error *why)
 {
@@ -266,10 +266,11 @@ struct transfer {
 	struct ux_push_client *c;
 	const struct ux_push_upload *upload;
 	char uid[UID_SIZE];
-	uint64_t offset;         /* bytes that the server has received */
-	uint64_t chunk;          /* chunk size in bytes */
-	json_t *direct;          /* where the bucket takes the next bytes; NULL: nowhere */
-	struct call_notes notes; /* of the last answer */
+	uint64_t offset; /* bytes that the server has received */
+	uint64_t chunk;  /* chunk size in bytes */
+	/* where the bucket accepts the next bytes; NULL: it accepts none */
+	json_t *direct;
+	struct call_notes notes; /* from the last answer */
 };
 
 static void transfer_deinit(struct transfer *t)
@@ -302,7 +303,7 @@ static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_ca
 	return upload_read_state(t, doc, err);
 }
 
-/* The prefix of text that the server accepts, cut at a character boundary. */
+/* Returns the longest prefix of the text that the server accepts, cut at a character boundary. */
 static struct ux_bytes upload_file_name(const char *text)
 {
 	struct ux_bytes s = ux_bytes_cstr(text);
@@ -399,7 +400,7 @@ static enum ux_code upload_send_direct(struct transfer *t, struct ux_error *err)
 		if (ux_push_direct_send(t->c, t->direct, bytes, before) == 0)
 			return UX_OK;
 		UX_TRY(upload_get_offset(t, err));
-		if (t->offset <= before) /* it arrived in a bucket that the server does not see */
+		if (t->offset <= before) /* it arrived in a bucket that the server does not use */
 			ux_push_direct_give_up(t->c);
 	}
 	return UX_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces of an upload that go to the server's bucket by presigned URLs. None of this can fail a
- * push: what does not arrive here is sent to the server.
+ * Sends pieces of an upload to the server's bucket by presigned URLs. A failure here never fails a
+ * push: the bytes are then sent to the server.
  */
 #include "push_work.h"
 
@@ -41,13 +41,14 @@ void ux_push_direct_give_up(struct ux_push_client *c)
 	c->direct.off_until_ms = ux_clock_ms() + OFF_MS;
 }
 
-/* Bytes of "scheme://host:port" at the begin of a URL; 0: it is no URL to send anything to. */
+/* Returns the length of "scheme://host:port" at the start of a URL; 0: not a URL to which bytes may
+ * be sent. */
 static size_t direct_origin(const struct ux_push_client *c, const char *url)
 {
 	bool tls = strncasecmp(url, "https://", 8) == 0;
 	if (!tls && strncasecmp(url, "http://", 7) != 0)
 		return 0;
-	/* Bytes that are sent encrypted to the server are not sent in the clear to its bucket. */
+	/* Do not send bytes unencrypted to the bucket if they go encrypted to the server. */
 	if (!tls && strncasecmp(c->options->url, "https:", 6) == 0)
 		return 0;
 	size_t scheme = tls ? 8 : 7;
@@ -72,7 +73,8 @@ static bool direct_connect(struct ux_push_client *c, const char *url, size_t n_o
 
 static bool direct_put(struct ux_push_client *c, const char *path, struct ux_bytes bytes)
 {
-	/* Servers of S3 answer immediately; to wait for "100 Continue" costs a second with some. */
+	/* S3 servers answer immediately; with some of them, waiting for "100 Continue" costs a
+	 * second. */
 	static const char *const headers[] = {"Expect:", NULL};
 	struct ux_retry retry = {.max = TRIES, .deadline_ms = c->deadline_ms};
 	for (;;) {
@@ -89,7 +91,7 @@ static bool direct_put(struct ux_push_client *c, const char *path, struct ux_byt
 		enum ux_code code = ux_http_client_call(c->direct.http, &call, &answer, NULL);
 		if (code == UX_OK && answer.status >= 200 && answer.status < 300)
 			return true;
-		/* Without an answer the server is sooner reached than the bucket. */
+		/* If the bucket does not answer, the server is reached sooner. */
 		if (code != UX_OK || answer.status < 500 || !ux_retry_again(&retry, false, 0))
 			return false;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extraction of the symbols of a module to push. */
+/* Extracts the symbols of a module to push. */
 #include "push_work.h"
 
 #include "debug_file.h"
@@ -68,7 +68,8 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 	if (debug)
 		UX_TRY(ux_dsym_map(debug, exe_file.bytes, &debug_file, err));
 	/*
-	 * Without the supplementary file some names are unknown; the rest is still worth pushing.
+	 * Without the supplementary file some names are unknown; the other symbols are still worth
+	 * pushing.
 	 */
 	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
 				  debug ? debug : m->path, o->debug_dirs, &sup, NULL) == UX_OK)

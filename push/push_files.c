@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-	/* .dwo files of one module; a server keeps 4096 files of one */
+	/* .dwo files of one module; a server keeps at most 4096 files of a module */
 	PARTS_MAX = 4000,
 	/* bytes of all of them; more are not read by a server's extraction */
 	PARTS_BYTES_MAX = 1 << 30,
@@ -91,20 +91,20 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	return UX_OK;
 }
 
-/* How much of a split build was sent, and the first answer that is no success. */
+/* How many files of a split build were sent, and the first failed answer. */
 struct push_parts {
 	struct ux_push_answer answer;
 	uint64_t size;
 };
 
-/* Finds the .dwo files of the module; none when there are more than a server takes. */
+/* Finds the .dwo files of the module; returns none if there are more than a server accepts. */
 static enum ux_code push_find_parts(const struct ux_push_module *m, struct ux_dwo_paths *ret,
 				    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	uint64_t size = 0;
-	/* What cannot be read is reported when the file itself is sent. */
+	/* A file that cannot be read is reported later, when the file itself is sent. */
 	enum ux_code code = ux_push_map(m->debug ? m->debug : m->path, &file, &why);
 	if (code == UX_OK)
 		code = ux_dwo_paths_find(file.bytes, m->debug, m->path, ret, &why);
@@ -133,8 +133,8 @@ static enum ux_code push_send_part(struct ux_push_work *p, const struct ux_push_
 
 /*
  * Sends the files with the module's split units: the package (.dwp) beside it, or else the .dwo
- * files. Too many .dwo files stay here: the server then has less than the sections promise, and the
- * symbols that are extracted here are sent.
+ * files. Too many .dwo files are not sent. The server's symbols are then poorer than the sections
+ * promise, so that the locally extracted symbols are sent too.
  */
 static enum ux_code push_send_parts(struct ux_push_work *p, const struct ux_push_module *m,
 				    struct push_parts *ret, struct ux_error *err)

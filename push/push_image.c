@@ -24,14 +24,14 @@ enum {
 	INDEX_DEPTH_MAX = 4,   /* indexes inside of indexes */
 };
 
-/* Where the files of an image are. */
+/* Where the files of an image are stored. */
 struct image {
 	struct ux_archive_walk walk;
-	const char *name;     /* as it was given */
+	const char *name;     /* the name as the user gave it */
 	const char *platform; /* "linux/amd64", "all" */
 	struct ux_arena arena;
-	int folder;                     /* of an OCI layout; -1: none */
-	struct ux_packed_source *files; /* of a tar file */
+	int folder;                     /* the folder of an OCI layout; -1: none */
+	struct ux_packed_source *files; /* the members of a tar file */
 	size_t n_files;
 	int pack; /* their contents */
 	struct ux_registry *registry;
@@ -59,7 +59,7 @@ static const char *image_text(const json_t *object, const char *key)
 
 /* --- files of an image ------------------------------------------------------------------------ */
 
-/* Finds a member of a tar file; a link leads to another one, once. */
+/* Finds a member of a tar file. Follows a link once. */
 static bool image_find_member(const struct image *im, const char *name, struct ux_sandbox_part *ret)
 {
 	char target[PATH_MAX];
@@ -123,7 +123,7 @@ static enum ux_code image_fetch_blob(struct image *im, const char *digest, uint6
 	return UX_OK;
 }
 
-/* A blob by its digest, which is checked. */
+/* Gets a blob by its digest, which is checked. */
 static enum ux_code image_blob(struct image *im, const char *digest, uint64_t size,
 			       struct ux_sandbox_part *ret, struct ux_error *err)
 {
@@ -175,7 +175,7 @@ static enum ux_code image_manifest(struct image *im, const char *digest, json_t 
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-/* Unpacks a layer, unless an image of this push had it. */
+/* Unpacks a layer, unless another image of this push has unpacked it. */
 static enum ux_code image_unpack_layer(struct image *im, struct ux_image_layers *seen,
 				       const char *digest, uint64_t size, int *ret,
 				       struct ux_error *err)
@@ -193,13 +193,13 @@ static enum ux_code image_unpack_layer(struct image *im, struct ux_image_layers 
 	im->walk.left = ux_archive_budget(part.size);
 	UX_TRY(ux_archive_unpack_to(&im->walk, &part, UX_MEMBERS_FILE_SYSTEM, ret, err));
 	struct ux_image_layer one = {.pack = *ret};
-	if (!ux_digest_is(digest)) /* a file name is no identity beyond this image */
+	if (!ux_digest_is(digest)) /* a file name identifies the layer only in this image */
 		return UX_OK;
 	memcpy(one.digest, digest, sizeof(one.digest));
 	return ux_image_layers_append(seen, one) ? UX_OK : ux_error_nomem(err);
 }
 
-/* What of all layers is visible, from the highest to the lowest. */
+/* Adds the visible files of all layers, from the highest to the lowest layer. */
 static enum ux_code image_add_layers(struct image *im, const int *packs, size_t n,
 				     struct ux_error *err)
 {
@@ -227,7 +227,8 @@ static enum ux_code image_add_layers(struct image *im, const int *packs, size_t 
 	return UX_OK;
 }
 
-/* An image in the form of the OCI, or of Docker's registries, which has the same fields. */
+/* Adds an image by its manifest, in the format of the OCI or of Docker's registries, which has the
+ * same fields. */
 static enum ux_code image_add_manifest(struct image *im, json_t *manifest, struct ux_error *err)
 {
 	json_t *layers = json_object_get(manifest, "layers");
@@ -250,7 +251,8 @@ static enum ux_code image_add_manifest(struct image *im, json_t *manifest, struc
 	return image_add_layers(im, packs, n, err);
 }
 
-/* Is it an image for the selected platform? A signature or attestation has the platform unknown. */
+/* Returns whether an image is for the selected platform. A signature or attestation has the
+ * platform "unknown". */
 static bool image_is_selected(const struct image *im, json_t *descriptor)
 {
 	char text[128];
@@ -382,7 +384,7 @@ static enum ux_code image_add_named(struct image *im, struct ux_error *err)
 	return image_add_tar(im, fd, (uint64_t)st.st_size, err);
 }
 
-/* The platform of this machine in the words of Go, which the specification uses. */
+/* Returns the platform of this machine in Go's words, which the specification uses. */
 static const char *image_own_platform(char text[64])
 {
 	static const char *const words[][2] = {{"x86_64", "amd64"},    {"aarch64", "arm64"},

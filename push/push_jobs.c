@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules of a push on several threads: each extracts and sends one module at a time, over a
- * connection of its own, and the results are reported in the order of the modules. There are more
- * threads than processors, as most of them wait for the server; few extract at the same time.
+ * Processes the modules of a push on several threads. Each thread extracts and sends one module at
+ * a time over its own connection. Results are reported in the order of the modules. There are more
+ * threads than processors, because most threads wait for the server; few extract at the same time.
  */
 #include "push_work.h"
 
@@ -14,24 +14,23 @@
 #include <unistd.h>
 
 enum {
-	/* An extraction takes up to about twice the size of its files, and something in any case.
-	 */
+	/* An extraction takes up to about twice the size of its files, and at least a minimum. */
 	WEIGHT_FACTOR = 2,
 	WEIGHT_MIN = 16 << 20,
-	MEMORY_SHARE = 2, /* without a limit, this part of the machine's memory: a half */
+	MEMORY_SHARE = 2, /* without --memory: 1/2 of the machine's memory */
 	JOBS_MAX = 64,
 	/* Modules that are sent while others are extracted: a server that is 100 ms away answers
 	 * the three requests of a small module in 0.3 s. */
 	SENDERS = 64,
-	/* With a limit: the memory of the rest of the command, and of one extraction at
-	 * least; there are fewer jobs at a time where this is not enough for all. */
+	/* With --memory: bytes for everything except extractions, and the minimum for one
+	 * extraction. If the limit is too small for that, fewer jobs run at the same time. */
 	REST_MEMORY = 16 << 20,
 	SHARE_MIN = 24 << 20,
 };
 
 struct job {
 	struct ux_kept_results results;
-	uint64_t weight; /* bytes of memory that it is expected to take */
+	uint64_t weight; /* bytes of memory that the job is expected to take */
 	bool done;
 };
 
@@ -52,15 +51,15 @@ struct job_pool {
 	struct job *jobs;
 	struct job_worker *workers;
 	unsigned n_workers;
-	unsigned n_extractors; /* how many of them extract at the same time */
+	unsigned n_extractors; /* number of threads that extract at the same time */
 	size_t n;
-	size_t first;         /* the job that is number 0 of this round */
-	pthread_mutex_t lock; /* of what follows, of the jobs' results, and of reporting */
-	pthread_cond_t freed; /* memory, or an extractor, was */
+	size_t first;         /* index of this round's first job */
+	pthread_mutex_t lock; /* guards the fields below, the jobs' results, and reporting */
+	pthread_cond_t freed; /* signaled when memory or a processor was given back */
 	unsigned extracting;
 	uint64_t memory, used; /* bytes, of extractions */
-	uint64_t share;        /* of one extraction; 0: no limit */
-	size_t next;           /* whose results are reported next */
+	uint64_t share;        /* bytes of memory for one extraction; 0: no limit */
+	size_t next;           /* index of the job that is reported next */
 	bool no_memory;
 };
 
@@ -87,7 +86,7 @@ static void job_pool_unlock(pthread_mutex_t **lock)
 	(void)pthread_mutex_unlock(*lock);
 }
 
-/* Called by a worker's thread: keeps the result until it is the module's turn. */
+/* Called by a worker's thread: keeps the result until its module is reported. */
 static void job_keep_result(void *ctx, const struct ux_push_result *r)
 {
 	struct job_worker *w = ctx;
@@ -114,7 +113,7 @@ static void job_on_retrying(void *ctx, const struct ux_error *why)
 	w->pool->p->o->retrying(w->pool->p->o->ctx, why);
 }
 
-/* Called with the lock. */
+/* Called with the lock held. */
 static void job_show_progress(struct ux_push_work *p)
 {
 	if (p->o->progress)
@@ -142,17 +141,17 @@ static void job_end(struct job_pool *s, struct job *job)
 	job_show_progress(s->p);
 }
 
-/* Returns the memory that the job takes at most: with a limit, its share, as the rest goes to disk.
- */
+/* Returns the maximum memory of the job. With a limit that is its share, because the other data go
+ * to disk. */
 static uint64_t job_need(const struct job_pool *s, const struct job *job)
 {
 	return s->share > 0 ? ux_min(job->weight, s->share) : job->weight;
 }
 
 /*
- * Waits until a processor and memory are free for an extraction, or gives them back. One that alone
- * needs more than there is runs alone. A module that is sent needs neither: its symbols are in a
- * file.
+ * Waits until a processor and memory are free for an extraction, or gives them back after it. An
+ * extraction that needs more than all memory runs alone. Sending needs neither, because the symbols
+ * are in a file.
  */
 static void job_on_extracts(void *ctx, bool begins)
 {
@@ -205,14 +204,14 @@ static void job_weigh(struct job *job, const struct ux_push_module *m,
 	job->weight = wanted ? size * WEIGHT_FACTOR + WEIGHT_MIN : WEIGHT_MIN;
 }
 
-/* Memory of all jobs together. */
+/* Returns the memory that all jobs may take together. */
 static uint64_t job_memory(const struct ux_push_options *o)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 	return o->memory != 0 ? o->memory : (uint64_t)pages * (uint64_t)size / MEMORY_SHARE;
 }
 
-/* Divides a limit of memory among as many jobs as can work with their share of it. */
+/* Divides the memory limit among as many jobs as can work with their share. */
 static void job_pool_share(struct job_pool *s, const struct ux_push_options *o)
 {
 	if (o->memory == 0)
@@ -264,7 +263,7 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Reports the results, and the error for the modules that it came before. */
+/* Reports the results in order, and the given error for modules without a result. */
 static void job_report_rest(struct job_pool *s, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];

@@ -142,7 +142,7 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 	UX_TRY(ux_debug_file_find(&found, file.bytes, m->path, &search, err));
 	if (!found.path)
 		return UX_OK;
-	/* A debug file that cannot be read counts as none. */
+	/* An unreadable debug file counts as none. */
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_push_module_debug(m, found.path, UX_DEBUG_FOUND, &why);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
@@ -181,7 +181,7 @@ static void module_add_ids(struct ux_push_module *m, const struct ux_id_set *ids
 
 bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 {
-	bool gsym = m->gsym || other->gsym; /* the better one is pushed, the other one is not */
+	bool gsym = m->gsym || other->gsym; /* if one is a GSYM, only the better one is pushed */
 	if (gsym ? other->claim > m->claim : m->debug_only && !other->debug_only) {
 		struct ux_push_module swapped = *m;
 		*m = *other;

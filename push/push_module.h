@@ -15,24 +15,24 @@ struct ux_push_module {
 	char *path;  /* the file with the module's identity */
 	char *debug; /* the file with the symbols; NULL: path */
 	/*
-	 * Members of archives: the bytes of the two files, whose paths only name them. They are
-	 * untrusted and read in a confined child. size 0: the file is at its path.
+	 * Members of archives: the bytes of the two files. Their paths are then only names. The
+	 * bytes are untrusted and read in a confined child. size 0: the file is at its path.
 	 */
 	struct ux_sandbox_part part;
 	struct ux_sandbox_part debug_part;
-	struct ux_sandbox_part split; /* of these: the archive's .dwo and .dwp files, as a static
-				       * library; size 0: there are none */
-	bool packed;                  /* the part is compressed as a whole */
+	/* .dwo and .dwp files of the archive as a static library; size 0: none */
+	struct ux_sandbox_part split;
+	bool packed; /* the part is compressed as a whole */
 	/* GNU, Go and File IDs, UUID; results are reported under the first one */
 	struct ux_id_set ids;
 	char arch[UX_OBJECT_ARCH_TEXT];        /* slice of a Mach-O file; "" for other formats */
-	const struct ux_object_format *format; /* of the file at path */
+	const struct ux_object_format *format; /* format of the file at path */
 	/*
 	 * cubin-crc ID of a cubin, size 0: none. Other cubins may have the same one, so it is sent
 	 * with uploads and never queried.
 	 */
 	struct ux_id alias;
-	/* of the supplementary file that the DWARF of the file at path refers to; size 0: none */
+	/* GNU build ID of the supplementary file that the DWARF of path refers to; size 0: none */
 	struct ux_id needs;
 	unsigned gpu;          /* number of the GPU code object in path; 0: path itself */
 	enum ux_quality claim; /* the best quality that its sections make possible */
@@ -44,18 +44,18 @@ struct ux_push_module {
 	bool linked;           /* path names a debug file in .gnu_debuglink... */
 	uint32_t link_crc;     /* ...which has this CRC */
 	bool debug_found;      /* debug was found by a search, so it may prove unusable */
-	char lost[UX_ERROR_TEXT]; /* what its symbols lack because a file is not here; "": nothing
-				   */
+	/* why its symbols are incomplete because a file is missing here; "": they are complete */
+	char lost[UX_ERROR_TEXT];
 };
 
 void ux_push_module_deinit(struct ux_push_module *m);
 
-/* Maps a file, decompressed if it is a compressed one (packed_file.h). */
+/* Maps a file, and decompresses a compressed file (packed_file.h). */
 enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 /*
- * The bytes of a file, or of the part that has a size; valid while *file, which the caller unmaps,
- * is mapped.
+ * Returns the bytes of a file, or of its part if part has a size. They are valid while *file is
+ * mapped; the caller unmaps it.
  */
 enum ux_code ux_push_map_part(const char *path, const struct ux_sandbox_part *part,
 			      struct ux_mapping *file, struct ux_bytes *ret, struct ux_error *err)
@@ -67,10 +67,11 @@ void ux_push_modules_free(struct ux_push_modules *v);
 
 /*
  * Appends the module in the ELF or Mach-O file at path, or all modules of a universal file, with
- * their IDs and the quality that their sections make possible. A compressed file is read when it is
- * named, or has the name of a compressed kernel module or debug file; a folder's other compressed
- * files are not worth decompressing. UX_EUNSUPPORTED: the file has a different format, or is not a
- * module (struct ux_object_format, check_loadable). A debug file on its own has no File ID.
+ * their IDs and the quality that their sections make possible. A compressed file is read if the
+ * user named it, or if its name is a compressed kernel module's or debug file's; other compressed
+ * files in folders are not worth decompressing. UX_EUNSUPPORTED: the file has a different format,
+ * or is not a module (struct ux_object_format, check_loadable). A debug file on its own has no File
+ * ID.
  */
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, bool named,
 				  struct ux_error *err) ux_must;
@@ -99,30 +100,28 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 				       struct ux_error *err) ux_must;
 
 /*
- * Appends the module of the supplementary file that m's DWARF refers to; nothing when it refers to
- * none. UX_ENOTFOUND: the file is not here, and the message says which one.
+ * Appends the module of the supplementary file that m's DWARF refers to, if it refers to one.
+ * UX_ENOTFOUND: the file is missing; the message names it.
  */
 enum ux_code ux_push_module_supplementary(const struct ux_push_module *m, const char *dirs,
 					  struct ux_push_modules *ret, struct ux_error *err)
 	ux_must;
 
 /*
- * What will go wrong later with a module that is pushed as it is; NULL: nothing. A File ID is
- * computed from the content, so that a file has another one when it was stripped.
+ * Returns a warning about a module that will cause trouble later; NULL: none. For example, a File
+ * ID is computed from the content, so stripping the file changes it.
  */
 const char *ux_push_module_warning(const struct ux_push_module *m);
 
 /*
- * Merges `other` into m, which has the same ID: a file with code provides the identity, one with
- * DWARF the symbols, and every file with code its File ID. True when something was taken from
- * other.
+ * Merges `other` into m, which has the same ID. A file with code provides the identity, a file with
+ * DWARF the symbols, and every file with code its File ID. True if m now uses anything of other.
  */
 bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other);
 
 /*
  * Appends a module for each cubin with functions in the program or fat binary at path. Unreadable
- * cubins and PTX are skipped; finding no cubin is not an error. Codes: as of ux_file_map(),
- * UX_ENOMEM.
+ * cubins and PTX are skipped; finding no cubin is not an error. Codes of ux_file_map(), UX_ENOMEM.
  */
 enum ux_code ux_push_gpu_read(const char *path, struct ux_push_modules *ret, struct ux_error *err)
 	ux_must;
@@ -132,8 +131,8 @@ enum ux_code ux_push_macho_map_debug(const struct ux_push_module *m, const char 
 				     struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 /*
- * Raises the claim when there is a dSYM bundle beside m, or when the object files that it was
- * linked from exist. The extraction finds either again.
+ * Raises the claim if there is a dSYM bundle beside m, or if the object files that m was linked
+ * from exist. The extraction searches for them again.
  */
 enum ux_code ux_push_macho_find_debug(struct ux_push_module *m, struct ux_error *err) ux_must;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mapped files of running processes. */
+/* Finds the mapped files of running processes. */
 #include "push_work.h"
 
 #include "file.h"
@@ -68,7 +68,7 @@ static enum ux_code process_add_vdso(struct process_walk *w, const struct ux_pro
 	return process_add_open(w, "[vdso]", &fd, err);
 }
 
-/* Is the mapped file at its path here? */
+/* Returns whether the mapped file is at its path on this machine. */
 static bool process_file_is_here(const struct ux_proc_map *map)
 {
 	struct stat st;

@@ -59,8 +59,8 @@ static void push_report_module(struct ux_push_work *p, const struct ux_push_modu
 }
 
 /*
- * Reports m, which has an ID of a module and is another Go program: under one ID, the addresses of
- * both would get the names of one.
+ * Reports m as refused: it shares an ID with another module but is a different Go program. Under
+ * one ID, the addresses of both would get the names of one of them.
  */
 static void push_refuse_other_go(struct ux_push_work *p, const struct ux_push_module *first,
 				 const struct ux_push_module *m)
@@ -205,12 +205,12 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 }
 
 /*
- * Adds the supplementary files that the modules' debug information refers to, since a server that
- * extracts and serves the debug files needs them too. m->lost says when one is not here.
+ * Adds the supplementary files that the modules' debug information refers to: a server that
+ * extracts and serves the debug files needs them too. m->lost says if a file is missing.
  */
 static enum ux_code push_find_supplementary(struct ux_push_work *p, struct ux_error *err)
 {
-	size_t n = p->modules.size; /* the ones that are added refer to no further file */
+	size_t n = p->modules.size; /* the added files refer to no further file */
 	for (size_t i = 0; i < n; i++) {
 		ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 		struct ux_push_module *m = &p->modules.data[i];
@@ -254,7 +254,7 @@ static enum ux_code push_read_process(struct ux_push_work *p, pid_t pid,
 	return UX_OK;
 }
 
-/* Everything that can be determined without the server. */
+/* Finds the modules and everything about them that does not need the server. */
 static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths, size_t n,
 				      struct ux_error *err)
 {
@@ -289,7 +289,7 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 	struct ux_id_set ids = m->ids;
 	UX_ARENA(arena, UX_PUSH_PATHS_MAX);
 	if (m->alias.size > 0)
-		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* left out if there is no room */
+		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* omitted if there is no room */
 	struct ux_push_upload upload = {
 		.ids = &ids,
 		.quality = stats->quality,
@@ -326,16 +326,17 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 	return UX_OK;
 }
 
-/* A module inside a file, such as a slice, has no file of its own to send. */
+/* Returns whether the module can be sent as a file. A module inside a file, such as a slice, has no
+ * file of its own. */
 static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
 	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0 && !m->packed && !m->gsym;
 }
 
 /*
- * The server has the sent files, but not the files beside them on this machine, such as parts of a
- * split build or the file that dwz made. If the server's quality is below the claim of the
- * sections, a GSYM that is extracted here is sent too.
+ * Sends the files of a module. The server may lack other files that are on this machine, such as
+ * parts of a split build or the file that dwz made. If the server's quality is below the claim of
+ * the sections, a locally extracted GSYM is sent too.
  */
 static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module *m,
 				  struct ux_push_gsym *gsym, struct ux_error *err)
@@ -457,7 +458,7 @@ static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_pu
 	return UX_OK;
 }
 
-/* Pushes the source files named in a module's line table, as far as they exist here. */
+/* Pushes the source files that are named in a module's line table and exist on this machine. */
 static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *m,
 				 struct ux_push_gsym *gsym, struct ux_error *err)
 {

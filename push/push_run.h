@@ -25,24 +25,25 @@ enum ux_push_status {
 /* "uploaded", "already-there", "better-there", "skipped", "failed". */
 const char *ux_push_status_name(enum ux_push_status status);
 
-/* The result for one file. Valid during the callback only. */
+/* The result for one file. Valid only during the callback. */
 struct ux_push_result {
 	const char *path;
 	unsigned gpu;           /* number of the GPU code object in path; 0: path itself */
 	const char *debug;      /* the file with the symbols if it is not path; otherwise NULL */
-	const struct ux_id *id; /* NULL when it has none */
+	const struct ux_id *id; /* NULL: it has no ID */
 	enum ux_push_status status;
 	const char *reason;  /* "" for none */
-	const char *warning; /* what will go wrong later; NULL: nothing */
+	const char *warning; /* why it will cause trouble later; NULL: no warning */
 	bool quiet;          /* shown only when every file is reported */
-	bool planned;        /* of a dry run: it would be uploaded */
+	bool planned;        /* dry run: it would be uploaded */
 	bool unreached;      /* the push ended before this file, with an error of the connection */
 	enum ux_quality quality;
-	struct ux_counts counts;  /* of the extracted symbols */
-	uint64_t size;            /* bytes uploaded */
-	bool is_sources;          /* the result is about the source files of the module */
-	uint64_t sources;         /* files in the bundle... */
-	uint64_t sources_missing; /* ...and files that do not exist here or were left out */
+	struct ux_counts counts; /* counts of the extracted symbols */
+	uint64_t size;           /* bytes uploaded */
+	bool is_sources;         /* the result is about the source files of the module */
+	uint64_t sources;        /* files in the bundle... */
+	/* ...and number of source files that are missing here or were skipped */
+	uint64_t sources_missing;
 };
 
 typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);
@@ -52,7 +53,7 @@ struct ux_push_progress {
 	uint64_t files; /* modules that are done */
 	uint64_t files_total;
 	uint64_t bytes; /* sent so far; how many there will be is known when all are extracted */
-	uint64_t work;  /* of work_total: how much is done, in units of about the files' bytes */
+	uint64_t work;  /* done part of work_total, in units of about a byte of the files */
 	uint64_t work_total;
 };
 
@@ -63,8 +64,8 @@ struct ux_sandbox_part;
 
 /*
  * Finds the supplementary file with this build ID, to which the debug information of a module
- * refers by path ("": unknown). ret->size stays 0 when there is none, which m->lost may say. The
- * descriptor stays the callee's. UX_ENOMEM.
+ * refers by path ("": unknown). ret->size stays 0 if there is none; the callee may then set
+ * m->lost. The callee keeps the descriptor. UX_ENOMEM.
  */
 typedef enum ux_code ux_push_supplementary_fn(void *ctx, struct ux_push_module *m,
 					      const struct ux_id *id, const char *path,
@@ -76,15 +77,15 @@ struct ux_push_options {
 	const char *cacert;              /* PEM file of trusted roots; NULL: the system's */
 	const char *debug_dirs;          /* NULL: the default */
 	const char *description;         /* NULL: none */
-	struct ux_provenance provenance; /* where the files come from */
-	bool describes;    /* modules that are there already get the description too */
+	struct ux_provenance provenance; /* description of the build that the files come from */
+	bool describes;    /* send the description also for modules that the server already has */
 	const char *exe;   /* push only this file... */
-	const char *debug; /* ...with the symbols of this one; NULL: its own */
+	const char *debug; /* ...with the symbols of this file; NULL: its own */
 	const pid_t *pids; /* processes whose mapped files are pushed */
 	size_t n_pids;
 	const char *const *images; /* container images: folders, files, references */
 	size_t n_images;
-	const char *platform; /* of images: "linux/arm64", "all"; NULL: this machine's */
+	const char *platform; /* platform of images: "linux/arm64", "all"; NULL: this machine's */
 	bool force;
 	/* send the ELF files themselves, for the server to extract and serve */
 	bool with_debuginfo;
@@ -97,27 +98,27 @@ struct ux_push_options {
 	bool no_gpu;      /* skip the GPU code in programs */
 	bool no_archives; /* archives are not unpacked */
 	bool no_dwarf;    /* only symbol tables and Go's tables are read */
-	/* in a child: where its limits do not allow to read DWARF, read the rest */
+	/* in a child: if its limits do not allow reading DWARF, extract the other symbols */
 	bool names_at_least;
 	bool dry_run; /* query, but extract and send nothing */
 	bool allow_mismatch;
-	int64_t timeout_ms; /* for the whole push */
+	int64_t timeout_ms; /* ms for the whole push */
 	uint64_t rate;      /* bytes a second of an upload; 0: no limit */
-	unsigned retries;   /* of a call that fails, and may succeed later */
+	unsigned retries;   /* number of retries of a call after a temporary failure */
 	/*
-	 * Called with the cause before a call is made again for the first time, by one thread at a
-	 * time; NULL: nowhere
+	 * Called with the cause before the first retry of a call, by one thread at a time; NULL:
+	 * not called
 	 */
 	void (*retrying)(void *ctx, const struct ux_error *why);
-	const char *proxy; /* URL; NULL: the environment names it */
+	const char *proxy; /* URL; NULL: taken from the environment */
 	unsigned jobs;     /* modules that are extracted and sent at a time; 0: one a processor */
 	/*
-	 * bytes of memory for all of them; the rest goes to files in TMPDIR. 0: no limit, but
-	 * jobs wait while others are expected to take a half of the machine's
+	 * bytes of memory for all jobs; further data go to files in TMPDIR. 0: no limit, but jobs
+	 * wait while others are expected to take half of the machine's memory
 	 */
 	uint64_t memory;
-	unsigned threads; /* of one extraction; set by the push */
-	/* of ux_sandbox_limits, for children that extract; NULL: none */
+	unsigned threads; /* threads of one extraction; set by the push */
+	/* `pace` of ux_sandbox_limits for children that extract; NULL: none */
 	void (*pace)(void *ctx, int child);
 	void *pace_ctx;
 	/* finds supplementary files that are not among the modules of archives; NULL: nowhere */
@@ -135,14 +136,14 @@ struct ux_push_options {
 struct ux_push_summary {
 	uint64_t counts[UX_PUSH_STATUS_COUNT];
 	uint64_t quiet;   /* how many of them were quiet */
-	uint64_t planned; /* how many of the skipped ones a run without dry_run would upload */
+	uint64_t planned; /* number of skipped modules that a run without dry_run would upload */
 };
 
 /*
  * Pushes files, and all ELF and Mach-O files in folders, in order. A file that fails is reported as
- * a result, and the push continues. Files of one build ID are pushed once. Returns an error of the
- * connection to the server, or UX_ENOMEM; modules that were found but not processed by then are
- * reported as failed, with that error.
+ * a result, and the push continues. Files of one build ID are pushed once. Returns a connection
+ * error, or UX_ENOMEM; modules that were not processed by then are reported as failed with that
+ * error.
  */
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err) ux_must;

@@ -50,7 +50,7 @@ static int scan_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The paths of the entries of a folder, sorted. Empty for a folder that cannot be read. */
+/* Lists the paths of a folder's entries, sorted. An unreadable folder has none. */
 static enum ux_code scan_list_folder(struct ux_scan *scan, const char *path, bool named,
 				     struct names *ret, struct ux_error *err)
 {

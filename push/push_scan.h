@@ -39,17 +39,18 @@ static inline bool ux_scan_inode_eq(struct ux_scan_inode a, struct ux_scan_inode
 UX_MAP(ux_scan_inodes, struct ux_scan_inode, bool, ux_scan_inode_hash, ux_scan_inode_eq);
 
 /*
- * Called for what cannot be a module. err is UX_EINVAL for a FIFO, device, socket or the like;
- * other codes mean that it could not be read.
+ * Called for a path that cannot be a module. err is UX_EINVAL for a FIFO, device, socket or the
+ * like; other codes mean that it could not be read.
  */
 typedef void ux_scan_left_out_fn(void *ctx, const char *path, bool named,
 				 const struct ux_error *err);
 
-/* Before the first scan everything is zero except no_links, left_out and ctx. */
+/* Before the first scan, zero everything except no_links, left_out and ctx. */
 struct ux_scan {
 	struct ux_scan_files files;
 	struct ux_scan_inodes seen;
-	/* below a folder, links to files are not followed: files elsewhere are none of its */
+	/* below a folder, do not follow links to files: a file elsewhere does not belong to the
+	 * folder */
 	bool no_links;
 	ux_scan_left_out_fn *left_out;
 	void *ctx;
@@ -57,13 +58,13 @@ struct ux_scan {
 
 /*
  * Adds path, or every file below it in the order of their names. Below a folder, links to files are
- * followed and links to folders are not, so there are no loops. A file that has several names is
- * added once. Nothing but folders is opened. What cannot be read is reported to left_out and the
- * scan continues, so the code is UX_OK, UX_ENOMEM or UX_ELIMIT.
+ * followed and links to folders are not, so there are no loops. A file with several names is added
+ * once. Only folders are opened. An unreadable path is reported to left_out and the scan continues,
+ * so the code is UX_OK, UX_ENOMEM or UX_ELIMIT.
  */
 enum ux_code ux_scan_path(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
 
-/* As ux_scan_path(), for a path that was found rather than named. */
+/* Does the same for a path that the user did not name. */
 enum ux_code ux_scan_found(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
 
 void ux_scan_deinit(struct ux_scan *scan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collecting the source files of a module to push. */
+/* Collects the source files of a module to push. */
 #include "push_work.h"
 
 #include "bundle.h"
@@ -63,7 +63,7 @@ enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Does path begin with the folder? */
+/* Returns whether the path begins with the folder. */
 static bool prefix_matches(struct ux_bytes path, struct ux_bytes folder)
 {
 	if (!ux_bytes_starts(path, folder))
@@ -72,7 +72,7 @@ static bool prefix_matches(struct ux_bytes path, struct ux_bytes folder)
 	       folder.data[folder.size - 1] == '/';
 }
 
-/* The path on this machine; NULL when memory is short. */
+/* Returns the path on this machine; NULL: memory is short. */
 static const char *source_local_path(struct collecting *c, const char *raw)
 {
 	struct ux_bytes list = ux_bytes_cstr(c->o->prefixes), from, to;
@@ -92,8 +92,8 @@ static const char *source_local_path(struct collecting *c, const char *raw)
 }
 
 /*
- * Only files with the name of a source file are sent: debug information is untrusted and may
- * name any file.
+ * Returns whether the name is a source file's. Only such files are sent: debug information is
+ * untrusted and may name any file.
  */
 static bool source_name_is_known(const char *path)
 {
@@ -138,7 +138,7 @@ static const char *source_join(struct ux_arena *arena, const char *dir, const ch
 	return text;
 }
 
-/* All paths, sorted, without the ones that lead above the root. */
+/* Lists all paths, sorted, without paths that lead above the root. */
 static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, struct named **ret,
 				 size_t *ret_n, struct ux_error *err)
 {
@@ -175,8 +175,8 @@ static bool source_try(const struct collecting *c, const char *place, struct ux_
 }
 
 /*
- * Maps a file. Its path may lead through a folder that does not exist any more, as in
- * "build/../x.c", so the path by its text alone is tried too.
+ * Maps a file. Its path may lead through a folder that no longer exists, as in "build/../x.c", so
+ * its canonical form is tried too.
  */
 static enum ux_code source_map(struct collecting *c, const struct named *one,
 			       struct ux_mapping *ret, bool *ret_here, struct ux_error *err)
@@ -188,12 +188,13 @@ static enum ux_code source_map(struct collecting *c, const struct named *one,
 	if (*ret_here)
 		return UX_OK;
 	enum ux_code code = ux_path_canonical(ux_bytes_cstr(place), &c->arena, &plain, NULL);
-	if (code != UX_OK && code != UX_EINVAL) /* a relative path has no such form */
+	if (code != UX_OK && code != UX_EINVAL) /* a relative path has no canonical form */
 		return ux_arena_fail(&c->arena, err);
 	*ret_here = code == UX_OK && strcmp(plain, place) != 0 && source_try(c, plain, ret);
 	if (*ret_here || !c->o->prefixes)
 		return UX_OK;
-	place = source_local_path(c, one->path); /* FROM may be a prefix of this form alone */
+	/* FROM may be a prefix of the canonical form only */
+	place = source_local_path(c, one->path);
 	if (!place)
 		return ux_arena_fail(&c->arena, err);
 	*ret_here = source_try(c, place, ret);

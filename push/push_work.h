@@ -27,10 +27,11 @@ enum {
 	UX_PUSH_PATHS_MAX = 64 << 10, /* bytes of memory for the forms of one path */
 };
 
-/* The connection to the bucket of a server that has one. */
+/* The connection to the bucket, if the server has one. */
 struct ux_push_direct {
-	int64_t off_until_ms; /* it could not be reached; of CLOCK_MONOTONIC; 0: it is used */
-	char *origin;         /* "scheme://host:port" */
+	/* CLOCK_MONOTONIC time until which the unreachable bucket is not used; 0: it is used */
+	int64_t off_until_ms;
+	char *origin; /* "scheme://host:port" */
 	struct ux_http_client *http;
 };
 
@@ -39,14 +40,15 @@ struct ux_push_client {
 	const struct ux_push_options *options;
 	struct ux_http_client *http;
 	struct ux_push_direct direct;
-	int64_t timeout_ms;                      /* for the whole push, for messages */
-	int64_t deadline_ms;                     /* of CLOCK_MONOTONIC */
+	int64_t timeout_ms; /* timeout of the whole push, for messages */
+	/* CLOCK_MONOTONIC time at which the push must end */
+	int64_t deadline_ms;
 	unsigned tries;                          /* attempts of a call that makes no progress */
 	void (*sent)(void *ctx, uint64_t bytes); /* called when a chunk has arrived; may be NULL */
 	void *sent_ctx;
 	/*
-	 * Called by the thread that uses the client, before it sends a chunk; bytes: its size. It
-	 * may wait, and move the deadline by that time. NULL: chunks are sent immediately.
+	 * Called by the client's thread before it sends a chunk of `bytes` bytes. It may wait, and
+	 * extend the deadline by that time. NULL: chunks are sent immediately.
 	 */
 	void (*sends)(void *ctx, struct ux_push_client *c, uint64_t bytes);
 	void *sends_ctx;
@@ -56,8 +58,8 @@ struct ux_push_client {
 enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_options *o,
 				 struct ux_error *err) ux_must;
 /*
- * Opens a further connection with the deadline of another one, for another thread. A bucket that
- * the other one could not reach is not tried, either. *o must outlive it. Codes: as of
+ * Opens another connection with the same deadline, for another thread. If `other` could not reach
+ * the bucket, this connection does not try it either. The options must outlive it. Codes of
  * ux_push_client_open().
  */
 enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
@@ -66,13 +68,13 @@ void ux_push_client_close(struct ux_push_client *c);
 
 /*
  * Sends pieces of an upload, from offset on, to the URLs in the member "direct" of the server's
- * answer. Returns how many bytes have arrived. If there are none, the bucket is not used for ten
+ * answer. Returns how many bytes have arrived. If no byte arrived, the bucket is not used for ten
  * minutes.
  */
 uint64_t ux_push_direct_send(struct ux_push_client *c, const struct json_t *direct,
 			     struct ux_bytes bytes, uint64_t offset);
 bool ux_push_direct_is_off(const struct ux_push_client *c);
-/* Everything goes through the server for a while. */
+/* Sends everything to the server, not to the bucket, for a while. */
 void ux_push_direct_give_up(struct ux_push_client *c);
 void ux_push_direct_close(struct ux_push_direct *d);
 
@@ -88,7 +90,7 @@ enum ux_push_verdict {
 
 struct ux_push_answer {
 	enum ux_push_verdict verdict;
-	char reason[UX_PUSH_REASON]; /* "" when there is none */
+	char reason[UX_PUSH_REASON]; /* "": the server gave none */
 	bool has_quality;            /* the server reported the quality of its extraction: */
 	enum ux_quality quality;
 };
@@ -122,7 +124,7 @@ struct ux_push_upload {
  * Sends one file in chunks, unless the server has the same bytes, which it detects by the announced
  * hash. After a broken connection it resumes at the server's offset. If the server extracts the
  * file, waits for the result. The verdict is never UX_PUSH_WANTED; it is UX_PUSH_PENDING when the
- * deadline passed first. Codes: see ux_push_query().
+ * deadline passed first. Codes of ux_push_query().
  */
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
 			    struct ux_push_answer *ret, struct ux_error *err) ux_must;
@@ -137,10 +139,10 @@ static inline bool ux_push_id_eq(struct ux_id a, struct ux_id b)
 	return ux_id_eq(&a, &b);
 }
 
-/* Index of a module by each of its IDs. */
+/* Maps each ID of the modules to the module's index. */
 UX_MAP(ux_push_by_id, struct ux_id, size_t, ux_push_id_hash, ux_push_id_eq);
 
-/* A layer of an image that was unpacked. */
+/* An unpacked layer of an image. */
 struct ux_image_layer {
 	char digest[UX_DIGEST_TEXT];
 	int pack;
@@ -152,12 +154,12 @@ UX_VEC(ux_image_layers, struct ux_image_layer);
 UX_VEC(ux_push_packs, int);
 
 /*
- * Files without names that extractions use one after the other, since making and removing them is
- * a good part of what a small module costs. Each extraction overwrites the GSYM of the one before.
+ * Unnamed files that successive extractions reuse, because creating and removing them takes a large
+ * part of a small module's time. Each extraction overwrites the previous GSYM.
  */
 struct ux_push_reused {
 	int gsym;  /* -1: not made */
-	int spill; /* of struct ux_sandbox_limits; as above */
+	int spill; /* `spill` of struct ux_sandbox_limits; reused like the file above */
 };
 
 enum ux_code ux_push_reused_open(struct ux_push_reused *ret, struct ux_error *err) ux_must;
@@ -172,14 +174,16 @@ struct ux_push_work {
 	struct ux_push_client client;
 	struct ux_push_progress progress;
 	struct ux_push_packs packs;
-	struct ux_fork_server *forks;  /* of the children that read members; NULL: not started */
-	struct ux_image_layers layers; /* of all images, so that each is unpacked once */
-	/* members of layers that were read, by descriptor and offset: images share layers */
+	/* fork server of the children that read members; NULL: not started */
+	struct ux_fork_server *forks;
+	struct ux_image_layers layers; /* layers of all images, so that each is unpacked once */
+	/* members of layers that were read already, by descriptor and offset: images share
+	 * layers */
 	struct ux_scan_inodes members_seen;
-	int scratch; /* file that such a child writes to; -1: not made */
-	/* of extractions of members; NULL: each one makes its own files */
+	int scratch; /* file that the children write to; -1: not created */
+	/* files for extractions of members; NULL: each extraction creates its own */
 	const struct ux_push_reused *reused;
-	/* called before an extraction, which may have to wait, and after it; NULL: nothing waits */
+	/* called before and after an extraction; may wait before it; NULL: not called */
 	void (*extracts)(void *ctx, bool begins);
 	void *extracts_ctx;
 };
@@ -192,7 +196,7 @@ struct ux_push_work {
 enum ux_code ux_push_jobs_run(struct ux_push_work *p, const struct ux_push_answer *answers,
 			      size_t front, struct ux_error *err) ux_must;
 
-/* Follows the server's answer about one module. */
+/* Acts on the server's answer about one module. */
 enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_error *err) ux_must;
 
@@ -200,12 +204,12 @@ enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *
 void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r);
 
 /*
- * The absolute path under which a server lists a file, without "." and ".."; links stay as they
- * are. Allocated in the arena; NULL when memory is short.
+ * Returns the absolute path under which a server lists a file, without "." and ".."; links are
+ * kept. Allocated in the arena; NULL: memory is short.
  */
 const char *ux_push_listed_path(const char *path, struct ux_arena *arena);
 
-/* The status that corresponds to a verdict. */
+/* Returns the status for a verdict. */
 enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);
 
 /*
@@ -215,19 +219,19 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err) ux_must;
 
-/* True for a file that is an archive, judging by its first bytes and its name. */
+/* Returns whether a file is an archive, by its first bytes and its name. */
 bool ux_push_archive_is(const char *path);
 
 /*
- * Unpacks an archive, and the archives in it, and appends the modules in it. What cannot be read is
- * reported, and the others are still found. Codes: UX_ENOMEM.
+ * Unpacks an archive and the archives in it, and appends their modules. An unreadable member is
+ * reported, and the others are still found. UX_ENOMEM.
  */
 enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
 				  struct ux_push_modules *ret, struct ux_error *err) ux_must;
 
 /*
- * Appends the modules in a part of a file, which a confined child reads, under a name. The
- * descriptor must stay open. Codes: as of ux_sandbox_facts().
+ * Appends the modules in a part of a file under a name. A confined child reads the part. The
+ * descriptor must stay open. Codes of ux_sandbox_facts().
  */
 enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 			       const struct ux_sandbox_part *part, bool packed,
@@ -235,8 +239,8 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 void ux_push_archives_close(struct ux_push_work *p);
 
 /*
- * Symbols that were extracted: a mapped file without a name, since the symbols of a large
- * module would take much of the memory for an extraction. A zeroed struct is empty.
+ * Extracted symbols, in a mapped file without a name: in memory, the symbols of a large module
+ * would take much of the room for another extraction. A zeroed struct is empty.
  */
 struct ux_push_gsym {
 	struct ux_mapping file;
@@ -244,30 +248,30 @@ struct ux_push_gsym {
 
 void ux_push_gsym_deinit(struct ux_push_gsym *gsym);
 
-/* Extracts a module that has parts, in a confined child. Codes: as of ux_sandbox_symbols(). */
+/* Extracts a module that has parts, in a confined child. Codes of ux_sandbox_symbols(). */
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err) ux_must;
 
 /*
- * Makes GSYMs of a perf map or jitdump in a confined child. *ret is the output, to be read with
- * ux_runtime_part_next(). Codes: as of ux_sandbox_runtime().
+ * Makes GSYMs of a perf map or jitdump in a confined child. *ret is the output;
+ * ux_runtime_part_next() reads it. Codes of ux_sandbox_runtime().
  */
 enum ux_code ux_push_runtime_read(struct ux_push_work *p, const struct ux_sandbox_part *file,
 				  const struct ux_runtime_request *what, struct ux_mapping *ret,
 				  struct ux_error *err) ux_must;
 
 /*
- * Adds every mapped file with code of a process to the scan, by its path, where the same file is at
- * that path here. Others (deleted, in another file system, without a name, the vDSO) are read in a
- * confined child and appended to *ret. What cannot be read is reported. UX_ENOTFOUND: there is no
+ * Adds each mapped file with code of a process to the scan, if its path leads to the same file on
+ * this machine. Other files (deleted, in another file system, without a name, the vDSO) are read in
+ * a confined child and appended to *ret. Unreadable files are reported. UX_ENOTFOUND: there is no
  * such process; UX_EDENIED: its mappings cannot be read.
  */
 enum ux_code ux_push_process_read(struct ux_push_work *p, pid_t pid, struct ux_push_modules *ret,
 				  struct ux_error *err) ux_must;
 
 /*
- * Appends the modules of a container image: a folder, a file or a reference. What cannot be read is
+ * Appends the modules of a container image: a folder, a file or a reference. Unreadable parts are
  * reported. UX_ENOMEM.
  */
 enum ux_code ux_push_image_read(struct ux_push_work *p, const char *name,
@@ -281,7 +285,7 @@ void ux_push_reading(const struct ux_push_options *o, const char *path);
 
 /*
  * Extracts m into gsym, which is emptied first. A debug file that was found by a search may be
- * damaged: then it is dropped, and the file is extracted alone. Codes: as of ux_extract() and
+ * damaged: then it is dropped, and the file is extracted alone. Codes of ux_extract() and
  * ux_file_map().
  */
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,

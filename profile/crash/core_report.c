@@ -18,13 +18,13 @@ enum {
 	ARM_PC = 15,
 };
 
-/* How the vDSO is called, which has no path. */
+/* The name of the vDSO, which has no path. */
 #define VDSO "[vdso]"
 
 /* Of names in C, which cannot pass for other text of the report. */
 #define WORD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$"
 
-/* The file of a module, opened when a stack leads through it. */
+/* The file of a module. It is opened when a stack leads through the module. */
 struct core_tables {
 	bool searched;
 	struct ux_mapping file;
@@ -97,7 +97,8 @@ static enum ux_code core_sort_memory(struct core_report *r, struct ux_error *err
 	return UX_OK;
 }
 
-/* The segment that has an address, or NULL. In a dump of a kernel they do not overlap. */
+/* Returns the segment that contains an address, or NULL. Segments do not overlap in a dump that a
+ * kernel wrote. */
 static const struct ux_elf_segment *core_segment_find(const struct core_report *r, uint64_t address)
 {
 	size_t n = ux_partition_point(i, 0, r->n_memory, r->memory[i]->vaddr <= address);
@@ -105,7 +106,7 @@ static const struct ux_elf_segment *core_segment_find(const struct core_report *
 	return s && address - s->vaddr < s->memsz ? s : NULL;
 }
 
-/* Whether memory at an address was code. */
+/* Returns whether memory at an address was code. */
 static bool core_is_code(const struct core_report *r, uint64_t address)
 {
 	const struct ux_elf_segment *s = core_segment_find(r, address);
@@ -120,7 +121,7 @@ static struct ux_bytes core_report_memory(void *ctx, uint64_t address)
 	return s ? ux_elf_segment_bytes(&r->elf, s, address) : UX_BYTES_NONE;
 }
 
-/* The lowest page of a file. */
+/* Returns the lowest page of a file. */
 static uint64_t core_tables_low(const struct ux_file_symbols *symbols)
 {
 	uint64_t low = UINT64_MAX;
@@ -159,7 +160,7 @@ static enum ux_code core_add_vdso(struct core_report *r, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The unwind tables of a module, from the file with its ID. */
+/* Returns the unwind tables of a module, from the file with its ID. */
 static struct core_tables *core_tables_get(struct core_report *r, size_t module)
 {
 	struct core_tables *t = &r->tables[module];
@@ -180,7 +181,7 @@ static struct core_tables *core_tables_get(struct core_report *r, size_t module)
 	return t;
 }
 
-/* A ux_unwind_find_fn; ctx is a struct core_report. Code of a file need not be in the dump. */
+/* A ux_unwind_find_fn; ctx is a struct core_report. The dump may lack code that is in a file. */
 static struct ux_unwind_place core_report_find(void *ctx, uint64_t address)
 {
 	struct core_report *r = ctx;
@@ -235,8 +236,8 @@ static void core_set_all(struct ux_unwind_thread *t, struct ux_cur *c, unsigned 
 		core_set_register(t, i, ux_cur_uint(c, word));
 }
 
-/* The state of a thread: its registers, and its stack from the stack pointer on. The machine is one
- * that ux_core_read_threads() accepts. */
+/* Makes the state of a thread: its registers, and its stack from the stack pointer on.
+ * ux_core_read_threads() has checked the machine. */
 static struct ux_unwind_thread core_report_thread(struct core_report *r,
 						  const struct ux_core_thread *thread)
 {
@@ -269,7 +270,7 @@ static struct ux_unwind_thread core_report_thread(struct core_report *r,
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* A path has nothing that could pass for other text of the report: a word in one line. */
+/* Writes a path as one word in one line, so that it cannot pass for other text of the report. */
 static void core_put_path(const char *path, struct ux_out *out)
 {
 	for (; *path; path++)
@@ -302,8 +303,8 @@ static void core_put_end(enum ux_unwind_end end, struct ux_out *out)
 		ux_out_fmt(out, "(more callers: %s)\n", words[end]);
 }
 
-/* The name of a function of the vDSO, which no other file has. NULL: another module, or one that
- * has no such name. */
+/* Returns the name of a function of the vDSO, which has no file. NULL: another module, or no such
+ * name. */
 static const char *core_frame_name(const struct core_report *r, size_t module, uint64_t address,
 				   bool returns)
 {

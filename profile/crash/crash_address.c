@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pc of a frame in the file of its module. */
+/* Computes the pc of a frame in the file of its module. */
 #include "crash_address.h"
 
 #include <stdarg.h>
@@ -45,14 +45,16 @@ __attribute__((format(printf, 3, 4))) static void crash_pc_refuse(struct crash_l
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* Whether the function may be at the address of the process: modules are moved by whole pages. */
+/* Returns whether the function may be at the address of the process: modules move by whole
+ * pages. */
 static bool crash_start_in_page(const struct crash_locate *c, const struct ux_crash_start *start)
 {
 	return !c->f->has_address ||
 	       (start->pc + c->f->symbol_offset) % UX_CRASH_PAGE == c->f->address % UX_CRASH_PAGE;
 }
 
-/* The only start whose size fits with that padding. *ret_n is their number. */
+/* Returns the only start whose size fits with that padding; NULL: none or several. *ret_n is the
+ * number of such starts. */
 static const struct ux_crash_start *crash_start_only(const struct crash_locate *c,
 						     const struct ux_crash_starts *s,
 						     uint64_t padding, size_t *ret_n)
@@ -68,7 +70,7 @@ static const struct ux_crash_start *crash_start_only(const struct crash_locate *
 	return *ret_n == 1 && !s->more ? found : NULL;
 }
 
-/* The start that is meant; NULL: several may be. */
+/* Returns the start that the report means; NULL: several are possible. */
 static const struct ux_crash_start *crash_start_choose(const struct crash_locate *c,
 						       const struct ux_crash_starts *s)
 {
@@ -130,7 +132,7 @@ static enum ux_code crash_locate_position(struct crash_locate *c)
 	return code == UX_ENOTFOUND ? UX_OK : code;
 }
 
-/* The address of a program that is not moved. */
+/* Converts an address of a program that is loaded at its linked address. */
 static enum ux_code crash_locate_unmoved(struct crash_locate *c, uint64_t low)
 {
 	const struct ux_crash_frame *f = c->f;
@@ -169,7 +171,7 @@ static const char *crash_locate_why(const struct ux_crash_frame *f, bool image_k
 	return "the text lacks the module's load address: paste /proc/PID/maps below it";
 }
 
-/* A frame of a module that is open, and whose text has no address of the file. */
+/* Locates a frame of an open module if the text has no address of the file. */
 static enum ux_code crash_locate_open(struct crash_locate *c)
 {
 	bool image_known = false, has_symbol = c->f->has_symbol_offset && c->f->symbol.size > 0;

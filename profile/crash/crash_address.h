@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pc of a frame in the file of its module. */
+/* Computes the pc of a frame in the file of its module. */
 #ifndef UX_CRASH_ADDRESS_H
 #define UX_CRASH_ADDRESS_H
 
 #include "crash_line.h"
 #include "crash_source.h"
 
-/* The pc, or why it is not known. */
+/* The pc, or the reason why it is unknown. */
 struct ux_crash_pc {
 	bool known;
 	uint64_t pc;
@@ -16,18 +16,17 @@ struct ux_crash_pc {
 /*
  * Converts a settled frame (ux_crash_report_settle()) by the first of these that applies:
  *
- * 1. The text has an address of the file.
- * 2. A position in the file, by the file's segments.
- * 3. In the kernel, whose addresses move at each boot: function and offset (6).
- * 4. An address of the process, if the file has code there and is not position-independent. An
+ * 1. The text has an address of the file. 2. A position in the file, by the file's segments. 3. In
+ * the kernel, whose addresses move at each boot: function and offset (6). 4. An address of the
+ * process, if the file has code there and is not position-independent. An
  *    offset from the module's start has precedence, except under valgrind, which does not print
  *    one: there it is only assumed.
- * 5. An offset from the module's start.
- * 6. A function and an offset from it. Of several functions with the name, the address of the
+ * 5. An offset from the module's start. 6. A function and an offset from it. Of several functions
+ * with the name, the address of the
  *    process, the size that Linux prints, and the place in the page decide. A function of another
  *    size belongs to another build.
  *
- * Reasons that name something are in `reasons`; when that is full, general ones take their place.
+ * `reasons` holds the texts of specific reasons; when it is full, general reasons are used instead.
  */
 enum ux_code ux_crash_locate(struct ux_crash_source *s, const struct ux_crash_found *m,
 			     const struct ux_crash_frame *f, struct ux_arena *reasons,

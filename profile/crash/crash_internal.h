@@ -6,14 +6,14 @@
 #include "crash_line.h"
 #include "text.h"
 
-/* The bytes after the first n; empty if there are fewer. */
+/* Returns the bytes after the first n; empty if there are fewer. */
 static inline struct ux_bytes ux_crash_after(struct ux_bytes s, size_t n)
 {
 	n = ux_min(n, s.size);
 	return ux_bytes(s.data + n, s.size - n);
 }
 
-/* Where `word` begins in s; s.size when it does not. */
+/* Returns the index of `word` in s; s.size if s does not contain it. */
 static inline size_t ux_crash_find(struct ux_bytes s, struct ux_bytes word)
 {
 	const uint8_t *at =
@@ -21,13 +21,13 @@ static inline size_t ux_crash_find(struct ux_bytes s, struct ux_bytes word)
 	return at ? (size_t)(at - s.data) : s.size;
 }
 
-/* The text before the first `word`, or all of it. */
+/* Returns the text before the first `word`, or all of it. */
 static inline struct ux_bytes ux_crash_before(struct ux_bytes s, struct ux_bytes word)
 {
 	return ux_bytes(s.data, ux_crash_find(s, word));
 }
 
-/* The first word of s, which ends at a blank. */
+/* Returns the first word of s, which ends at a blank. */
 struct ux_bytes ux_crash_word(struct ux_bytes s);
 
 /* Parses "0x1234" at the beginning; returns the number of bytes, or 0. */
@@ -48,10 +48,10 @@ void ux_crash_set_symbol(struct ux_crash_frame *f, struct ux_bytes symbol);
 /* The same for "symbol+0x12" or "symbol"; an offset after an unknown symbol is ignored. */
 void ux_crash_set_place(struct ux_crash_frame *f, struct ux_bytes place);
 
-/* Whether s has a file and a line at its end: "/src/x.c:12" or "x.rs:12:3". */
+/* Returns whether s ends with a file and a line: "/src/x.c:12" or "x.rs:12:3". */
 bool ux_crash_has_line(struct ux_bytes s);
 
-/* Whether s looks like an ID without a type. */
+/* Returns whether s looks like an ID without a type. */
 bool ux_crash_is_bare_id(struct ux_bytes s);
 
 /* Adds a frame to the line, and counts it in the stack. NULL when the line is full. */
@@ -59,13 +59,12 @@ struct ux_crash_frame *ux_crash_add(struct ux_crash_reader *r, struct ux_crash_l
 				    enum ux_crash_form form);
 
 /*
- * The line without the prefix of a log, a container's log or a quotation: "> ", the time and the
- * source. Blanks that belong to the line stay. A slice of the line.
+ * Returns the slice of the line after the prefix of a log, a container's log or a quotation: "> ",
+ * the time and the source. Blanks that belong to the line stay.
  */
 struct ux_bytes ux_crash_unprefixed(struct ux_bytes line);
 
-/* The next line of the text after this one, without its line break and prefixes; empty at the end.
- */
+/* Returns the next line of the text, without its line break and prefixes; empty at the end. */
 struct ux_bytes ux_crash_peek(struct ux_bytes text);
 
 /* Readers of the forms: each returns whether the line is of its form. `after` begins with the line

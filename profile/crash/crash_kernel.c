@@ -65,8 +65,9 @@ static void kernel_module(struct ux_crash_frame *f, struct ux_bytes after)
 		f->id = id;
 }
 
-/* Whether the text before a symbol says that the processor was there: "RIP: 0010:", "pc : ",
- * "epc : ", "NIP [c000...]". A caller's register ("lr : ", "LR") holds a return address. */
+/* Returns whether the text before a symbol says that the processor was executing there: "RIP:
+ * 0010:", "pc : ", "epc : ", "NIP [c000...]". A caller's register ("lr : ", "LR") holds a return
+ * address. */
 static bool kernel_is_exact(struct ux_bytes before)
 {
 	static const char *const marks[] = {

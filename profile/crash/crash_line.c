@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of crash reports: which form each has. */
+/* Recognizes the form of each line of a crash report. */
 #include "crash_internal.h"
 
 enum {
-	DETECT_BYTES = 256 << 10, /* of a text that may be a crash report */
+	/* bytes of a text that are searched for the first line of a crash report */
+	DETECT_BYTES = 256 << 10,
 };
 
 const char *ux_crash_form_name(enum ux_crash_form form)
@@ -42,7 +43,8 @@ bool ux_crash_is_signal_return(struct ux_bytes function)
 	return false;
 }
 
-/* The frame after the return of a signal handler was interrupted, not called. */
+/* Notes whether a frame is the return of a signal handler. The frame after it was interrupted, not
+ * called. */
 static void crash_note_signal(struct ux_crash_reader *r, struct ux_crash_line *line)
 {
 	if (line->n == 0)

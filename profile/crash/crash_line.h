@@ -9,7 +9,7 @@
 
 #include "bytes.h"
 
-/* Who prints such a line. */
+/* The programs that print each form of line. */
 enum ux_crash_form {
 	UX_CRASH_PLAIN,     /* IDs, files with offsets, addresses */
 	UX_CRASH_BACKTRACE, /* backtrace_symbols(3) of glibc */
@@ -50,26 +50,27 @@ struct ux_crash_frame {
 	enum ux_crash_form form;
 	enum ux_crash_origin origin;
 	struct ux_bytes module; /* path or name of the file; "vmlinux" for the kernel itself */
-	struct ux_bytes id;     /* of the module, in the syntax of ux_id_parse() */
-	struct ux_bytes symbol; /* the function, as the text has it */
+	struct ux_bytes id;     /* ID of the module, in the syntax of ux_id_parse() */
+	struct ux_bytes symbol; /* name of the function as printed in the text */
 	uint64_t offset;        /* from `origin` */
-	uint64_t address;       /* in the process, with has_address */
+	uint64_t address;       /* address in the process; valid with has_address */
 	uint64_t symbol_offset; /* bytes from the start of `symbol`, with has_symbol_offset */
 	uint64_t symbol_size;   /* bytes of `symbol`; 0: unknown */
-	uint64_t position;      /* in the file, with has_position; of ux_crash_report_settle() */
+	/* position in the file; valid with has_position; set by ux_crash_report_settle() */
+	uint64_t position;
 	bool has_address;
 	bool has_symbol_offset;
 	bool has_position;
 	bool returns;  /* it is a return address: the call is before it */
 	bool located;  /* the text has its function, file and line already */
-	bool doubtful; /* the writer says that it may be no caller ("? " of Linux) */
+	bool doubtful; /* the text marks it as possibly not a caller ("? " of Linux) */
 };
 
 /* Kinds of lines besides frames. */
 enum ux_crash_fact {
 	UX_CRASH_NO_FACT,
 	UX_CRASH_MODULE,  /* `module` has the identity `id` */
-	UX_CRASH_CURRENT, /* an ID alone: of the addresses below it */
+	UX_CRASH_CURRENT, /* only an ID, which is the ID of the following addresses */
 	UX_CRASH_MAPPING, /* addresses [start, end) are `module` from position `off` on */
 	UX_CRASH_IMAGE,   /* `module` begins at address `start`; `id` may be known */
 	UX_CRASH_RELEASE, /* `module` is the release of the kernel, as of uname -r */
@@ -93,12 +94,12 @@ struct ux_crash_line {
 
 /* Facts from earlier lines of the text. Zeroed at its start. */
 struct ux_crash_reader {
-	struct ux_bytes function; /* of Go: the line before, which is a call; else empty */
-	enum ux_crash_form form;  /* of the stack */
+	struct ux_bytes function; /* for Go: the previous line if it is a call; otherwise empty */
+	enum ux_crash_form form;  /* form of the lines of the current stack */
 	uint64_t depth;           /* frames since the stack began */
 	bool in_stack;
 	bool after_signal; /* the previous frame was a signal handler's return */
-	bool marks_calls;  /* of eu-stack: return addresses are marked */
+	bool marks_calls;  /* for eu-stack: return addresses are marked */
 };
 
 /*
@@ -109,14 +110,14 @@ struct ux_crash_reader {
 bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_bytes *ret_whole,
 		   struct ux_crash_line *ret);
 
-/* Whether a function is the code to which signal handlers return, by its name. The frame after it
- * was interrupted, so its address is not a return address. */
+/* Returns whether a function is, by its name, the code to which signal handlers return. The frame
+ * after it was interrupted, so its address is not a return address. */
 bool ux_crash_is_signal_return(struct ux_bytes function);
 
 /*
- * Whether the text is a crash report: one of its lines is a frame in a form that is not
- * UX_CRASH_PLAIN or UX_CRASH_PERF. *ret_frame, which may be NULL, is the first such line. Looks at
- * 256 KiB at most.
+ * Returns whether the text is a crash report: one of its lines is a frame in a form other than
+ * UX_CRASH_PLAIN and UX_CRASH_PERF. *ret_frame, which may be NULL, is the first such line. Reads at
+ * most 256 KiB.
  */
 bool ux_crash_is(struct ux_bytes text, struct ux_bytes *ret_frame);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a crash report among the files of this machine, and on a server. */
+/* Finds the modules of a crash report among the files of this machine, and on a server. */
 #include "crash_module.h"
 
 #include "crash_line.h"
@@ -77,7 +77,7 @@ static const struct ux_elf *crash_file_elf(struct ux_crash_file *m)
 	return m->mapping.bytes.data ? &m->elf : NULL;
 }
 
-/* The segments that the server has; none if it has none, or there is no server. */
+/* Returns the segments from the server; none if the server has none, or there is no server. */
 static const struct ux_gsym_segments *crash_file_segments(const struct ux_crash_sources *s,
 							  struct ux_crash_file *m)
 {
@@ -134,7 +134,7 @@ static enum ux_code crash_sources_has_code(struct ux_crash_source *source, void 
 
 /* --- functions by name ------------------------------------------------------------------------ */
 
-/* A symbol's name without its version. */
+/* Compares a symbol's name without its version. */
 static bool crash_symbol_is(const char *symbol, struct ux_bytes name)
 {
 	return strncmp(symbol, (const char *)name.data, name.size) == 0 &&
@@ -207,7 +207,8 @@ static enum ux_code crash_file_read_gsym(const struct ux_crash_sources *s, struc
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-/* The symbol table is quickest; then all names, also in the debug file; then the server's. */
+/* Finds functions by name. Tries the symbol table first, which is fastest; then all names, also of
+ * the debug file; then the server's symbols. */
 static enum ux_code crash_sources_functions(struct ux_crash_source *source, void *record,
 					    struct ux_bytes symbol, struct ux_crash_starts *ret,
 					    struct ux_error *err)
@@ -253,7 +254,7 @@ static bool crash_sources_is_signal_return(struct ux_crash_source *source, void 
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The module of the part's profile for a file. */
+/* Returns the module of a file in the part's profile. */
 static enum ux_code crash_file_module(const struct ux_crash_sources *s, struct ux_crash_file *m,
 				      struct ux_error *err)
 {

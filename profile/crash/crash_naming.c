@@ -34,7 +34,7 @@ struct ux_crash_choice ux_crash_choice_parse(struct ux_bytes text)
 					.what = ux_bytes(mark + 1, text.size - n - 1)};
 }
 
-/* The choice for a module; empty: there is none. */
+/* Returns the choice for a module; empty: none. */
 static struct ux_bytes crash_choice_find(const struct ux_crash_naming *n, struct ux_bytes name)
 {
 	struct ux_bytes base = ux_crash_base_name(name);

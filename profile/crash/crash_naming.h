@@ -29,15 +29,15 @@
 
 /* A build that the user has chosen. */
 struct ux_crash_choice {
-	struct ux_bytes name; /* of a module, or the last part of its path; empty: frames that name
-				 no module */
+	/* name of a module, or the last part of its path; empty: for frames that name no module */
+	struct ux_bytes name;
 	struct ux_bytes what; /* a file or an ID, as the source understands it */
 };
 
 /* Splits "[NAME=]WHAT", as users write it. */
 struct ux_crash_choice ux_crash_choice_parse(struct ux_bytes text);
 
-/* Limits of one text, or of one part of it. */
+/* Limits for one text, or for one part of it. */
 struct ux_crash_limits {
 	size_t lines;   /* 0: no limit */
 	size_t frames;  /* 2^32 at most */
@@ -50,7 +50,7 @@ struct ux_crash_limits {
 /* A frame of the text. */
 struct ux_crash_item {
 	uint64_t pc;     /* with has_pc */
-	const char *why; /* why there is no pc; NULL: its module says it */
+	const char *why; /* why there is no pc; NULL: the module's reason applies */
 	uint32_t build;  /* number */
 	bool has_pc;
 	bool returns;       /* the byte before pc is looked up */
@@ -58,7 +58,7 @@ struct ux_crash_item {
 	bool has_symbol;    /* in the text */
 	bool named;         /* by symbols */
 	bool signal_return; /* the code to which signal handlers return */
-	bool first;         /* of a stack: no frame is right before it in the text */
+	bool first;         /* first frame of a stack: no frame is directly before it in the text */
 };
 
 UX_VEC(ux_crash_items, struct ux_crash_item);
@@ -72,15 +72,15 @@ struct ux_crash_naming {
 	size_t n_choices;
 	struct ux_crash_limits limits;
 	bool force;   /* choices are used even if the text has a different ID */
-	bool returns; /* addresses that the text says nothing about are return addresses */
+	bool returns; /* addresses are return addresses unless the text says otherwise */
 
-	struct ux_arena arena;   /* of the builds */
-	struct ux_arena reasons; /* of the part */
+	struct ux_arena arena;   /* holds the builds */
+	struct ux_arena reasons; /* holds the reasons of the part */
 	struct ux_crash_report report;
 	struct ux_crash_reader reader;
 	struct ux_crash_builds builds;
 	struct ux_crash_build_numbers numbers; /* by "NAME\0ID" */
-	struct ux_crash_items items;           /* of the part, in the order of the text */
+	struct ux_crash_items items;           /* the part's frames, in the order of the text */
 	size_t lines;
 	uint64_t frames;
 	uint64_t named;   /* have got names */
@@ -97,20 +97,20 @@ void ux_crash_naming_deinit(struct ux_crash_naming *n);
 enum ux_code ux_crash_naming_read(struct ux_crash_naming *n, struct ux_bytes part,
 				  struct ux_error *err) ux_must;
 
-/* The address of a frame that is looked up: inside of the call. */
+/* Returns the address to look up for a frame: inside of the call. */
 static inline uint64_t ux_crash_item_pc(const struct ux_crash_item *item)
 {
 	return item->returns && item->pc > 0 ? item->pc - 1 : item->pc;
 }
 
-/* The build of a frame; NULL: the text has too many modules. */
+/* Returns the build of a frame; NULL: the text has too many modules. */
 static inline struct ux_crash_build *ux_crash_item_build(const struct ux_crash_naming *n,
 							 const struct ux_crash_item *item)
 {
 	return item->build == UX_CRASH_NO_BUILD ? NULL : &n->builds.data[item->build];
 }
 
-/* Why a frame has no name; never NULL. It lives as long as the part. */
+/* Returns why a frame has no name; never NULL. Valid as long as the part. */
 const char *ux_crash_item_why(const struct ux_crash_naming *n, const struct ux_crash_item *item);
 
 #endif

@@ -29,7 +29,7 @@ static bool numbered_split(struct ux_bytes line, struct numbered_line *ret)
 	return false;
 }
 
-/* The ID in "(BuildId: 93ac...)" or "(BuildId=93ac...)". */
+/* Returns the ID in "(BuildId: 93ac...)" or "(BuildId=93ac...)". */
 static struct ux_bytes numbered_build_id(struct ux_bytes s)
 {
 	struct ux_bytes label = UX_STR("(BuildId: ");

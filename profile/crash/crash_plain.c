@@ -17,7 +17,7 @@ enum {
 
 /* --- backtrace(3) ----------------------------------------------------------------------------- */
 
-/* The path before the brackets: without the prefix of a log, which ends with a blank. */
+/* Returns the path before the brackets, without the prefix of a log, which ends with a blank. */
 static struct ux_bytes plain_path(struct ux_bytes s)
 {
 	s = ux_trim(s);
@@ -205,7 +205,8 @@ static bool plain_is_id(struct ux_bytes s)
 	return (typed || ux_crash_is_bare_id(s)) && ux_id_parse(s, &id, NULL) == UX_OK;
 }
 
-/* A path, or a typical name of a file. A function may have an offset, too. */
+/* Returns whether s is a path or a typical file name. An offset alone proves nothing: functions
+ * have offsets too. */
 static bool plain_is_file(struct ux_bytes s)
 {
 	return s.data && s.size > 0 &&
@@ -215,8 +216,8 @@ static bool plain_is_file(struct ux_bytes s)
 
 /* The state of one line. */
 struct plain_line {
-	struct ux_bytes id;   /* of all addresses of the line */
-	struct ux_bytes name; /* of the file before the last offset */
+	struct ux_bytes id;   /* the ID for all addresses of the line */
+	struct ux_bytes name; /* the file before the last offset */
 	bool has_file_offset; /* then other numbers are addresses in the process */
 	size_t n_words;
 	size_t n_strange; /* words that are neither IDs nor addresses */

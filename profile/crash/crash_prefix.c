@@ -11,7 +11,8 @@ static bool prefix_skip_char(struct ux_bytes *s, char c)
 	return true;
 }
 
-/* Skips text of the form of a pattern, in which 0 is a digit and all else stands for itself. */
+/* Skips text that matches a pattern, in which 0 stands for any digit and other characters for
+ * themselves. */
 static bool prefix_skip_form(struct ux_bytes *s, const char *pattern)
 {
 	struct ux_bytes rest = *s;
@@ -25,7 +26,7 @@ static bool prefix_skip_form(struct ux_bytes *s, const char *pattern)
 	return true;
 }
 
-/* Skips a word and the blank after it, and returns the word; empty: there is none. */
+/* Skips a word and the blank after it, and returns the word; empty: no word. */
 static struct ux_bytes prefix_skip_word(struct ux_bytes *s)
 {
 	struct ux_bytes word = ux_crash_word(*s);
@@ -110,7 +111,7 @@ static bool prefix_skip_service(struct ux_bytes *s)
 	rest = ux_trim(rest);
 	if (!prefix_skip_char(&rest, '|'))
 		return false;
-	/* The blanks after the one that belongs to it are the line's. */
+	/* One blank belongs to the prefix; further blanks belong to the line. */
 	*s = ux_crash_after(*s, (size_t)(rest.data - s->data));
 	(void)prefix_skip_char(s, ' ');
 	return true;

@@ -24,7 +24,7 @@ struct ux_bytes ux_crash_base_name(struct ux_bytes path)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A copy of a text that lives as long as the report. False: there are too many. */
+/* Copies a text, so that it lives as long as the report. False: there are too many texts. */
 static bool report_copy(struct ux_crash_report *c, struct ux_bytes text, struct ux_bytes *ret)
 {
 	const char *made = ux_arena_strndup(&c->arena, text.data, text.size);
@@ -99,7 +99,7 @@ static enum ux_code report_add_base(struct ux_crash_report *c, struct ux_bytes n
 	return UX_OK;
 }
 
-/* A frame with both an address and an offset says where its module is. */
+/* Adds the facts of a frame: a frame with an address and an offset shows where its module is. */
 static enum ux_code report_add_frame(struct ux_crash_report *c, const struct ux_crash_frame *f,
 				     struct ux_error *err)
 {
@@ -172,7 +172,8 @@ enum ux_code ux_crash_report_read(struct ux_crash_report *c, struct ux_bytes tex
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Whether two names may be of one module: equal paths, or one is the last part of the other. */
+/* Returns whether two names may mean one module: the paths are equal, or one is the last part of
+ * the other. */
 static bool report_same_module(struct ux_bytes a, struct ux_bytes b)
 {
 	if (ux_bytes_eq(a, b))
@@ -182,7 +183,7 @@ static bool report_same_module(struct ux_bytes a, struct ux_bytes b)
 	return ux_bytes_eq(ux_crash_base_name(a), ux_crash_base_name(b));
 }
 
-/* The module with an ID whose name matches; NULL when there is none, or several differ. */
+/* Returns the module with an ID whose name matches; NULL: none, or several that differ. */
 static const struct ux_crash_module *report_find_id(const struct ux_crash_report *c,
 						    struct ux_bytes name)
 {
@@ -201,7 +202,8 @@ static const struct ux_crash_module *report_find_id(const struct ux_crash_report
 	return found;
 }
 
-/* The mapped file with that name, where its name has no path; "" when there is none, or several. */
+/* Returns the path of the mapped file with that name, if the name has no path; "": none or
+ * several. */
 static struct ux_bytes report_mapped_path(const struct ux_crash_report *c, struct ux_bytes name)
 {
 	struct ux_bytes found = UX_BYTES_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts in a whole crash report about the modules in its stacks: mappings, identities, and where
- * each was in memory. */
+/* Collects facts from a whole crash report about the modules in its stacks: their mappings,
+ * identities and addresses in memory. */
 #ifndef UX_CRASH_REPORT_H
 #define UX_CRASH_REPORT_H
 
@@ -13,17 +13,18 @@
 #include "vec.h"
 
 enum {
-	UX_CRASH_MODULES_MAX = 16384,          /* of one report */
+	UX_CRASH_MODULES_MAX = 16384,          /* modules of one report */
 	UX_CRASH_MAPS_MAX = 16 << 20,          /* bytes of mappings that are kept */
 	UX_CRASH_REPORT_MEMORY_MAX = 32 << 20, /* bytes of names */
 };
 
-/* How it is known where a module is in memory. */
+/* How the report shows where a module was in memory. */
 enum ux_crash_base {
 	UX_CRASH_NO_BASE,
 	UX_CRASH_BASE_PC,    /* address less `base` is a virtual address of the file */
 	UX_CRASH_BASE_START, /* `base` is the lowest address that the module has in memory */
-	UX_CRASH_BASE_MANY,  /* the text has it in several places, as of several processes */
+	/* the text has it at several addresses, for example in several processes */
+	UX_CRASH_BASE_MANY,
 };
 
 /* Facts about a module, whose name may be a path. */
@@ -45,8 +46,8 @@ struct ux_crash_report {
 	struct ux_crash_module_numbers numbers; /* by name */
 	struct ux_out maps_text;
 	struct ux_proc_maps maps;
-	struct ux_bytes release; /* of the kernel; empty: unknown */
-	uint64_t unkept;         /* facts that were too many */
+	struct ux_bytes release; /* release of the kernel; empty: unknown */
+	uint64_t unkept;         /* number of facts for which there was no room */
 };
 
 void ux_crash_report_deinit(struct ux_crash_report *c);
@@ -59,13 +60,13 @@ enum ux_code ux_crash_report_read(struct ux_crash_report *c, struct ux_bytes tex
 				  struct ux_error *err) ux_must;
 
 /*
- * Completes a frame by the facts in the report: its module and its position from the mappings, the
- * ID of its module, the path of a module that has only a name there, and its offset from its
+ * Completes a frame from the facts in the report: module and position from the mappings, the ID of
+ * the module, the path of a module if the frame has only the name, and the offset from the
  * address. The slices that it sets live as long as the report.
  */
 void ux_crash_report_settle(const struct ux_crash_report *c, struct ux_crash_frame *f);
 
-/* The last part of a path. */
+/* Returns the last part of a path. */
 struct ux_bytes ux_crash_base_name(struct ux_bytes path);
 
 #endif

@@ -4,14 +4,16 @@
 
 /* --- Go --------------------------------------------------------------------------------------- */
 
-/* Whether the line may be a call: "main.f(0x1, ...)", "created by main.main in goroutine 1". */
+/* Returns whether the line may be a call: "main.f(0x1, ...)", "created by main.main in goroutine
+ * 1". */
 static bool go_is_function(struct ux_bytes line)
 {
 	return line.size > 0 &&
 	       (ux_bytes_starts(line, UX_STR("created by ")) || line.data[line.size - 1] == ')');
 }
 
-/* The function in such a line. Its package path may have brackets and dots, its arguments not. */
+/* Returns the function in such a line. Its package path may contain brackets and dots, its
+ * arguments may not. */
 static struct ux_bytes go_function(struct ux_bytes line)
 {
 	if (ux_crash_skip(&line, UX_STR("created by ")))
@@ -52,10 +54,10 @@ bool ux_crash_read_go(struct ux_crash_reader *r, struct ux_bytes line, struct ux
 		return true;
 	if (go_is_function(rest)) { /* a text may be indented as a whole */
 		r->function = rest;
-		return false; /* other forms have such lines, too */
+		return false; /* other forms have such lines too */
 	}
 	size_t at = ux_crash_find(rest, UX_STR(" +0x"));
-	/* Where a text was pasted, tabs may have become blanks. */
+	/* Pasting may have turned tabs into blanks. */
 	size_t blanks = (size_t)(rest.data - line.data);
 	bool indented = blanks > 0 && (memchr(line.data, '\t', blanks) || at < rest.size);
 	if (!indented || function.size == 0)

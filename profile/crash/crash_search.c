@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the module of a crash report among files and builds of a server. */
+/* Searches the module of a crash report among local files and the builds on a server. */
 #include "crash_search.h"
 
 #include "crash_report.h"
@@ -92,7 +92,7 @@ static enum ux_code crash_search_add(struct crash_search *s, const char *path)
 	ux_cleanup(ux_free_ptr) char *whole = realpath(path, NULL); /* it may be relative */
 	if (!whole)
 		return errno == ENOMEM ? ux_error_nomem(s->err) : UX_OK;
-	/* The path is used as it stands, whatever folders the user has named. */
+	/* The path is used unchanged: the folders of the user do not apply. */
 	struct ux_profile_sources here = *s->sources->profile;
 	here.file_dirs = NULL;
 	here.no_local = false;
@@ -231,7 +231,8 @@ static enum ux_code crash_search_kernel(struct crash_search *s)
 	return crash_search_settle(s, "vmlinux");
 }
 
-/* A module of the kernel of a release: by the ID in the text, or else the only one of its name. */
+/* Finds a module of the kernel: by the ID in the text, or else the only module with its name in
+ * that release. */
 static enum ux_code crash_search_module(struct crash_search *s)
 {
 	struct ux_crash_file *m = s->m;
@@ -315,7 +316,7 @@ static enum ux_code crash_search_any(struct crash_search *s)
 	return ux_crash_search(s->wanted, crash_search_server, s, s->err);
 }
 
-/* Whether the file or the ID that was found is not known to have the ID in the text. */
+/* Returns whether the found file or ID may not have the ID in the text. */
 static bool crash_search_differs(const struct crash_search *s)
 {
 	char id[UX_ID_TEXT];
@@ -325,7 +326,7 @@ static bool crash_search_differs(const struct crash_search *s)
 	       !(f && (strcmp(f->build_id, id) == 0 || strcmp(f->id, id) == 0));
 }
 
-/* A text that lives as long as the answer. */
+/* Copies a text, so that it lives as long as the answer. */
 static enum ux_code crash_search_text(const struct crash_search *s, const char *text,
 				      const char **ret)
 {

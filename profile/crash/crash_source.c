@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 enum {
-	NAME_MAX_BYTES = 1024, /* of a path that is searched */
+	NAME_MAX_BYTES = 1024, /* longest path that is searched, in bytes */
 };
 
 /* --- functions by name ------------------------------------------------------------------------ */
@@ -18,7 +18,7 @@ bool ux_crash_start_fits(const struct ux_crash_start *start, uint64_t printed, u
 {
 	if (printed == 0 || start->size == 0)
 		return true;
-	if (start->begin != start->pc) /* of a symbol inside of a function only the end is known */
+	if (start->begin != start->pc) /* a symbol inside of a function: only its end is known */
 		return printed < start->begin + start->size - start->pc + padding;
 	return start->size <= printed && printed - start->size < padding;
 }
@@ -50,7 +50,7 @@ void ux_crash_starts_add(struct ux_crash_starts *s, struct ux_crash_start start)
 
 /* --- searching by name ------------------------------------------------------------------------ */
 
-/* A search that ends with the first name that has builds. */
+/* A search that ends with the first name for which there are builds. */
 struct crash_name_search {
 	ux_crash_search_fn *fn;
 	void *ctx;

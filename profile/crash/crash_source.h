@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the modules of a crash report are found, as an interface: files of this machine and a
- * server for the command (crash_module.h), the store for the server's page (server/pages/paste.h).
- * Everything else about a report is decided in crash_naming.h.
+ * The interface for finding the modules of a crash report. The command searches files of this
+ * machine and a server (crash_module.h), the server's page searches the store
+ * (server/pages/paste.h). crash_naming.h decides everything else about a report.
  */
 #ifndef UX_CRASH_SOURCE_H
 #define UX_CRASH_SOURCE_H
@@ -24,7 +24,7 @@ enum {
 
 /* --- functions by name ------------------------------------------------------------------------ */
 
-/* Where a function or symbol starts. `begin` and `size` are of the function around it; size 0:
+/* The start of a function or symbol. `begin` and `size` describe the function around it; size 0:
  * unknown. */
 struct ux_crash_start {
 	uint64_t pc;
@@ -40,7 +40,7 @@ struct ux_crash_starts {
 	size_t n;
 	size_t total;        /* including functions of another size */
 	uint64_t other_size; /* bytes of one of these */
-	bool more;           /* there are more than are in the list, or were compared */
+	bool more;           /* more functions exist than the list holds or were compared */
 	const char *why;     /* static: why symbols could not be read; NULL: they were */
 };
 
@@ -55,21 +55,21 @@ bool ux_crash_start_fits(const struct ux_crash_start *start, uint64_t printed, u
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-/* Which module is searched. If `choice` is not empty, it alone says which. */
+/* Describes the searched module. If `choice` is not empty, only `choice` counts. */
 struct ux_crash_wanted {
-	struct ux_bytes choice;  /* a file or an ID, which the user has chosen */
+	struct ux_bytes choice;  /* a file or an ID that the user has chosen */
 	const char *name;        /* path or name in the text; "": the text has none */
-	struct ux_id id;         /* in the text; size 0: none */
-	struct ux_bytes release; /* of the kernel; empty: unknown */
+	struct ux_id id;         /* ID in the text; size 0: none */
+	struct ux_bytes release; /* release of the kernel; empty: unknown */
 	bool is_kernel;          /* the kernel ("vmlinux") or a module of it */
-	struct ux_arena *arena;  /* for the texts of the answer */
+	struct ux_arena *arena;  /* holds the texts of the answer */
 };
 
 /* Which build that is. */
 struct ux_crash_found {
-	void *record;    /* of the source; NULL: it was not opened */
+	void *record;    /* the source's own record; NULL: the module was not opened */
 	bool open;       /* the functions of the source that ask about a module may be called */
-	bool differs;    /* of a choice: it is not known to have the ID in the text */
+	bool differs;    /* the module was chosen, and may not have the ID in the text */
 	const char *id;  /* canonical; "": unknown */
 	const char *how; /* "by the ID in the text"; never NULL */
 	const char *why; /* why it is not open; NULL: it is */
@@ -77,13 +77,15 @@ struct ux_crash_found {
 
 /* A module as frames name it. */
 struct ux_crash_build {
-	const char *name; /* as the text has it; "": the text has none */
+	const char *name; /* name in the text; "": none */
 	struct ux_bytes text_id;
 	struct ux_crash_found found;
-	const char *note; /* that the chosen build was not used, or contradicts the text; or NULL */
-	const char *why;  /* why one of its frames has no name; NULL: all have one */
+	/* says that the chosen build was not used, or contradicts the text; NULL: no note */
+	const char *note;
+	const char *why; /* why one of its frames has no name; NULL: all have one */
 	uint64_t frames;
-	uint64_t named; /* with names from symbols, or with function, file and line in the text */
+	/* frames with a name from symbols, or with function, file and line in the text */
+	uint64_t named;
 };
 
 /* Facts from symbols about an address. */
@@ -93,7 +95,7 @@ struct ux_crash_look {
 };
 
 /*
- * A source, which is the first member of the struct that implements it. `record` is one of an open
+ * A source, which is the first member of the struct that implements it. `record` belongs to an open
  * module. Only failures that end the whole report are returned: UX_ENOMEM, and, if the work was
  * limited, UX_ELIMIT and UX_EUNAVAILABLE. Other codes are listed.
  */
@@ -102,20 +104,20 @@ struct ux_crash_source {
 	enum ux_code (*open)(struct ux_crash_source *s, const struct ux_crash_wanted *w,
 			     struct ux_crash_found *ret, struct ux_error *err);
 	void (*close)(struct ux_crash_source *s, void *record);
-	/* The first address of the image. UX_ENOTFOUND: unknown. */
+	/* Gets the first address of the image. UX_ENOTFOUND: unknown. */
 	enum ux_code (*image_start)(struct ux_crash_source *s, void *record, uint64_t *ret,
 				    struct ux_error *err);
-	/* The pc of a position in the file. UX_ENOTFOUND: unknown, or not of code. */
+	/* Converts a position in the file to a pc. UX_ENOTFOUND: unknown, or not code. */
 	enum ux_code (*file_pc)(struct ux_crash_source *s, void *record, uint64_t off,
 				uint64_t *ret, struct ux_error *err);
-	/* Whether an address may be of the module's code, as the file has it. */
+	/* Tests whether an address may be code of the module's file. */
 	enum ux_code (*has_code)(struct ux_crash_source *s, void *record, uint64_t pc, bool *ret,
 				 struct ux_error *err);
 	/* Adds the functions of a name to `ret`. */
 	enum ux_code (*functions)(struct ux_crash_source *s, void *record, struct ux_bytes symbol,
 				  struct ux_crash_starts *ret, struct ux_error *err);
-	/* Whether the bytes at a pc are the code to which signal handlers return. NULL: the source
-	 * has no code. */
+	/* Tests whether the bytes at a pc are the code to which signal handlers return. NULL: the
+	 * source has no code. */
 	bool (*is_signal_return)(struct ux_crash_source *s, void *record, uint64_t pc);
 	/* Adds an address that resolve() looks up. */
 	enum ux_code (*add)(struct ux_crash_source *s, void *record, uint64_t pc,
@@ -124,11 +126,11 @@ struct ux_crash_source {
 	 * is closed: found.open, found.why. */
 	enum ux_code (*resolve)(struct ux_crash_source *s, struct ux_crash_build *builds, size_t n,
 				struct ux_error *err);
-	/* The result for an address that was added. */
+	/* Gets the result for an address that was added. */
 	enum ux_code (*look)(struct ux_crash_source *s, void *record, uint64_t pc,
 			     struct ux_crash_look *ret, struct ux_error *err);
-	/* Why an address without a name has none; never NULL. It lives as long as the part of the
-	 * text that is read. */
+	/* Returns why an address has no name; never NULL. Valid as long as the part of the text
+	 * that is being read. */
 	const char *(*why)(struct ux_crash_source *s, void *record);
 	/* Charges the work for a line of `bytes` bytes. NULL: work has no limit. */
 	enum ux_code (*charge)(struct ux_crash_source *s, size_t bytes, struct ux_error *err);
@@ -136,8 +138,8 @@ struct ux_crash_source {
 
 /* --- searching by name ------------------------------------------------------------------------ */
 
-/* Searches builds that have a file of that path, or of that name if it has no slash, and sets how
- * many there are. */
+/* Searches builds that have a file with that path, or with that name if it has no slash, and sets
+ * their number. */
 typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, size_t *ret_n,
 					struct ux_error *err);
 
@@ -149,8 +151,8 @@ bool ux_crash_kernel_path(size_t i, struct ux_bytes release, char ret[PATH_MAX])
 
 /*
  * Calls `fn` for the paths and names that the file of a module may have, best first, until builds
- * are found. For a kernel these are the places of its release, then "vmlinux"; for a module of it
- * NAME.ko; for any other file its path, then its name. Codes: as of fn.
+ * are found. For a kernel these are the paths of its release, then "vmlinux"; for a kernel module
+ * NAME.ko; for any other file its path, then its name. Codes of fn.
  */
 enum ux_code ux_crash_search(const struct ux_crash_wanted *w, ux_crash_search_fn *fn, void *ctx,
 			     struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crash report as text with the names of its frames. */
+/* Writes a crash report as text with the names of its frames. */
 #include "crash_symbolize.h"
 
 #include "profile_text.h"
@@ -9,14 +9,14 @@ enum {
 	INDENT = 4, /* blanks of names, in addition to the indentation of their frame */
 };
 
-/* The line that stands for the code to which signal handlers return, as gdb prints it. */
+/* The line that gdb prints for the code to which signal handlers return. */
 #define SIGNAL_RETURN "<signal handler called>"
 
 const struct ux_crash_limits ux_crash_symbolize_limits = {.frames = UX_CRASH_FRAMES_IN_PART_MAX,
 							  .modules = UX_CRASH_FILES_MAX,
 							  .names = UX_CRASH_NAMES_BUDGET};
 
-/* The indentation of the frame, and some more. */
+/* Writes the indentation of the frame and a few more blanks. */
 static void crash_write_indent(struct ux_bytes line, struct ux_out *out)
 {
 	size_t n = 0;
@@ -27,7 +27,8 @@ static void crash_write_indent(struct ux_bytes line, struct ux_out *out)
 		ux_out_u8(out, ' ');
 }
 
-/* A name has no line breaks or other control characters that could pass for text of the report. */
+/* Writes a name without line breaks and other control characters, so that it cannot pass for other
+ * text of the report. */
 static void crash_write_clean(struct ux_out *out, size_t from)
 {
 	for (size_t i = from; !out->failed && i < out->size; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crash report as text with the names of its frames. */
+/* Writes a crash report as text with the names of its frames. */
 #ifndef UX_CRASH_SYMBOLIZE_H
 #define UX_CRASH_SYMBOLIZE_H
 
@@ -10,7 +10,7 @@
 
 enum {
 	UX_CRASH_FILES_MAX = 4096,             /* modules of one report */
-	UX_CRASH_FRAMES_IN_PART_MAX = 1 << 20, /* of one part of a text */
+	UX_CRASH_FRAMES_IN_PART_MAX = 1 << 20, /* frames in one part of a text */
 	UX_CRASH_NAMES_BUDGET = 64 << 20,      /* bytes of names of modules, and of reasons */
 };
 
@@ -20,8 +20,8 @@ struct ux_crash_symbolizer {
 	struct ux_crash_sources *sources;
 	struct ux_crash_naming naming;
 	enum ux_demangle_mode demangle;
-	bool verbose;                   /* below each frame without a name the text says why */
-	struct ux_crash_reader written; /* of the text that is written */
+	bool verbose;                   /* write below each frame without a name why it has none */
+	struct ux_crash_reader written; /* reads the text again while it is written */
 };
 
 /* The limits of a report in a command. */
@@ -30,7 +30,7 @@ extern const struct ux_crash_limits ux_crash_symbolize_limits;
 /*
  * Appends a part of a report, which ends at the end of a line, with its names: each frame is
  * followed by one line for each function, the innermost first, and everything else is copied byte
- * for byte. Frames that have function, file and line already are left alone. Codes as of
+ * for byte. Frames that already have function, file and line stay unchanged. Codes of
  * ux_crash_naming_read().
  */
 enum ux_code ux_crash_symbolize(struct ux_crash_symbolizer *s, struct ux_bytes text,

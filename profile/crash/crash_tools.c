@@ -4,8 +4,8 @@
 
 /* --- valgrind --------------------------------------------------------------------------------- */
 
-/* Where valgrind loads a position-independent program; its libraries and the loader are higher.
- * Source: valgrind, coregrind/m_ume/elf.c. */
+/* The address at which valgrind loads a position-independent program; its libraries and the loader
+ * are at higher addresses. Source: valgrind, coregrind/m_ume/elf.c. */
 #define VALGRIND_PROGRAM UINT64_C(0x108000)
 #define VALGRIND_LOADER  UINT64_C(0x4000000)
 
@@ -156,9 +156,9 @@ static bool pyspy_place(struct ux_bytes s, struct ux_crash_frame *f)
 }
 
 /*
- * A stack of py-spy dump --native. It says neither where modules are nor, of a frame that it has
- * named itself, the address. Frames of Python are between the native ones, so that a native frame
- * was interrupted only if it is the first one of its thread. Source: py-spy, src/dump.rs and
+ * Reads a stack of py-spy dump --native. The text has no addresses of modules, and no address for a
+ * frame that py-spy has named. Python frames stand between native frames, so only the first native
+ * frame of a thread can be the interrupted one. Source: py-spy, src/dump.rs and
  * src/native_stack_trace.rs.
  */
 bool ux_crash_read_pyspy(struct ux_crash_reader *r, struct ux_bytes line, struct ux_bytes after,
