@@ -66,7 +66,7 @@ enum source_part_kind {
 	PART_MAIN,      /* upstream's files, or all of them */
 	PART_COMPONENT, /* further files of upstream's, in a folder of their own */
 	PART_DEBIAN,    /* debian/ */
-	PART_DIFF,      /* of format 1.0 */
+	PART_DIFF,      /* the .diff.gz of format 1.0 */
 };
 
 struct source_part {
@@ -137,7 +137,7 @@ struct debian_source {
 	struct source_patches patches; /* files of debian/patches, later the files of the series */
 	struct source_changes changes;
 	struct source_numbers numbers; /* numbers in `changes` by path */
-	struct source_members members; /* of the current archive */
+	struct source_members members; /* members of the current archive */
 	uint64_t held;                 /* bytes of all texts in memory */
 	uint64_t work;
 	unsigned count; /* members of all archives */
@@ -432,7 +432,7 @@ static enum ux_code source_settle_member(struct debian_source *s, const struct s
 	if (!number)
 		return source_write(s, path, ux_out_bytes(&m->text));
 	struct source_changed *to = &s->changes.data[*number];
-	source_drop_text(s, &to->text); /* of a member with the same name */
+	source_drop_text(s, &to->text); /* drops the text of an earlier member with the same name */
 	to->text = m->text;
 	to->exists = true;
 	m->text = (struct ux_out){0};

@@ -119,7 +119,8 @@ struct stream_level {
 	struct archive *archive;
 	unsigned depth;
 	struct ux_bytes
-		ahead; /* of the current member: bytes that were read ahead to find its kind */
+		/* first bytes of the current member, which were read ahead to find its kind */
+		ahead;
 	uint8_t *raw;
 };
 

@@ -7,7 +7,7 @@
 enum {
 	MAGIC = 6,
 	NUMBER = 8,     /* hexadecimal digits of each number */
-	FIELDS = 13,    /* of a header of 070701 */
+	FIELDS = 13,    /* number of fields in a header of format 070701 */
 	FIELD_MODE = 1, /* index of a field */
 	FIELD_SIZE = 6,
 	FIELD_NAME = 11, /* bytes of the name, with its NUL */

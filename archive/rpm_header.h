@@ -14,7 +14,8 @@
 
 enum {
 	UX_RPM_LEAD_BYTES = 96,
-	UX_RPM_INTRO_BYTES = 16,     /* of a header: magic, number of entries, bytes of data */
+	/* bytes at the start of a header: magic, number of entries, size of the data */
+	UX_RPM_INTRO_BYTES = 16,
 	UX_RPM_ENTRIES_MAX = 65535,  /* rpm's own limit */
 	UX_RPM_DATA_MAX = 256 << 20, /* bytes; rpm's own limit */
 	UX_RPM_FILES_MAX = 1000000,

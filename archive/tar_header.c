@@ -22,7 +22,7 @@ enum {
 	MAGIC = 257,
 	PREFIX = 345,
 	PREFIX_SIZE = 155,
-	OCTAL_DIGITS = 11, /* of a number of 12 bytes with its NUL */
+	OCTAL_DIGITS = 11, /* octal digits in a number field of 12 bytes, which ends with a NUL */
 	BINARY = 0x80,     /* first byte of a number that is not octal, in GNU's and star's form */
 };
 

@@ -30,7 +30,7 @@ struct ux_tar_header {
 	enum ux_tar_type type;
 	uint64_t size; /* bytes after the header, padded to whole blocks */
 	char path[UX_TAR_PATH];
-	char link[UX_TAR_PATH]; /* of UX_TAR_LINK */
+	char link[UX_TAR_PATH]; /* target of a link (UX_TAR_LINK) */
 };
 
 /* Reads a block. UX_ECORRUPT: its checksum is wrong, or a number is malformed. */

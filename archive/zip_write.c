@@ -66,7 +66,7 @@ static struct ux_bytes zip_field64(struct ux_bytes extra)
 
 /* Numbers of a header, in the order in which the ZIP64 field lists the ones that are too large. */
 struct zip_number {
-	size_t at; /* of its field of 32 bits; 0: the header has none */
+	size_t at; /* position of its 32-bit field; 0: the header has none */
 	uint64_t value;
 };
 

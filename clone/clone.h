@@ -56,7 +56,7 @@ typedef void ux_clone_report_fn(void *ctx, const struct ux_entry *o, enum ux_clo
 
 struct ux_clone_progress {
 	uint64_t objects, objects_total;
-	uint64_t bytes, bytes_total; /* of the objects to copy */
+	uint64_t bytes, bytes_total; /* copied bytes, and bytes of all objects to copy */
 };
 
 /* One call at a time. */

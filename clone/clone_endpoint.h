@@ -45,8 +45,9 @@ struct ux_clone_part {
 struct ux_clone_plan {
 	struct ux_clone_list *had; /* result of its list(); NULL: the target was empty */
 	const struct ux_manifest *all;
-	struct ux_bytes text, signature; /* of `all`, if every object is available */
-	bool dry_run;                    /* nothing may be changed */
+	/* text and signature of the manifest `all`, if every object is available */
+	struct ux_bytes text, signature;
+	bool dry_run; /* nothing may be changed */
 };
 
 /*

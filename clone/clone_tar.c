@@ -36,7 +36,7 @@ struct tar_reader {
 	int fd;       /* -1: closed */
 	bool seeks;   /* it is a file, which can be read at any position */
 	uint64_t off; /* bytes that were read */
-	/* of a stream: the last member that was read, and whether its content is still unread */
+	/* for a stream: the last member that was read, and whether its content is still unread */
 	struct ux_tar_header member;
 	bool waiting;
 };
@@ -45,7 +45,7 @@ struct clone_tar {
 	struct ux_clone_endpoint base;
 	struct tar_reader in;
 	struct ux_arena arena;    /* owns the places' paths */
-	struct tar_places places; /* of an archive in a file, sorted by path */
+	struct tar_places places; /* for an archive in a file: its members, sorted by path */
 	/* the target */
 	char *path, *part_path; /* malloc'ed; NULL: standard output */
 	int out;

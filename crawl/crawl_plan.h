@@ -21,7 +21,7 @@ struct ux_crawl_words {
 struct ux_crawl_choice {
 	const char *distribution; /* one of ux_crawl_distributions */
 	struct ux_crawl_words
-		images; /* of "oci": folders, archives, and references to registries */
+		images; /* images for "oci": folders, archives, and references to registries */
 	struct ux_crawl_words suites, components, archs; /* n 0: the distribution's usual ones */
 	const char *mirror;                              /* NULL: the usual one */
 	struct ux_keyrings keys;                         /* n 0: the system's */
@@ -45,7 +45,7 @@ struct ux_crawl_repository {
 	struct ux_repository what;
 	const char *label; /* "debian bookworm main amd64" */
 	struct ux_repository_result result;
-	struct ux_crawl_sum roles[UX_PACKAGE_ROLE_COUNT]; /* of the wanted packages, by role */
+	struct ux_crawl_sum roles[UX_PACKAGE_ROLE_COUNT]; /* sums of the wanted packages, by role */
 	struct ux_error err;                              /* why it could not be read */
 };
 

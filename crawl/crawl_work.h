@@ -99,7 +99,7 @@ struct ux_crawl_lease {
 	const char *lease;
 	unsigned slot; /* slot among the renewed leases */
 	struct ux_package package;
-	struct ux_package_file *files; /* of the package; malloc'ed */
+	struct ux_package_file *files; /* files of the package; malloc'ed */
 };
 
 void ux_crawl_lease_free(struct ux_crawl_lease *job);

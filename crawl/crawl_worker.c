@@ -22,11 +22,11 @@ enum {
 
 struct crawl_work {
 	const struct ux_crawl_work_options *o;
-	struct ux_push_options push; /* of all threads */
+	struct ux_push_options push; /* options shared by all threads */
 	struct ux_crawl_work_summary *ret;
 	struct ux_polite *mirrors;
 	struct ux_package_uploads *uploads;
-	struct ux_extraction_memory *memory; /* of all threads */
+	struct ux_extraction_memory *memory; /* memory shared by all threads */
 	struct ux_crawl_leases *jobs;        /* NULL: do not take packages from the server */
 	pthread_mutex_t lock;   /* protects the fields below, *ret, and the caller's function */
 	size_t next;            /* index in the list */

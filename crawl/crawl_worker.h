@@ -43,8 +43,8 @@ struct ux_crawl_result {
 	uint64_t passed[UX_PASSED_COUNT]; /* modules and members that were skipped */
 	struct ux_error first_bad;
 	uint64_t bytes_fetched;
-	uint64_t bytes_unpacked; /* of the members */
-	uint64_t bytes_stored;   /* of the symbols that were uploaded */
+	uint64_t bytes_unpacked; /* bytes of the unpacked members */
+	uint64_t bytes_stored;   /* bytes of the uploaded symbols */
 };
 
 enum {

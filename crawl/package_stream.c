@@ -15,7 +15,7 @@
 
 enum {
 	READ_MEMORY = 400 << 20, /* bytes of address space; decoders have windows up to 128 MiB */
-	READ_SECONDS = 3600,     /* of processor time */
+	READ_SECONDS = 3600,     /* seconds of processor time for reading */
 };
 
 #define MEMBERS_MAX    (UINT64_C(64) << 30) /* bytes of all members of one package */

@@ -16,7 +16,7 @@
 
 enum {
 	BATCH_MAX = 32, /* members of one query */
-	GSYM_ALIGN = 8, /* of GSYMs in the file of a package */
+	GSYM_ALIGN = 8, /* alignment of GSYMs in the file of a package */
 };
 
 /* bytes of members that wait for their supplementary file, made by dwz */

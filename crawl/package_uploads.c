@@ -10,7 +10,7 @@ struct upload_thread {
 	struct ux_package_uploads *u;
 	pthread_t id;
 	struct ux_push_work work;
-	struct ux_push_summary summary; /* of one module */
+	struct ux_push_summary summary; /* result counts of one module */
 	struct ux_package_delivery *d;  /* package of the module it sends; NULL: none */
 	size_t number;                  /* index of that module */
 };
@@ -111,7 +111,8 @@ static void upload_count(struct upload_thread *t, enum ux_code code, const struc
 		result->bytes_stored += t->d->symbols.kept.data[t->number].gsym.size;
 	if (code == UX_OK || t->number > t->d->failed_at)
 		return;
-	/* of several failures the first module's, so that the reason does not depend on timing */
+	/* of several failures, keep the first module's, so that the reason does not depend on
+	 * timing */
 	t->d->failed_at = t->number;
 	result->outcome = UX_CRAWL_LATER;
 	result->cause = code == UX_ENOMEM ? "memory" : "server";

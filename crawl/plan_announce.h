@@ -10,7 +10,7 @@
 struct ux_crawl_announced {
 	uint64_t fresh; /* packages that were new to the server */
 	uint64_t known;
-	uint64_t again; /* of these, queued again */
+	uint64_t again; /* packages among them that were queued again */
 };
 
 /*

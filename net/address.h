@@ -58,7 +58,7 @@ bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a
 
 enum ux_address_kind {
 	UX_ADDRESS_PUBLIC,
-	UX_ADDRESS_PRIVATE, /* of this machine, or of a private network */
+	UX_ADDRESS_PRIVATE, /* an address of this machine or of a private network */
 	/* link-local (clouds serve credentials there), multicast, or not an address */
 	UX_ADDRESS_NEVER,
 };

@@ -296,7 +296,8 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 
 /* Limits on the resources that clients can use. Zeroed fields take the default in brackets. */
 struct ux_http_limits {
-	size_t header_bytes;   /* of a connection, for the request line and headers [32 KiB] */
+	/* bytes of a connection's buffer for the request line and headers [32 KiB] */
+	size_t header_bytes;
 	size_t body_bytes;     /* body that is collected in memory; above: 413 [16 MiB] */
 	size_t coded_bytes;    /* the same on routes whose handlers decode the body [64 MiB] */
 	uint64_t upload_bytes; /* body that is streamed to a sink; above: 413 [4 GiB] */

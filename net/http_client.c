@@ -28,7 +28,7 @@ struct ux_http_client {
 	char *cafile;
 	char *proxy;
 	unsigned connect_ms;
-	uint64_t rate; /* of bodies, bytes a second; 0: no limit */
+	uint64_t rate; /* bytes a second for bodies; 0: no limit */
 	uint64_t receive_rate;
 	enum ux_http_reach reach;
 	const char *private_advice;

@@ -101,12 +101,14 @@ struct ux_http_answer {
 	struct ux_out body;
 	uint64_t length;        /* Content-Length; UINT64_MAX: absent */
 	unsigned retry_after_s; /* 0: no Retry-After */
-	char location[256];     /* of a redirect that was not followed; otherwise "" */
+	char location[256];     /* target of a redirect that was not followed; otherwise "" */
 	char etag[128];         /* "": none, or too long */
 	char modified[64];      /* Last-Modified; "": none */
-	char software[64];      /* of an error, the Server header; "": none */
-	uint64_t part_off; /* of a 206: where in the file its body begins; otherwise UINT64_MAX */
-	/* of a 401: the WWW-Authenticate header, Bearer's if there are several; "": none */
+	char software[64];      /* Server header of an error; "": none */
+	/* for status 206: position in the file where the body begins; otherwise UINT64_MAX */
+	uint64_t part_off;
+	/* for status 401: the WWW-Authenticate header, the one for Bearer if there are several; "":
+	 * none */
 	char authenticate[1024];
 };
 

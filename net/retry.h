@@ -8,7 +8,7 @@
 /* The attempts at one operation. Set the first two members, and zero the others. */
 struct ux_retry {
 	unsigned max;        /* attempts that may fail in succession */
-	int64_t deadline_ms; /* of CLOCK_MONOTONIC; no attempt begins after it */
+	int64_t deadline_ms; /* CLOCK_MONOTONIC time after which no attempt begins */
 	unsigned failed;     /* attempts, since the last progress */
 	unsigned pauses;
 };

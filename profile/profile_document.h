@@ -26,9 +26,10 @@ struct ux_profile_document {
 	struct ux_profile_jit *jit; /* set before reading; NULL: jitdumps are not read */
 	struct ux_pprof pprof;
 	struct ux_otlp otlp;   /* also of OTLP in JSON */
-	struct ux_out message; /* of OTLP in JSON: the same in protobuf */
+	struct ux_out message; /* for OTLP in JSON: the same message in protobuf */
 	struct ux_firefox firefox;
-	struct ux_perf_summary perf; /* of the text of perf script: names of run-time code */
+	/* for the text of perf script: counts for names of run-time code */
+	struct ux_perf_summary perf;
 };
 
 /* Returns the format of a whole profile, without compression. */

@@ -46,7 +46,7 @@ struct ux_sandbox_limits {
 	/* descriptor of that file, which is emptied first; NULL: one is made for this child */
 	const int *spill;
 	uint64_t output;  /* size limit of the GSYM */
-	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
+	unsigned seconds; /* seconds of processor time; the wall-clock limit is twice as long */
 	/* a descriptor; the child is ended when it becomes readable; NULL: none */
 	const int *stop;
 	/*

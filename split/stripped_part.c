@@ -20,7 +20,7 @@ struct stripped_part {
 	struct ux_file_pieces pieces;
 	struct ux_elf_section_records records;
 	struct changed *changed;  /* malloc'ed, for each section of the input */
-	struct ux_symbol_cut cut; /* of .symtab; without it, empty */
+	struct ux_symbol_cut cut; /* cut of .symtab; empty if there is no .symtab */
 	size_t cut_table;         /* index of that table; 0: it is not in this file */
 	uint32_t names_old;       /* index of the table of names in the input */
 	uint32_t link_name;       /* offsets in the new table of names */

@@ -531,7 +531,7 @@ struct ux_migrate_how {
 };
 
 struct ux_migrate_sum {
-	uint64_t tables, rows; /* of the index; 0 if an earlier run had copied it */
+	uint64_t tables, rows; /* tables and rows of the index; 0 if an earlier run had copied it */
 	uint64_t blobs, bytes; /* in the new place now */
 	uint64_t copied, copied_bytes;
 	uint64_t deleted;  /* blobs that were deleted during the migration */

@@ -62,7 +62,8 @@ struct ux_entry {
 	const char *path; /* relative to the folder; "" until ux_manifest_name() */
 	uint8_t hash[UX_MANIFEST_HASH];
 	uint64_t size;
-	const char *const *ids; /* of its module: canonical text, the first names its folder */
+	/* IDs of its module in canonical form; the first one names its folder */
+	const char *const *ids;
 	size_t n_ids;
 	enum ux_entry_kind kind;
 	enum ux_quality quality;

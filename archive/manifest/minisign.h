@@ -13,7 +13,7 @@
 enum {
 	UX_MINISIGN_ID = 8,         /* bytes of a key's number */
 	UX_MINISIGN_PUBLIC = 32,    /* bytes of a public key */
-	UX_MINISIGN_SECRET = 64,    /* of a secret one */
+	UX_MINISIGN_SECRET = 64,    /* bytes of a secret key */
 	UX_MINISIGN_FILE_MAX = 8192 /* bytes of a file that is read */
 };
 

@@ -163,7 +163,7 @@ static bool symbolizer_set_functions(struct symbolizer_options *o, const char *w
 	return symbolizer_bad_value(o, "--functions", word);
 }
 
-/* Whether a flag is on. Its value may be missing, "true" or "false". */
+/* Returns whether a flag is on. Its value may be missing, "true" or "false". */
 static bool symbolizer_flag_is_on(const char *word)
 {
 	return !word || strcmp(word, "false") != 0;
@@ -423,7 +423,7 @@ static const char *symbolizer_parse_request(const struct symbolizer *r, struct u
 	return bad;
 }
 
-/* Whether b is a request for code by address in the same module as a. */
+/* Returns whether b is a request for code by address in the same module as a. */
 static bool symbolizer_requests_match(const struct ux_symbolizer_request *a,
 				      const struct ux_symbolizer_request *b)
 {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	PART_BYTES = 16 << 20, /* of text per read */
+	PART_BYTES = 16 << 20, /* bytes of text per read */
 	READ_BYTES = 1 << 16,
 	DETECT_BYTES = 256 << 10, /* bytes of standard input that decide whether it is a report */
 	QUIET_MS = 200,           /* ms of silence after which a followed text is a part */

@@ -10,9 +10,9 @@
 /* A text that may be a crash report. Initialize it with UX_CRASH_INPUT_INIT. */
 struct ux_crash_input {
 	struct ux_dash_file dash;
-	struct ux_mapping file; /* of a file; empty: standard input is read */
-	struct ux_bytes left;   /* of the file: bytes that are not read yet */
-	struct ux_out head;     /* of standard input: bytes that were read but not used yet */
+	struct ux_mapping file; /* mapping of a file; empty: standard input is read */
+	struct ux_bytes left;   /* file: bytes that are not read yet */
+	struct ux_out head;     /* standard input: bytes that were read but not used yet */
 	bool is_stream, at_end;
 	bool follow;          /* write lines as soon as no more come, instead of in parts */
 	bool is_core;         /* the file is a core dump; a report is made from it first */

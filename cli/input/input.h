@@ -25,7 +25,7 @@ struct ux_line_reader {
 
 void ux_line_reader_init(struct ux_line_reader *r, int fd);
 
-/* Whether the next call returns without waiting for input. */
+/* Returns whether the next call returns without waiting for input. */
 bool ux_line_reader_ready(const struct ux_line_reader *r);
 
 /*
@@ -57,7 +57,7 @@ struct ux_address_reader {
 
 void ux_address_reader_init(struct ux_address_reader *r, int fd, bool hex);
 
-/* Whether the next call returns without waiting for input. */
+/* Returns whether the next call returns without waiting for input. */
 bool ux_address_reader_ready(const struct ux_address_reader *r);
 
 /*

@@ -278,7 +278,8 @@ enum {
 	SPILL_MIN = 4 << 20 /* bytes of a message */
 };
 
-/* Whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the process. */
+/* Returns whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the
+ * process. */
 static bool profile_input_may_spill(uint64_t bytes)
 {
 	struct rlimit limit;

@@ -68,7 +68,7 @@ struct ux_profile_input {
 	bool selecting;      /* the server's URL and key are being read, or one of them is wrong */
 	bool selected;       /* the server was selected: its token on the command line is
 				overwritten */
-	struct ux_runtime_list runtime; /* of the last looked-up process: */
+	struct ux_runtime_list runtime; /* symbols of the last looked-up process: */
 	uint32_t runtime_pid;           /* 0: none */
 	struct ux_progress progress;
 };

@@ -53,7 +53,7 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 			     const struct ux_args *args, struct ux_profile_options *profile,
 			     struct ux_record_options *ret, int *ret_status) ux_must;
 
-/* Records into a temporary file, and reads it as a profile. Codes as of ux_record(). */
+/* Records into a temporary file, and reads it as a profile. Codes of ux_record(). */
 enum ux_code ux_record_read(const struct ux_record_options *o, const struct ux_profile_options *v,
 			    struct ux_profile_input *in, struct ux_record_result *ret,
 			    struct ux_error *err) ux_must;

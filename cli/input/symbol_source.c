@@ -136,7 +136,7 @@ bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
 	return s->whole || (s->has_part && ux_address_filter_covers(&s->filter, pc));
 }
 
-/* Whether it is faster to extract only the functions at n pcs than everything. */
+/* Returns whether it is faster to extract only the functions at n pcs than everything. */
 static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
 	const struct ux_mapping *inputs[UX_EXTRACT_CACHE_INPUTS];
@@ -191,8 +191,8 @@ enum ux_code ux_symbol_source_load(struct ux_symbol_source *s, const uint64_t *p
 	return symbol_source_extract_whole(s, err);
 }
 
-/* Whether extraction can wait until ux_symbol_source_load() is called. This is possible only for
- * a valid ELF file. */
+/* Returns whether extraction can wait until ux_symbol_source_load() is called. This is possible
+ * only for a valid ELF file. */
 static bool symbol_source_is_lazy(const struct ux_symbol_source *s,
 				  const struct ux_symbol_options *choice)
 {

@@ -27,7 +27,7 @@ struct ux_symbol_source {
 	bool has_part;                   /* gsym was extracted for a few addresses */
 	uint64_t parts_ms;               /* processor time of partial extractions */
 	struct ux_gsym gsym;
-	struct ux_extract_stats stats; /* of the last extraction; zeroed: none yet */
+	struct ux_extract_stats stats; /* results of the last extraction; zeroed: none yet */
 	struct ux_error lost; /* debug files that were not found, see struct ux_symbol_files; code
 				 UX_OK: nothing is missing */
 };
@@ -70,7 +70,7 @@ enum ux_code ux_symbol_source_load(struct ux_symbol_source *s, const uint64_t *p
  * Returns false when gsym is not from the cache. */
 bool ux_symbol_source_drop_cached(struct ux_symbol_source *s);
 
-/* Whether gsym contains pc already. */
+/* Returns whether gsym contains pc already. */
 bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc);
 
 void ux_symbol_source_close(struct ux_symbol_source *s);

@@ -110,10 +110,11 @@ struct ux_server_selection {
 enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
 			      struct ux_error *err) ux_must;
 
-/* Whether an option or the environment names a server: without one, some commands ask none. */
+/* Returns whether an option or the environment names a server: without one, some commands ask
+ * none. */
 bool ux_server_is_named(const struct ux_server_values *values);
 
-/* Whether an error of a request means that the server refused it, or cannot be reached. */
+/* Returns whether an error of a request means that the server refused it, or cannot be reached. */
 bool ux_server_is_refusal(const struct ux_error *err);
 
 /*

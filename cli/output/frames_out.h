@@ -44,7 +44,7 @@ struct ux_frames_out {
 	struct ux_arena arena;
 	struct ux_texts texts;
 	struct ux_out scratch;
-	struct ux_colors colors; /* of text on a terminal */
+	struct ux_colors colors; /* colors of text on a terminal */
 };
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out);
@@ -68,7 +68,7 @@ struct ux_answer {
 	size_t n;
 	const char *const *others; /* other names of the outermost frame's function */
 	size_t n_others;
-	const struct ux_origin *origin; /* of an address of a process; NULL: not a process */
+	const struct ux_origin *origin; /* origin of an address of a process; NULL: not a process */
 	struct ux_bytes symbol; /* "NAME+OFFSET", shown instead of the address, which only the
 				   server knows; or empty */
 };

@@ -20,7 +20,7 @@ bool ux_function_text_parse(struct ux_bytes text, struct ux_function_text *ret);
  * like "%21" by its index in the symbol table of a cubin; CUPTI's records have both. *names, an
  * index, is built at the first use. *ret_starts has the starts of all functions of that name; the
  * first one is used. UX_ENOTFOUND: no such function. UX_ECONFLICT: no such function of that size.
- * Other codes as of ux_gsym_names_build().
+ * Other codes of ux_gsym_names_build().
  */
 enum ux_code ux_function_text_find(struct ux_gsym_names *names, const struct ux_gsym *g,
 				   struct ux_bytes file, const struct ux_function_text *text,

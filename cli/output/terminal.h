@@ -14,8 +14,8 @@ enum {
  * lines are hard to read; UX_TERMINAL_WIDTH if fd is not a terminal. */
 unsigned ux_terminal_width(int fd);
 
-/* Whether escape sequences for colours may be written to fd: it is a terminal, TERM is not "dumb",
- * and NO_COLOR is empty or not set (https://no-color.org). */
+/* Returns whether escape sequences for colours may be written to fd: it is a terminal, TERM is not
+ * "dumb", and NO_COLOR is empty or not set (https://no-color.org). */
 bool ux_terminal_has_colors(int fd);
 
 /* The sequences in use; each is "" where colours are off. */

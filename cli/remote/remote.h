@@ -56,7 +56,7 @@ enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address 
 			    size_t n, struct ux_error *err) ux_must;
 
 /*
- * Appends the server's symbols of the run-time code of a process, sorted. Codes as of
+ * Appends the server's symbols of the run-time code of a process, sorted. Codes of
  * ux_explain_remote().
  */
 enum ux_code ux_remote_find_runtime(const struct ux_server_selection *server, const char *host,
@@ -65,7 +65,7 @@ enum ux_code ux_remote_find_runtime(const struct ux_server_selection *server, co
 
 /*
  * Finds the modules that have a file with that path, or with that name if it has no slash: writes
- * the first ID of each, at most `max`. Codes as of ux_explain_remote().
+ * the first ID of each, at most `max`. Codes of ux_explain_remote().
  */
 enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const char *file,
 				 struct ux_id *ids, size_t max, size_t *ret_n, struct ux_error *err)
@@ -128,7 +128,7 @@ enum ux_code ux_explain_remote(const struct ux_server_selection *server, const c
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,
 			       bool *ret_found, struct ux_error *err) ux_must;
 
-/* Appends the progress of a server's crawls. Codes as of ux_explain_remote(). */
+/* Appends the progress of a server's crawls. Codes of ux_explain_remote(). */
 enum ux_code ux_crawl_status(const struct ux_server_selection *server, bool json,
 			     struct ux_out *out, struct ux_error *err) ux_must;
 

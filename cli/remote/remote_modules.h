@@ -10,12 +10,12 @@
 struct ux_http_client;
 struct json_t; /* of jansson */
 
-/* Whether the text may be an ID or the beginning of one (id_prefix.h). Without its type, a GNU
- * build ID of one byte is too short. */
+/* Returns whether the text may be an ID or the beginning of one (id_prefix.h). Without its type, a
+ * GNU build ID of one byte is too short. */
 bool ux_remote_id_is(const char *text);
 
-/* Whether the text has fewer hexadecimal digits than the beginning of an ID. The error then says
- * that it is neither a file nor an ID. */
+/* Returns whether the text has fewer hexadecimal digits than the beginning of an ID. The error then
+ * says that it is neither a file nor an ID. */
 bool ux_remote_id_is_short(const char *text, struct ux_error *err);
 
 /*
@@ -23,8 +23,7 @@ bool ux_remote_id_is_short(const char *text, struct ux_error *err);
  * request; an abbreviated one completed, if only one module of the server matches. A well-formed ID
  * that the server does not have stays unchanged: a server may fetch it. UX_ECONFLICT: several
  * modules match; they were printed to stderr. UX_ENOTFOUND: none matches. UX_EINVAL, UX_ELIMIT: the
- * text is not the beginning of an ID. Other codes as of ux_http_client_call() and
- * ux_server_answer().
+ * text is not the beginning of an ID. Other codes of ux_http_client_call() and ux_server_answer().
  */
 enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *text, char *ret,
 				  struct ux_error *err) ux_must;

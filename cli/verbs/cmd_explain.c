@@ -86,7 +86,7 @@ struct explain {
 	uint64_t bad_lines; /* lines of standard input that are not addresses, and unknown functions
 			     */
 	struct explain_args args;
-	struct explain_pcs pcs; /* of args, without unknown functions */
+	struct explain_pcs pcs; /* pcs of args, without unknown functions */
 	enum ux_demangle_mode demangle;
 	struct ux_out out;
 };
@@ -208,8 +208,8 @@ struct explain_choice {
 	const char *why;
 };
 
-/* Whether a source describes the contents of functions, as DWARF and Go's tables do. Symbols
- * only name them. */
+/* Returns whether a source describes the contents of functions, as DWARF and Go's tables do.
+ * Symbols only name them. */
 static bool explain_source_is_rich(int source)
 {
 	return source == UX_SOURCE_DWARF || source == UX_SOURCE_GOPCLNTAB;

@@ -86,7 +86,7 @@ static void key_write_text(struct ux_out *out, const struct ux_key *key)
 /* The state of the command. */
 struct key_job {
 	struct ux_store store;  /* open when index is set */
-	struct ux_index *index; /* of the store */
+	struct ux_index *index; /* index of the store */
 	const struct key_values *values;
 	const char *id; /* ID of the key to revoke or to rotate */
 	struct ux_out out;

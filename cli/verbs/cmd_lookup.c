@@ -84,7 +84,7 @@ struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
-	char id[UX_ID_TEXT]; /* of the module on the server */
+	char id[UX_ID_TEXT]; /* ID of the module on the server */
 	bool selecting;      /* the server's URL and token are being read */
 	bool alternatives;
 	bool hinted_hex;
@@ -353,8 +353,8 @@ static bool lookup_looks_like_id(const char *name)
 	return false;
 }
 
-/* Whether a partial extraction may be faster: all requests are addresses on the command line,
- * and there are few of them. */
+/* Returns whether a partial extraction may be faster: all requests are addresses on the command
+ * line, and there are few of them. */
 static bool lookup_is_small(const struct lookup *l)
 {
 	for (size_t i = 0; i < l->given.size; i++)

@@ -418,7 +418,7 @@ static const struct store_verb {
 	{"migrate", ux_store_job_migrate, 1},
 };
 
-/* Whether a verb removes data, which requires exclusive access to the directory. */
+/* Returns whether a verb removes data, which requires exclusive access to the directory. */
 static bool store_verb_is_exclusive(const struct store_verb *verb, const struct store_values *v)
 {
 	return (verb->fn == store_check && v->repair) || (verb->fn == store_sweep && !v->dry_run);

@@ -23,7 +23,7 @@ struct symbolize_values {
 	const char *demangle;
 	struct ux_profile_options profile;
 	struct ux_otlp_values otlp;
-	struct ux_option_each modules; /* of crash reports */
+	struct ux_option_each modules; /* modules of crash reports */
 	bool force_module;
 	bool follow;
 };
@@ -56,8 +56,8 @@ static const struct ux_option symbolize_options[] = {
 
 /* A format in which any profile can be written. */
 struct symbolize_target {
-	const char *word;   /* of --to */
-	const char *suffix; /* of the output's name */
+	const char *word;   /* value of --to */
+	const char *suffix; /* suffix of the output's name */
 	bool binary;        /* not for a terminal */
 	bool packed;        /* by gzip */
 	enum ux_code (*write)(const struct ux_profile *p, const struct ux_viewer_options *options,

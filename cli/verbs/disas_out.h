@@ -46,7 +46,7 @@ bool ux_source_lines_get(struct ux_source_lines *s, const char *dir, const char 
 struct ux_disas_out {
 	bool json;
 	enum ux_demangle_mode mode;
-	struct ux_colors colors; /* of text on a terminal */
+	struct ux_colors colors; /* colors of text on a terminal */
 	struct ux_source_lines *sources;
 	uint64_t marked;         /* address of the marked instruction; UINT64_MAX: none */
 	struct ux_frame *frames; /* UX_FRAMES_MAX of them, for the next instruction; malloc'ed */
@@ -71,7 +71,7 @@ void ux_disas_out_head(struct ux_disas_out *d, uint64_t pc, uint64_t size, size_
 /* The address that an instruction jumps to, calls or reads. */
 struct ux_disas_target {
 	uint64_t pc;      /* 0: it refers to nothing known */
-	const char *name; /* of the function or variable there; NULL: unknown */
+	const char *name; /* name of the function or variable there; NULL: unknown */
 	uint64_t offset;  /* offset of pc in it */
 };
 

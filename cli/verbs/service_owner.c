@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	VARIABLES_BYTES_MAX = 64 << 10, /* of the file with the service's variables */
+	VARIABLES_BYTES_MAX = 64 << 10, /* maximum bytes of the file with the service's variables */
 };
 
 void ux_service_deinit(struct ux_service *s)

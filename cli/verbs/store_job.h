@@ -32,7 +32,7 @@ struct store_job {
 	bool open;
 	const struct store_values *values;
 	char **operands;         /* after the verb */
-	struct ux_folder folder; /* of the server */
+	struct ux_folder folder; /* folder of the server */
 	struct ux_out out;
 	int status;
 };

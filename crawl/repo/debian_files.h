@@ -102,7 +102,7 @@ enum ux_code ux_debian_release_find(const struct ux_debian_release *r, const cha
 /* --- the repositories that this machine's apt is configured with ------------------------------ */
 
 enum {
-	UX_APT_SOURCES_MAX = 1024, /* of all files together */
+	UX_APT_SOURCES_MAX = 1024, /* sources in all files together */
 	UX_APT_WORDS_MAX = 64,     /* suites, components or architectures of one */
 };
 

@@ -32,7 +32,7 @@ struct debian {
 	ux_package_fn *take;
 	void *ctx;
 	struct ux_repository_result *result;
-	struct ux_arena arena; /* of one package */
+	struct ux_arena arena; /* memory for one package */
 	struct ux_error *err;
 };
 

@@ -83,7 +83,7 @@ enum {
 struct ux_apk_adb {
 	struct ux_bytes values;
 	struct ux_apk_adb_signature signatures[UX_APK_ADB_SIGNATURES];
-	size_t n_signatures; /* of a known kind */
+	size_t n_signatures; /* number of signatures of a known kind */
 };
 
 /* Finds the blocks of an index. UX_ECORRUPT. Source: apk-v3(5). */

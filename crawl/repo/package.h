@@ -20,7 +20,7 @@ enum ux_package_kind {
 	UX_PACKAGE_RPM,
 	UX_PACKAGE_APK,
 	UX_PACKAGE_PACMAN,
-	UX_PACKAGE_LAYER, /* of a container image */
+	UX_PACKAGE_LAYER, /* layer of a container image */
 	UX_PACKAGE_DSC, /* source package of Debian: the .dsc, and its archives as further files */
 	UX_PACKAGE_KIND_COUNT
 };
@@ -81,7 +81,8 @@ struct ux_package {
 	struct ux_apk_identity apk;
 	enum ux_package_kind kind;
 	enum ux_package_role role;
-	const struct ux_id *build_ids; /* of the files in it, as far as the metadata name them */
+	/* build IDs of the files in it, as far as the metadata name them */
+	const struct ux_id *build_ids;
 	size_t n_build_ids;
 };
 

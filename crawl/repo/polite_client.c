@@ -214,12 +214,12 @@ static enum ux_code polite_connect(const struct ux_polite *p, const char *origin
 
 struct polite_transfer {
 	const struct ux_polite_request *request;
-	uint64_t bytes;       /* of the file, which the caller has */
+	uint64_t bytes;       /* bytes of the file that the caller already has */
 	uint64_t received;    /* in this attempt */
 	bool begun;           /* the caller has the beginning of the file */
 	char if_range[160];   /* validator that proves that the file is still the same; "": none */
 	char *authorization;  /* header of a registry; NULL: none */
-	char challenge[1024]; /* of a 401: the registry's challenge; "": none */
+	char challenge[1024]; /* for status 401: the registry's challenge; "": none */
 };
 
 /* Begins the file, perhaps again. */

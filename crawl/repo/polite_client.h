@@ -47,7 +47,7 @@ struct ux_validators {
 
 struct ux_polite_request {
 	const char *url;                   /* http, https, or a path (repo_url.h) */
-	const struct ux_validators *known; /* of the caller's copy; NULL: none */
+	const struct ux_validators *known; /* validators of the caller's copy; NULL: no copy */
 	uint64_t max;                      /* size limit of the file */
 	/* Called before the first byte of the file: bytes from before must be dropped. */
 	enum ux_code (*begin)(void *ctx, struct ux_error *err);

@@ -35,8 +35,8 @@ struct ux_repository {
  * root is the file from which everything else is verified: InRelease, APKINDEX.tar.gz, repomd.xml.
  */
 struct ux_repository_state {
-	struct ux_validators validators; /* of the root */
-	uint8_t sha256[32];              /* of the signed text of the root */
+	struct ux_validators validators; /* validators of the root document */
+	uint8_t sha256[32];              /* hash of the root document's signed text */
 	bool known;
 };
 

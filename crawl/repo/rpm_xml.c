@@ -86,7 +86,7 @@ enum rpm_part {
 struct rpm_primary {
 	struct ux_xml xml;
 	struct ux_index_target *to;
-	struct ux_arena arena; /* of one package */
+	struct ux_arena arena; /* memory for one package */
 	struct ux_package package;
 	enum rpm_part part; /* element whose text is being read */
 	bool inside;        /* inside a package */

@@ -101,7 +101,7 @@ UX_API enum ux_code ux_gpu_ids(const struct ux_gpu *gpu, size_t i, struct ux_ids
 
 /*
  * Calls fn once with the whole decompressed content of piece number i + 1, which is a cubin for
- * ux_module_open(), or text. On failure fn is not called. Codes as of ux_gpu_ids(), except
+ * ux_module_open(), or text. On failure fn is not called. Codes of ux_gpu_ids(), except
  * UX_EUNSUPPORTED, and as of fn. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_fn *fn, void *ctx,
@@ -109,7 +109,7 @@ UX_API enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_
 
 /*
  * Calls fn with each function of piece number i + 1, a cubin, in the order of its symbol table.
- * Codes as of ux_gpu_ids(), and UX_ENOTFOUND: its symbol table was stripped. Any thread. Since 0.1.
+ * Codes of ux_gpu_ids(), and UX_ENOTFOUND: its symbol table was stripped. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_functions(const struct ux_gpu *gpu, size_t i, ux_gpu_function_fn *fn,
 				     void *ctx, struct ux_error *err) UX_MUST;

@@ -142,9 +142,8 @@ struct ux_function {
 
 /*
  * Finds the function that is the outermost frame at pc, with its range: for counting samples by
- * function, or drawing its code. Flags and codes as of ux_module_lookup(), and UX_EINVAL: ret->size
- * is too small. *ret is unchanged on failure. Allocates nothing, takes no lock. Any thread. Since
- * 0.1.
+ * function, or drawing its code. Flags and codes of ux_module_lookup(), and UX_EINVAL: ret->size is
+ * too small. *ret is unchanged on failure. Allocates nothing, takes no lock. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_module_function(const struct ux_module *m, uint64_t pc, uint32_t flags,
 				       struct ux_function *ret, struct ux_error *err) UX_MUST;
@@ -166,8 +165,8 @@ UX_API enum ux_code ux_module_find(const struct ux_module *m, const char *functi
  * Writes the alternative names of the function at pc, which exist where the linker folded identical
  * functions or several symbols share a range. At most `max` names are written; *ret_n is how many
  * exist. A GSYM has them when it was extracted with UX_EXTRACT_ALTERNATIVES, or was written by a
- * linker that records merged functions. Flags and codes as of ux_module_lookup(). Most functions
- * have no other names, which is UX_OK. Names are valid as long as m is open. Any thread. Since 0.1.
+ * linker that records merged functions. Flags and codes of ux_module_lookup(). Most functions have
+ * no other names, which is UX_OK. Names are valid as long as m is open. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_module_alternatives(const struct ux_module *m, uint64_t pc, uint32_t flags,
 					   const char **names, size_t max, size_t *ret_n,

@@ -210,8 +210,8 @@ UX_API enum ux_code ux_process_lookup_many(struct ux_process *p,
  * notes, some 40 KiB.
  *
  * Code made at run time has no file (UX_PROCESS_REASON_RUNTIME_CODE), and addresses of the kernel
- * cannot be normalized (UX_PROCESS_REASON_KERNEL): use ux_process_lookup_many() for these. Codes as
- * of ux_process_lookup(). Any thread. Since 0.1.
+ * cannot be normalized (UX_PROCESS_REASON_KERNEL): use ux_process_lookup_many() for these. Codes of
+ * ux_process_lookup(). Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_process_normalize(struct ux_process *p,
 					 const struct ux_process_address *addresses, size_t n,

@@ -6,7 +6,7 @@
 struct line_registers {
 	uint64_t pc;
 	uint64_t last_pc; /* pc of the last row */
-	size_t rows;      /* of all sequences */
+	size_t rows;      /* rows of all sequences */
 	uint32_t op_index;
 	uint32_t file;
 	uint32_t line;

@@ -52,7 +52,7 @@ bool ux_info_feed_ended(const struct ux_info_feed *feed);
 /*
  * Gives the next wave; *ret_n is the number of its units, 0 at the end. Units below number n_read
  * are not read any more, and lose their memory. One thread may call this while others read units of
- * earlier waves. Codes as of ux_info_feed_fill().
+ * earlier waves. Codes of ux_info_feed_fill().
  */
 enum ux_code ux_info_feed_next(struct ux_info_feed *feed, uint32_t n_read, uint32_t *ret_n,
 			       struct ux_error *err) ux_must;

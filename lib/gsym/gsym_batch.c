@@ -335,7 +335,7 @@ static void batch_answer_rest(struct batch *w, size_t i, size_t end, enum ux_cod
 	}
 }
 
-/* Reads the record for `off` bytes from the start of the functions at s. Codes as of lookups. */
+/* Reads the record for `off` bytes from the start of the functions at s. Codes of lookups. */
 static enum ux_code batch_find_record(struct batch *w, const struct gsym_starts *s, uint64_t off)
 {
 	const struct ux_gsym *g = w->g;

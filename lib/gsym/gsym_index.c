@@ -59,8 +59,8 @@ struct cut {
 /* --- the line table --------------------------------------------------------------------------- */
 
 /*
- * Codes as of gsym_spans_find(). Cuts up no table with descending addresses, nor one in which a
- * lookup would read many bytes between two rows: lookups in the index are not charged for them.
+ * Codes of gsym_spans_find(). Cuts up no table with descending addresses, nor one in which a lookup
+ * would read many bytes between two rows: lookups in the index are not charged for them.
  */
 static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 {

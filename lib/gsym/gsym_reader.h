@@ -107,7 +107,7 @@ enum ux_code ux_gsym_lookup_within(const struct ux_gsym *g, uint64_t pc, struct 
 /*
  * Returns the start of the function that is the outermost frame at pc, and its size, 0 when that is
  * unknown. If another function is inside of it, the size extends to the other one, or to the end of
- * the part with pc. Codes as of ux_gsym_lookup().
+ * the part with pc. Codes of ux_gsym_lookup().
  */
 enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
 			    uint64_t *ret_size, struct ux_error *err) ux_must;

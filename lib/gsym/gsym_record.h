@@ -65,8 +65,8 @@ ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, u
 	struct gsym_starts s = {at, at + 1, gsym_table_at(table, at, width, swap)};
 	if (ux_likely(at == 0 || gsym_table_at(table, at - 1, width, swap) != s.value))
 		return s;
-	for (size_t left = at;
-	     left > 0;) { /* of several equal entries, the first one is at or before `first` */
+	/* several entries are equal: the first one is at or before `first` */
+	for (size_t left = at; left > 0;) {
 		size_t half = left / 2;
 		if (gsym_table_at(table, s.first - left + half, width, swap) == s.value) {
 			s.first -= left - half;

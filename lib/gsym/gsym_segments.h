@@ -51,7 +51,7 @@ bool ux_gsym_segments_are_cut(struct ux_bytes tail, bool swap, uint64_t pc);
  */
 bool ux_gsym_segments_pc(const struct ux_gsym_segments *segments, uint64_t off, uint64_t *ret);
 
-/* Whether a pc may be code: it is in a segment, or there is no table. */
+/* Returns whether a pc may be code: it is in a segment, or there is no table. */
 bool ux_gsym_segments_may_have(const struct ux_gsym_segments *segments, uint64_t pc);
 
 #endif

@@ -49,7 +49,7 @@ enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_i
  * Parses the text form: gnu:HEX, go:TEXT, file:HEX32, uuid:HEX32, cubin-crc:HEX8; bare hexadecimal
  * means gnu. Digits are of either case. A File ID or UUID may also begin with 0x and contain
  * dashes; a File ID may also be 22 characters of base64, URL-safe or standard, without padding.
- * Codes as of ux_id_make().
+ * Codes of ux_id_make().
  */
 enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_error *err) ux_must;
 

@@ -55,7 +55,7 @@ static enum ux_code mapped_elf_find_bias(struct mapped_elf *e, const struct ux_p
 
 /*
  * Opens the file of a mapping. UX_EUNSUPPORTED: not a 64-bit ELF file in the byte order of this
- * machine, or none of its segments has the offset of this mapping. All other codes as of
+ * machine, or none of its segments has the offset of this mapping. All other codes of
  * ux_proc_open_mapped().
  */
 static enum ux_code mapped_elf_open(struct mapped_elf *e, const struct ux_proc *proc,

@@ -85,7 +85,7 @@ typedef enum ux_code ux_jit_found_fn(void *ctx, const struct ux_jit_found *found
 
 /*
  * Opens the perf maps and jitdumps of a process, as ux_jit_sources_update() describes them, without
- * reading them, and passes each to fn. A file may come twice, by two paths. Codes as of fn.
+ * reading them, and passes each to fn. A file may come twice, by two paths. Codes of fn.
  */
 enum ux_code ux_jit_files_find(const struct ux_proc *p, const struct ux_proc_maps *maps,
 			       ux_jit_found_fn *fn, void *ctx, struct ux_error *err) ux_must;

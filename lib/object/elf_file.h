@@ -71,7 +71,7 @@ enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint3
 
 /*
  * Opens the start of an ELF file's image in memory: the header and at most `max` segments, without
- * sections, which are not loaded. Codes as of ux_elf_open_bounded().
+ * sections, which are not loaded. Codes of ux_elf_open_bounded().
  */
 enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t max,
 			       struct ux_error *err) ux_must;

@@ -236,7 +236,7 @@ const struct ux_object_format *ux_object_format(struct ux_bytes file);
 
 /*
  * Appends the slices of a file of any known format: the file itself, or the files in a universal
- * one in the order of its header. They point into the file. Codes as of ux_object_open().
+ * one in the order of its header. They point into the file. Codes of ux_object_open().
  */
 enum ux_code ux_object_slices(struct ux_bytes file, struct ux_object_slices *out,
 			      struct ux_error *err) ux_must;

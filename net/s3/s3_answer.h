@@ -14,8 +14,9 @@ enum {
 struct ux_s3_object {
 	const char *key;
 	const char *upload; /* ID of the upload; "" for an object */
-	uint64_t size;      /* of an object */
-	int64_t time;       /* of the last change, or of the upload's start; seconds since 1970 */
+	uint64_t size;      /* size of an object in bytes */
+	/* time of the last change, or of the upload's start; seconds since 1970 */
+	int64_t time;
 };
 
 /* Called for each object of a listing; the strings live until it returns. */
@@ -24,11 +25,11 @@ typedef enum ux_code ux_s3_each_fn(void *ctx, const struct ux_s3_object *object,
 
 /* The fields of an answer besides its objects; "" and false if absent. */
 struct ux_s3_answer {
-	char code[64];     /* of an error: "NoSuchKey" */
-	char message[256]; /* of an error */
+	char code[64];     /* error code, such as "NoSuchKey" */
+	char message[256]; /* error message */
 	char request[128]; /* ID of the request, in an error */
 	char upload[UX_S3_KEY_MAX + 1];
-	char etag[128];               /* of the copied object */
+	char etag[128];               /* entity tag of the copied object */
 	bool truncated;               /* the listing continues... */
 	char next[UX_S3_KEY_MAX + 1]; /* ...with this continuation token or key marker */
 	char next_upload[UX_S3_KEY_MAX + 1];

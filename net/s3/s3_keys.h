@@ -14,7 +14,7 @@ enum {
 struct ux_s3_keys {
 	char *id;
 	char *secret;
-	char *session; /* of temporary keys; NULL: permanent keys */
+	char *session; /* session token of temporary keys; NULL: permanent keys */
 };
 
 /*

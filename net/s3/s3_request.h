@@ -23,7 +23,7 @@ struct ux_s3_request {
 	 * signed
 	 */
 	const char *const *signed_headers;
-	const char *sha256; /* of the body, in hex */
+	const char *sha256; /* SHA-256 of the body, in hex */
 	struct ux_bytes body;
 	bool from_file;
 	int fd;

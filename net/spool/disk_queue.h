@@ -28,9 +28,10 @@ void ux_disk_message_close(struct ux_disk_message *m);
 
 struct ux_disk_queue_options {
 	const char *dir;
-	const char *suffix; /* of the files' names, such as ".pb.gz" */
-	uint64_t bytes_max; /* of all messages, in blocks of the file system */
-	unsigned lanes;     /* 1 to UX_DISK_QUEUE_LANES_MAX */
+	const char *suffix; /* suffix of the files' names, such as ".pb.gz" */
+	/* limit for all messages together, counted in blocks of the file system */
+	uint64_t bytes_max;
+	unsigned lanes; /* 1 to UX_DISK_QUEUE_LANES_MAX */
 	/* a message that has no room replaces the oldest ones, instead of being refused */
 	bool drops_oldest;
 };

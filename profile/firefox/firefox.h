@@ -29,12 +29,12 @@ struct ux_firefox_tables {
 	const uint8_t *at; /* where the object begins that has the tables */
 	size_t strings;    /* index of its array of strings */
 	/* Columns: */
-	struct ux_firefox_numbers func;     /* of frames */
-	struct ux_firefox_numbers depth;    /* of frames: depth of inlining */
-	struct ux_firefox_numbers name;     /* of functions: a string */
-	struct ux_firefox_numbers resource; /* of functions */
-	struct ux_firefox_numbers prefix;   /* of stacks */
-	struct ux_firefox_numbers frame;    /* of stacks */
+	struct ux_firefox_numbers func;     /* for each frame: row of its function */
+	struct ux_firefox_numbers depth;    /* for each frame: depth of inlining */
+	struct ux_firefox_numbers name;     /* for each function: string of its name */
+	struct ux_firefox_numbers resource; /* for each function: row of its resource */
+	struct ux_firefox_numbers prefix;   /* for each stack: row of its caller's stack */
+	struct ux_firefox_numbers frame;    /* for each stack: row of its frame */
 	bool natives;                       /* there is a table of native symbols */
 	size_t n_natives;                   /* rows of that table */
 	uint32_t first_location;            /* in the profile: index of the location of frame 0 */

@@ -235,7 +235,7 @@ static enum ux_code firefox_read_library(struct firefox_reader *r, struct ux_cur
 	if (firefox_find(lib, "codeId", &c)) {
 		UX_TRY(firefox_text(r, ux_json_read_text(&c), &text, err));
 		if (ux_id_parse(ux_profile_text(r->profile, text), &m.id, NULL) != UX_OK)
-			m.id = (struct ux_id){0}; /* of another system */
+			m.id = (struct ux_id){0}; /* an ID of another system */
 	}
 	if (m.id.size == 0 && firefox_find(lib, "breakpadId", &c))
 		UX_TRY(firefox_text(r, ux_json_read_text(&c), &m.debug_id, err));
@@ -262,8 +262,8 @@ static enum ux_code firefox_read_libraries(struct firefox_reader *r, struct ux_e
 
 /* Columns that only reading the frames needs. */
 struct firefox_frames {
-	struct ux_firefox_numbers module; /* of resources; 0: none */
-	struct ux_firefox_numbers file;   /* of functions: a string */
+	struct ux_firefox_numbers module; /* for each resource: its module; 0: none */
+	struct ux_firefox_numbers file;   /* for each function: string of its file */
 };
 
 static void firefox_frames_deinit(struct firefox_frames *f)

@@ -26,8 +26,8 @@ enum rpc_code {
 };
 
 enum otlp_response_field {
-	OTLP_PARTIAL_SUCCESS = 1, /* of ExportProfilesServiceResponse */
-	OTLP_ERROR_MESSAGE = 2,   /* of ExportProfilesPartialSuccess */
+	OTLP_PARTIAL_SUCCESS = 1, /* field of ExportProfilesServiceResponse */
+	OTLP_ERROR_MESSAGE = 2,   /* field of ExportProfilesPartialSuccess */
 };
 
 enum rpc_status_field {

@@ -13,10 +13,11 @@
 struct ux_function {
 	uint32_t name;   /* without a name: the text of ux_profile_write_place() */
 	uint32_t module; /* base name of its file; 0: unknown */
-	uint32_t path;   /* of the module; 0: unknown */
+	uint32_t path;   /* path of its module; 0: unknown */
 	uint32_t file;   /* source; 0: unknown */
-	uint32_t line;   /* of its definition, else the first line that was seen; 0: unknown */
-	uint32_t why;    /* why it has no name; 0: it has one, or the reason is unknown */
+	/* line of its definition, otherwise the first line that was seen; 0: unknown */
+	uint32_t line;
+	uint32_t why; /* why it has no name; 0: it has one, or the reason is unknown */
 	bool named;
 };
 

@@ -60,7 +60,7 @@ enum ux_profile_module_kind {
 struct ux_profile_module {
 	enum ux_profile_module_kind kind;
 	uint32_t path;     /* as in the recording */
-	uint32_t pid;      /* of JIT code: the process that made it */
+	uint32_t pid;      /* process that made the code, for JIT code */
 	struct ux_id id;   /* size 0: unknown */
 	uint32_t debug_id; /* as ux_debug_id_format() writes it; set if it is known without an ID;
 			      0: none */
@@ -98,7 +98,7 @@ struct ux_profile_frame {
 	uint32_t file;
 	uint32_t line; /* 0: unknown */
 	uint32_t column;
-	uint32_t start_line; /* of the function */
+	uint32_t start_line; /* first line of the function */
 	bool inlined;        /* all but the last frame of a location */
 };
 

@@ -20,8 +20,9 @@ enum ux_protobuf_wire {
 struct ux_protobuf_field {
 	uint32_t number;
 	uint8_t wire;
-	uint64_t value;        /* of integers; as in a varint, without zigzag */
-	struct ux_cur bytes;   /* of UX_PROTOBUF_BYTES: the content */
+	/* value of an integer field as in the varint, without zigzag decoding */
+	uint64_t value;
+	struct ux_cur bytes;   /* content of a field of type UX_PROTOBUF_BYTES */
 	struct ux_bytes whole; /* the field with its tag, to be copied */
 };
 

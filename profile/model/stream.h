@@ -37,7 +37,7 @@ static inline enum ux_code ux_stream_flush(struct ux_stream *s, struct ux_error 
 	return code;
 }
 
-/* Passes the bytes on once they fill a piece. Codes as of ux_stream_flush(). */
+/* Passes the bytes on once they fill a piece. Codes of ux_stream_flush(). */
 static inline enum ux_code ux_stream_pass(struct ux_stream *s, struct ux_error *err)
 {
 	return s->out.size < UX_STREAM_PIECE && !s->out.failed ? UX_OK : ux_stream_flush(s, err);

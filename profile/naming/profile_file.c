@@ -27,7 +27,7 @@ struct profile_file_search {
 	const struct ux_id *id;
 	enum ux_symbols_depth depth;
 	bool relocatable;                /* it is a kernel module's file, which has only sections */
-	struct ux_bytes release;         /* of the module's kernel; empty: unknown */
+	struct ux_bytes release;         /* release of the module's kernel; empty: unknown */
 	const char *debug_id;            /* set if it is known without an ID, or "" */
 	char *path;                      /* malloc'ed: path of the result */
 	struct ux_file_symbols *symbols; /* a reference; NULL: nothing found yet */

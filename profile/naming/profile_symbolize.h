@@ -58,14 +58,15 @@ struct ux_profile_sources {
 				  or in DIR/.build-id; NULL: none */
 	bool no_local;         /* do not read the files at the recording's paths */
 	bool no_kernel;        /* do not use the symbols of the running kernel */
-	bool no_dwarf; /* of local files, names of functions only: symbol tables and Go's tables */
+	/* read only function names of local files: from symbol tables and Go's tables */
+	bool no_dwarf;
 	bool gsym_cache;                 /* use the cache of symbols that earlier commands extracted
 					    (extract_cache.h) */
 	ux_profile_server_fn *server;    /* NULL: none */
-	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
-	ux_profile_head_fn *server_head; /* of the same server; NULL: none */
-	ux_profile_segments_fn *server_segments; /* of the same server; NULL: none */
-	ux_profile_runtime_fn *server_runtime;   /* of the same server; NULL: none */
+	ux_profile_base_fn *server_base; /* NULL: there is no server */
+	ux_profile_head_fn *server_head; /* NULL: there is no server */
+	ux_profile_segments_fn *server_segments; /* NULL: there is no server */
+	ux_profile_runtime_fn *server_runtime;   /* NULL: there is no server */
 	void *server_ctx;
 	ux_profile_progress_fn *progress; /* NULL: none */
 	void *progress_ctx;
@@ -81,7 +82,7 @@ enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_
 
 /* The share of a profile that has names. Weights are sums of the first value of samples. */
 struct ux_profile_share {
-	uint64_t weight;     /* of all samples */
+	uint64_t weight;     /* weight of all samples */
 	uint64_t named;      /* weight of samples whose innermost location has a name */
 	uint64_t *of_module; /* malloc'ed: for each module, the weight of samples whose stacks have
 				locations of it without a name; element 0: locations without a

@@ -32,8 +32,9 @@ UX_MAP(ux_symbolize_texts, struct ux_symbolize_text_key, uint32_t, ux_symbolize_
 struct ux_symbolize_batch {
 	struct ux_profile *profile;
 	const uint32_t *locations; /* numbers */
-	uint64_t *pcs;             /* of each location; only the first n_pcs that have one */
-	uint32_t *owners;          /* location of each pc */
+	/* pc of each location; only the first n_pcs locations have one */
+	uint64_t *pcs;
+	uint32_t *owners; /* location of each pc */
 	size_t n;
 	size_t n_pcs;
 	/* The profile's numbers of texts, by pointer. Cleared with each module, whose texts are

@@ -23,16 +23,16 @@ struct ux_perf_source {
 /* Facts about a recording that a user should know, besides its profile. */
 struct ux_perf_summary {
 	uint64_t samples;
-	uint64_t lost_records;  /* records for which the kernel had no room */
-	uint64_t lost_samples;  /* as the events count them; some are lost records too */
-	uint64_t unmapped;      /* addresses in no mapping, and addresses of guests */
-	uint64_t not_unwound;   /* samples with a copy of the stack; only their leaf is kept */
-	uint64_t unwound;       /* samples whose copy of the stack was unwound */
-	uint64_t unwound_short; /* of the unwound samples: the outermost callers are not in the copy
-				 */
+	uint64_t lost_records; /* records for which the kernel had no room */
+	uint64_t lost_samples; /* as the events count them; some are lost records too */
+	uint64_t unmapped;     /* addresses in no mapping, and addresses of guests */
+	uint64_t not_unwound;  /* samples with a copy of the stack; only their leaf is kept */
+	uint64_t unwound;      /* samples whose copy of the stack was unwound */
+	/* unwound samples whose outermost callers are not in the copied part of the stack */
+	uint64_t unwound_short;
 	uint64_t cut_bytes;     /* bytes of the largest copy among these */
 	uint64_t unwound_wrong; /* modules that were unwound with files that have other build IDs */
-	uint64_t unwound_lost;  /* of the unwound samples: they end in code without unwind tables */
+	uint64_t unwound_lost;  /* unwound samples that end in code without unwind tables */
 	uint64_t untimed;       /* addresses of run-time code that got the last code there: the
 				   recording has no times of the jitdump's clock */
 	uint64_t unsure;        /* addresses that were looked up by times of a clock that perf

@@ -61,7 +61,7 @@ struct ux_perf_sample {
 	uint32_t pid;
 	uint32_t tid;
 	struct ux_bytes chain;     /* entries of 8 bytes */
-	struct ux_bytes branches;  /* of 24 bytes, the newest first */
+	struct ux_bytes branches;  /* entries of 24 bytes, the newest first */
 	uint64_t user_ip;          /* from the registers; 0: none */
 	struct ux_bytes registers; /* values of the registers in the event's mask; empty: none */
 	bool registers32;          /* they belong to a 32-bit process */

@@ -69,7 +69,7 @@ struct ux_perf_module_key {
 	uint32_t path;
 	uint32_t pid;
 	struct ux_id id;
-	struct ux_perf_inode inode; /* of a file without an ID */
+	struct ux_perf_inode inode; /* inode of a file without an ID */
 };
 
 ux_inline uint64_t ux_perf_module_hash(struct ux_perf_module_key key)
@@ -113,8 +113,8 @@ struct ux_perf_processes {
 	struct ux_profile_numbers thread_of;  /* by tid */
 	uint32_t recent[16];                  /* indexes of threads that had samples, by tid */
 	struct ux_perf_module_map modules;
-	struct ux_perf_inodes inodes; /* of modules, by number; may be shorter than the list of
-					 modules */
+	/* inodes by module number; may be shorter than the list of modules */
+	struct ux_perf_inodes inodes;
 	struct ux_perf_thread_map numbers;
 	uint64_t unkept; /* mappings beyond the limit */
 };

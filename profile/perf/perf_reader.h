@@ -19,7 +19,7 @@ UX_VEC(ux_perf_file_ids, struct ux_perf_file_id);
 /* An address of a callchain. */
 struct ux_perf_link {
 	uint64_t address;
-	uint32_t stack;    /* of the profile: this one and its callers */
+	uint32_t stack;    /* the profile's stack of this address and its callers */
 	uint16_t unmapped; /* how many of its addresses are in no mapping */
 	uint8_t mode;      /* enum ux_perf_mode */
 	bool returns;      /* it is a return address */
@@ -70,7 +70,7 @@ struct ux_perf_reader {
 	struct ux_perf_nexts nexts; /* by stack; may be shorter than the stacks */
 	bool has_types;             /* the profile's types are decided: there was a sample */
 	bool one_value;             /* there are too many events for separate values */
-	uint64_t first_time;        /* of samples */
+	uint64_t first_time;        /* time of the first sample */
 	uint64_t last_time;
 	uint64_t wall_ns; /* wall clock at time clock_ns of the recording; 0: unknown */
 	uint64_t clock_ns;

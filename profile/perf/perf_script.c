@@ -27,7 +27,7 @@ struct script_frame {
 	struct ux_bytes dso;     /* without the position; empty: unknown */
 	struct ux_bytes printed; /* the same with the position */
 	size_t indent;           /* bytes before the address */
-	const uint8_t *start;    /* of the address */
+	const uint8_t *start;    /* start of the address in the text */
 };
 
 /* The line of a sample: "COMM PID/TID [CPU] TIME: PERIOD EVENT:". */

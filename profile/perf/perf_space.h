@@ -17,7 +17,7 @@ UX_VEC(ux_perf_mapping_list, struct ux_perf_mapping);
 
 enum {
 	UX_PERF_SPACE_MAX = 1 << 16,    /* mappings of a space; Linux's own limit is 65,530 */
-	UX_PERF_MAPPINGS_MAX = 1 << 20, /* of all spaces together */
+	UX_PERF_MAPPINGS_MAX = 1 << 20, /* mappings of all spaces together */
 };
 
 /* Counters shared by all spaces of a recording. */

@@ -33,14 +33,14 @@ struct ux_record_options {
 	unsigned frequency;   /* 0: UX_RECORD_FREQUENCY */
 	uint64_t duration_ms; /* 0: until the command or process ends, or a signal arrives */
 	enum ux_record_calls calls;
-	uint32_t stack_bytes; /* of UX_RECORD_DWARF; 0: UX_RECORD_STACK */
+	uint32_t stack_bytes; /* bytes of stack to copy for UX_RECORD_DWARF; 0: UX_RECORD_STACK */
 };
 
 /* Facts about a recording that a user should know. */
 struct ux_record_result {
 	uint64_t samples;
 	uint64_t lost;          /* records for which there was no room */
-	uint64_t bytes;         /* of the recording */
+	uint64_t bytes;         /* bytes of the recording */
 	uint64_t took_ms;       /* how long it was recorded */
 	bool no_counter;        /* there is no counter of cycles: a timer was used */
 	bool no_kernel;         /* the kernel's code must not be sampled */
@@ -49,8 +49,9 @@ struct ux_record_result {
 	unsigned frequency_max; /* the kernel's limit, if it is below the requested frequency; 0: it
 				   is not */
 	bool small_rings;       /* the limit of locked memory allowed only small buffers */
-	int status;             /* of the command, as from waitpid(); -1: none, or it still runs */
-	bool stopped;           /* the command was ended by SIGTERM, because the recording ended */
+	/* wait status of the command, as from waitpid(); -1: no command, or it still runs */
+	int status;
+	bool stopped; /* the command was ended by SIGTERM, because the recording ended */
 };
 
 /*

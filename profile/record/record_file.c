@@ -165,9 +165,9 @@ void ux_record_file_thread(struct ux_record_file *f, int32_t pid, int32_t tid)
 {
 	size_t at = record_begin(f, UX_PERF_FORK, UX_PERF_MISC_FORK_EXEC);
 	ux_out_u32(&f->out, (uint32_t)pid);
-	ux_out_u32(&f->out, (uint32_t)pid); /* of the process that made it */
+	ux_out_u32(&f->out, (uint32_t)pid); /* the process that made it */
 	ux_out_u32(&f->out, (uint32_t)tid);
-	ux_out_u32(&f->out, (uint32_t)pid); /* of the thread that made it */
+	ux_out_u32(&f->out, (uint32_t)pid); /* the thread that made it */
 	ux_out_u64(&f->out, 0);             /* time */
 	record_end(f, at, pid, tid);
 }

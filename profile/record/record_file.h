@@ -19,7 +19,7 @@ enum {
 /* The parts of the file before and after the records. */
 struct ux_record_head {
 	const struct perf_event_attr *attr;
-	const uint64_t *ids; /* of the events */
+	const uint64_t *ids; /* IDs of the events */
 	size_t n_ids;
 	size_t n_cpus;
 	int64_t wall_ns; /* wall clock at clock_ns of the events' clock */
@@ -58,7 +58,7 @@ struct ux_record_mapping {
 	uint64_t offset; /* in the file; of the kernel, the address of _text */
 	uint64_t dev;
 	uint64_t ino;
-	uint64_t generation; /* of the inode; 0: unknown */
+	uint64_t generation; /* generation of the inode; 0: unknown */
 	struct ux_id id;     /* GNU build ID of at most UX_RECORD_ID_MAX bytes; size 0: unknown */
 	const char *path;
 	bool data; /* not of code */

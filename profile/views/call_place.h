@@ -10,7 +10,7 @@ typedef bool ux_has_pages_fn(void *ctx, const struct ux_id *id);
 
 struct ux_call_place {
 	uint32_t id; /* the module's ID as text: a string's number */
-	uint64_t pc; /* of a call: the address of the byte before the return address */
+	uint64_t pc; /* for a call: the address of the byte before the return address */
 };
 
 UX_VEC(ux_call_places, struct ux_call_place);

@@ -27,7 +27,7 @@ struct ux_call_node {
 	uint32_t function;
 	uint32_t place;  /* number in the tree's places, plus one; 0: unknown */
 	uint32_t caller; /* a node with a lower number; of the root: itself */
-	uint32_t depth;  /* of the root: 0 */
+	uint32_t depth;  /* 0 for the root */
 	uint32_t end;    /* index of the first node after its subtree */
 	uint8_t calls;   /* UX_CALL_CALLED, UX_CALL_INLINED or both */
 };

@@ -10,7 +10,7 @@
 #include "profile.h"
 #include "stream.h"
 
-/* Whether the text's first line is a folded stack. */
+/* Returns whether the text's first line is a folded stack. */
 bool ux_folded_is(struct ux_bytes text);
 
 /*

@@ -27,9 +27,10 @@ struct top_maker {
 	const struct ux_profile *p;
 	struct ux_frame_functions of; /* later: rows instead of functions */
 	struct top_numbers numbers;
-	uint32_t *first;  /* for each stack: the first stack that it called */
-	uint32_t *next;   /* for each stack: the next stack that its caller called */
-	int64_t *weight;  /* of the samples with this stack, including stacks that it called */
+	uint32_t *first; /* for each stack: the first stack that it called */
+	uint32_t *next;  /* for each stack: the next stack that its caller called */
+	/* for each stack: weight of its samples and of the stacks that it called */
+	int64_t *weight;
 	uint32_t *inside; /* for each row: how often it is in the stack that is visited */
 };
 

@@ -7,7 +7,7 @@
 
 /* A function, or one of its lines. */
 struct ux_top_row {
-	uint32_t function; /* of the table's functions */
+	uint32_t function; /* index in the table's functions */
 	uint32_t file;     /* a string of the profile; 0: unknown */
 	uint32_t line;     /* 0: unknown, or the row is of a whole function */
 	int64_t self;      /* value of samples that were taken in it */
@@ -23,7 +23,7 @@ UX_VEC(ux_top_rows, struct ux_top_row);
 struct ux_top {
 	struct ux_functions functions;
 	struct ux_top_rows rows;
-	int64_t sum; /* of all samples */
+	int64_t sum; /* sum over all samples */
 };
 
 enum ux_top_level {

@@ -38,7 +38,7 @@ struct ux_setting {
 	const char *value;
 	uint64_t min, max;        /* bounds of numbers; max 0: no upper bound */
 	unsigned flags;           /* enum ux_setting_flag */
-	const char *const *words; /* of a choice, NULL-terminated, in the order of its enum */
+	const char *const *words; /* words of a choice, NULL-terminated, in the order of its enum */
 	const char *what;         /* description in one or two sentences, for users */
 };
 

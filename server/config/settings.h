@@ -88,7 +88,7 @@ struct ux_settings {
 	uint64_t audit_days;
 	/* concurrent leases of packages from one host */
 	uint64_t crawl_host_jobs;
-	uint64_t crawl_packages, crawl_repositories; /* of one namespace */
+	uint64_t crawl_packages, crawl_repositories; /* limits for one namespace */
 	/* ms for which profiles are kept; 0: no profiles are kept */
 	uint64_t keep_profiles_ms;
 	uint64_t profile_bytes;

@@ -159,7 +159,7 @@ struct ux_caller {
 	const char *key_id; /* "" without a key */
 	const char *ns;     /* namespace of the request; other namespaces are invisible to it */
 	unsigned scopes;
-	enum ux_openness openness; /* of ns */
+	enum ux_openness openness; /* openness of ns */
 	/* address as text: the peer's, or the one reported by trusted proxies */
 	const char *from;
 	struct ux_address address;

@@ -179,8 +179,8 @@ void ux_known_keys_forget(struct ux_known_keys *k);
 struct ux_gate {
 	struct ux_rates *rates;
 	struct ux_read_access read_access;
-	struct ux_known_keys keys;   /* of an index in a database */
-	struct ux_sessions sessions; /* of users of the web pages */
+	struct ux_known_keys keys;   /* cache of keys from an index in a database */
+	struct ux_sessions sessions; /* sessions of users of the web pages */
 };
 
 /* session_key: the file of ux_sessions_share(); NULL: sessions are valid only at this server. */

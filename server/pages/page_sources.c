@@ -23,7 +23,7 @@ enum {
 /* A source file below the folder that is shown. */
 struct source_path {
 	const char *path; /* canonical; in the request's arena */
-	uint64_t size;    /* of its text; 0: no text */
+	uint64_t size;    /* bytes of its text; 0: no text */
 	bool has_text;    /* it was uploaded */
 };
 

@@ -18,7 +18,7 @@ enum {
 
 struct ux_span_cache {
 	pthread_mutex_t lock;  /* guards the cache */
-	struct ux_cache cache; /* of struct span_slot, by the hash of the sum's parts */
+	struct ux_cache cache; /* values are struct span_slot; keys are hashes of the sum's parts */
 };
 
 struct span_slot {

@@ -20,7 +20,7 @@ enum ux_mozilla_state {
 };
 
 struct ux_mozilla_module {
-	struct ux_bytes name; /* of the debug file, as sent */
+	struct ux_bytes name; /* name of the debug file, as sent */
 	struct ux_bytes id;   /* as sent */
 	/* the first module with the same name and ID; usually itself */
 	struct ux_mozilla_module *same;

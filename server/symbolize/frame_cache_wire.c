@@ -304,7 +304,7 @@ static void new_frames_sort(struct new_frames *f, size_t n)
 static uint8_t *frame_reply_reserve(struct ux_frame_reply *w, const struct new_frames *f)
 {
 	enum {
-		TEXTS = 3, /* of each frame */
+		TEXTS = 3, /* texts of each frame */
 	};
 	uint8_t *p = ux_out_room(&w->reply.frames, f->n * UX_WIRE_FRAME_MAX);
 	if (!p || !ux_frame_reply_texts_reserve(&w->later, w->later.size + TEXTS * f->n)) {

@@ -27,7 +27,7 @@ struct ux_module_code {
 	const char *arch, *syntax;
 	struct ux_code_range range; /* at most UX_MODULE_CODE_MAX bytes, all in the file */
 	struct ux_mapping text;     /* records of ux_sandbox_disassemble() */
-	size_t next;                /* of ux_module_code_next() */
+	size_t next;                /* position for ux_module_code_next() */
 };
 
 /*

@@ -30,7 +30,7 @@ enum {
 	FILLED_QUARTERS = 3, /* the limit of a filled cache is 3/4 of the memory of all caches */
 };
 
-/* Whether a module has a filled frame cache of a demangling mode. */
+/* Returns whether a module has a filled frame cache of a demangling mode. */
 enum fill_state {
 	FILL_NOT_YET,
 	FILL_QUEUED,

@@ -24,7 +24,7 @@ struct ux_requested_module {
 struct ux_requested_name {
 	size_t at; /* index in pcs */
 	struct ux_bytes name;
-	uint64_t size; /* of the function, as Linux prints it; 0: unknown */
+	uint64_t size; /* size of the function, as Linux prints it; 0: unknown */
 	bool known;    /* the function was found, and pcs[at] is now the address */
 };
 
@@ -34,7 +34,7 @@ UX_VEC(ux_requested_pcs, uint64_t);
 
 struct ux_symbolize_request {
 	struct ux_requested_modules modules;
-	struct ux_requested_pcs pcs;     /* of all modules, in order */
+	struct ux_requested_pcs pcs;     /* addresses of all modules, in order */
 	struct ux_requested_names names; /* ascending by `at` */
 	enum ux_demangle_mode demangle;
 	bool return_addresses; /* subtract 1 from each address before the lookup */
@@ -83,7 +83,7 @@ struct ux_module_answer {
 	enum ux_module_status status;
 	bool open;               /* its symbols are in the store: frames follow */
 	bool deadline;           /* there is a deadline: the status is only known at the end */
-	enum ux_quality quality; /* of the symbols of an open module */
+	enum ux_quality quality; /* quality of the symbols of an open module */
 	const char *reason;      /* "": no reason */
 	uint32_t retry_after_s;
 	size_t n; /* number of addresses whose frames were written */

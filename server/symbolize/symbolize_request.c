@@ -77,7 +77,7 @@ static const char *const json_members[] = {"modules", "return_addresses", "deman
 struct request_json {
 	struct ux_cur c;
 	struct ux_symbolize_request *a;
-	struct ux_arena *arena; /* of texts that had escapes */
+	struct ux_arena *arena; /* holds texts that had escapes */
 };
 
 static enum ux_code json_read_address(struct request_json *j, struct ux_error *err)

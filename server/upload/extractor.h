@@ -19,7 +19,7 @@ enum {
 /* The result for a candidate, for the log. */
 struct ux_extracted_one {
 	const char *ns;
-	const char *id;     /* of the module */
+	const char *id;     /* an ID of the module */
 	const char *reason; /* for a failure; otherwise "" */
 	enum ux_code code;  /* UX_OK: the candidate's new state, ready or failed, was committed */
 	const struct ux_candidate *candidate; /* in its state before the job */
@@ -28,7 +28,7 @@ struct ux_extracted_one {
 };
 
 struct ux_extractor_options {
-	struct ux_sandbox_limits limits; /* of one extraction */
+	struct ux_sandbox_limits limits; /* limits for one extraction */
 	unsigned workers;                /* threads; 0: one */
 	const char *program;             /* executable that runs the child; NULL: this program */
 	/* folder for temporary output files, which are unlinked; NULL: /var/tmp */

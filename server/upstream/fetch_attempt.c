@@ -16,7 +16,7 @@ enum {
 struct attempt {
 	struct ux_fetcher *f;
 	struct ux_fetch *fetch;
-	int index; /* of the item */
+	int index; /* index of the item */
 	struct ux_fetch_item item;
 	const struct ux_upstream *up;
 	struct ux_arena arena;

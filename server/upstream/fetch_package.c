@@ -110,7 +110,7 @@ struct package_arrival {
 	const struct ux_fetched_package *from;
 	struct ux_fetched_files kept;
 	bool found;
-	char sha256[2 * sizeof(struct ux_blob_hash) + 1]; /* of the package, in hex */
+	char sha256[2 * sizeof(struct ux_blob_hash) + 1]; /* SHA-256 of the package, in hex */
 };
 
 static enum ux_code member_copy(struct ux_blobs *b, struct ux_blob_part *part,

@@ -135,7 +135,7 @@ struct ux_fetched_package {
 	enum ux_artifact artifact;
 	const struct ux_package_job *package;
 	struct ux_blob_part *part;
-	struct ux_bytes bytes; /* of the part */
+	struct ux_bytes bytes; /* bytes of the part */
 };
 
 enum {

@@ -107,7 +107,7 @@ void ux_upstream_set_metrics(struct ux_server *s, struct ux_out *out);
 
 /* A request for a source file. */
 struct ux_source_request {
-	const char *ns, *id; /* of the module */
+	const char *ns, *id; /* namespace and ID of the module */
 	const char *path;    /* canonical */
 	bool relative;       /* the path is relative to a folder that the symbols do not name */
 };

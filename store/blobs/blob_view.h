@@ -46,7 +46,7 @@ struct ux_blob_view *ux_blob_views_find(struct ux_blob_views *views,
 struct ux_blob_view_options {
 	const char *dir; /* folder of its unnamed file; used only while opening */
 	struct ux_blob_hash hash;
-	uint64_t size; /* of the content */
+	uint64_t size; /* bytes of the content */
 	/*
 	 * limit of compressed bytes that are fetched in parts; above it the blob is hot, and needed
 	 * whole

@@ -28,7 +28,7 @@ struct ux_room {
 
 struct ux_room_state {
 	uint64_t free_bytes;  /* available to this process */
-	uint64_t total_bytes; /* of the file system */
+	uint64_t total_bytes; /* bytes of the file system */
 	/* free bytes below which new data is refused, including the missing part of the reserve */
 	uint64_t least_bytes;
 	bool accepts; /* new data is accepted */

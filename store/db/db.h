@@ -123,7 +123,7 @@ enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err) ux_must;
 
 struct ux_schema_step {
-	const char *name; /* of its file */
+	const char *name; /* name of its file */
 	const char *sql;
 };
 
@@ -222,7 +222,7 @@ enum ux_tx_scope {
 struct ux_tx {
 	struct ux_db *db;
 	bool durable;    /* its commit waits for the disk */
-	uint64_t number; /* of the commit */
+	uint64_t number; /* number of the commit */
 	bool open;
 };
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
@@ -267,7 +267,8 @@ void ux_tx_end(struct ux_tx *tx);
 struct ux_db_moment {
 	int64_t time_ms; /* by the server's clock, since 1970 */
 	int64_t place;   /* transactions with lower numbers have ended */
-	int64_t lag_ms;  /* of a replica: ms since the last transaction that it has; otherwise 0 */
+	/* from a replica: ms since the last transaction that it has; otherwise 0 */
+	int64_t lag_ms;
 };
 
 /*

@@ -34,7 +34,7 @@ struct bulk_table {
 	size_t n;
 	struct ux_sql *insert, *erase;
 	uint64_t rows;
-	uint64_t sum; /* of the hashes of all rows, independent of their order */
+	uint64_t sum; /* sum of the hashes of all rows, independent of their order */
 };
 
 struct bulk {

@@ -9,7 +9,7 @@
 #include "db.h"
 #include "db_bulk.h"
 
-/* Whether the commit of a transaction waits for the disk. */
+/* Returns whether the commit of a transaction waits for the disk. */
 enum ux_tx_kind {
 	UX_TX_READ, /* one consistent snapshot, no writes */
 	UX_TX_DURABLE,

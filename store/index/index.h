@@ -28,7 +28,9 @@ enum {
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
 	UX_INDEX_NS_BYTES = 64,     /* name of a namespace */
 	UX_INDEX_CANDIDATES_MAX =
-		4096, /* of one module: a program has as many .dwo files as compilation units */
+		/* candidates of one module: a program has as many .dwo files as compilation
+		 * units */
+		4096,
 };
 
 #define UX_NAMESPACE_DEFAULT "default"
@@ -230,9 +232,10 @@ struct ux_module_search {
 	const char *ci_run;  /* instead of names: the run that a candidate comes from; NULL: any */
 	const char *package; /* instead of names: the package that a candidate is from; NULL: any */
 	bool gsym;           /* only modules with a ready GSYM */
-	enum ux_quality min; /* of the best ready GSYM; UX_QUALITY_NONE: none required */
-	ux_time since;       /* only modules created at this time or later */
-	int64_t before;      /* only modules with lower numbers; 0: all */
+	/* minimum quality of the best ready GSYM; UX_QUALITY_NONE: none required */
+	enum ux_quality min;
+	ux_time since;  /* only modules created at this time or later */
+	int64_t before; /* only modules with lower numbers; 0: all */
 	size_t limit;
 };
 
@@ -819,7 +822,7 @@ struct ux_index_connections {
 	uint64_t used;
 	uint64_t waits;       /* times that a thread had to wait for one */
 	uint64_t wait_us;     /* total duration of these waits */
-	uint64_t round_trips; /* of the pool, and of the connection for writes */
+	uint64_t round_trips; /* round trips of the pool, and of the connection for writes */
 	uint64_t connected;
 	uint64_t refused;
 	bool replica; /* there is a replica; otherwise the other fields are unknown */
@@ -841,7 +844,8 @@ struct ux_index {
 	struct ux_index_profiles profiles;
 	struct ux_index_packages packages;
 	struct ux_index_nodes nodes;
-	struct ux_stage_times *stages; /* of uploads; borrowed; NULL: not counted */
+	/* durations of the stages of uploads; borrowed; NULL: not measured */
+	struct ux_stage_times *stages;
 
 	/* Reads a number stored under a name; 0: not stored. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,

@@ -62,11 +62,11 @@ struct ux_package_row {
 	const char *kind;   /* "deb", "rpm", ... */
 	const char *role;   /* "debug", "stripped", "source" */
 	const char *url;    /* or an absolute path */
-	const char *host;   /* of the URL, with its port; "" for a path */
+	const char *host;   /* host of the URL, with its port; "" for a path */
 	const char *sha256; /* hex */
 	uint64_t size;      /* bytes of the package */
 	uint64_t installed; /* bytes of its unpacked files; 0: unknown */
-	/* of the source package, if it differs; "" or NULL: it does not */
+	/* version of the source package if it differs from the package's; otherwise "" or NULL */
 	const char *source_version;
 	const char *files;          /* additional files, a JSON array; "" or NULL: none */
 	bool crawl;                 /* false: only record its build IDs */
@@ -77,7 +77,7 @@ struct ux_package_row {
 struct ux_packages_announced {
 	uint64_t new;   /* queued, or recorded */
 	uint64_t known; /* already present */
-	uint64_t again; /* of the known ones: queued again, because the extractor is newer */
+	uint64_t again; /* known packages that were queued again, because the extractor is newer */
 };
 
 /* A package and its progress. */
@@ -92,7 +92,7 @@ struct ux_package_job {
 	const char *worker;
 	char lease[UX_PACKAGE_LEASE];
 	ux_time lease_until;
-	const char *cause, *reason; /* of the last failure */
+	const char *cause, *reason; /* from the last failure */
 	uint64_t modules, fetched, stored;
 	ux_time ended; /* 0: never */
 };
@@ -107,7 +107,7 @@ struct ux_package_take {
 	size_t max;
 	int64_t lease_s;
 	unsigned of_host;           /* leases of packages of one host, for all workers together */
-	const struct ux_glob *glob; /* of names of repositories; NULL: any */
+	const struct ux_glob *glob; /* pattern for names of repositories; NULL: any name */
 };
 
 enum ux_package_outcome {
@@ -131,9 +131,9 @@ struct ux_repository {
 	const char *name;
 	const char *state; /* JSON object; "": no complete announcement yet */
 	ux_time announced; /* time of the last announcement */
-	ux_time completed; /* of the last complete one; 0: never */
+	ux_time completed; /* time of the last complete announcement; 0: never */
 	uint64_t packages[UX_PACKAGE_STATES];
-	uint64_t bytes[UX_PACKAGE_STATES]; /* of the packages */
+	uint64_t bytes[UX_PACKAGE_STATES]; /* bytes of the packages in each state */
 };
 
 struct ux_repositories {
@@ -159,7 +159,8 @@ enum {
 
 struct ux_package_status {
 	struct ux_package_sum states[UX_PACKAGE_STATES];
-	struct ux_package_sum *causes; /* of failed and quarantined packages, most packages first */
+	/* causes of failed and quarantined packages, most packages first */
+	struct ux_package_sum *causes;
 	size_t n_causes;
 	struct ux_package_sum recent; /* done in the last UX_PACKAGE_RATE_S seconds */
 	ux_time recent_since;         /* start of that period, or end of the first of them */

@@ -42,7 +42,7 @@ enum {
 	UX_CANDIDATE_PROVENANCE = 26, /* the first provenance column */
 	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
 	UX_READERS_MAX = 8, /* connections for reads */
-	UX_SCANS_MAX = 2,   /* of them, for queries that may read every row */
+	UX_SCANS_MAX = 2,   /* connections among them for queries that may read every row */
 };
 
 /* The purpose for which a connection is taken; it decides how long its statements may run. */
@@ -111,7 +111,7 @@ struct ux_index_sql {
 	struct ux_db watch_replica; /* like the next one */
 	struct ux_db watch; /* used by the thread that watches other nodes; opened on first use */
 	char *location;
-	struct ux_id_filter *filter; /* of all IDs; NULL: no filter */
+	struct ux_id_filter *filter; /* filter of all IDs in the index; NULL: no filter */
 };
 
 static inline struct ux_index_sql *ux_index_sql_of(struct ux_index *ix)

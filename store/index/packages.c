@@ -308,7 +308,7 @@ static enum ux_code packages_note_lapsed(struct ux_db *db, ux_time now, struct u
 struct due_repository {
 	int64_t number;
 	int64_t taken;
-	ux_time next; /* of the first package */
+	ux_time next; /* time at which its first package is due */
 	ux_time at_next;
 	int64_t at_number; /* packages up to this one have been examined */
 	unsigned skipped;

@@ -41,10 +41,11 @@ bool ux_memory_read_many(struct ux_memory *m, const struct ux_memory_piece *piec
 /* Reads a pointer. Returns false when it is not plausible. */
 bool ux_memory_pointer(struct ux_memory *m, uint64_t addr, uint64_t *ret) ux_must;
 
-/* Whether this text and a NUL are at addr. */
+/* Returns whether this text and a NUL are at addr. */
 bool ux_memory_is_text(struct ux_memory *m, uint64_t addr, const char *text) ux_must;
 
-/* Whether addr can be the address of an object: aligned to 8 bytes and not in the first page. */
+/* Returns whether addr can be the address of an object: aligned to 8 bytes and not in the first
+ * page. */
 static inline bool ux_memory_plausible(uint64_t addr)
 {
 	return (addr & 7) == 0 && addr >= 4096;

@@ -89,7 +89,7 @@ struct ux_stack_kind {
 	/* Appends the frame for chain.frames.data[i] to the frames of the walker, if the frame
 	 * is reported. */
 	enum ux_code (*name_frame)(void *ctx, size_t i, struct ux_error *err);
-	/* Whether the code objects in `known` still have the names that were read. */
+	/* Returns whether the code objects in `known` still have the names that were read. */
 	bool (*names_unchanged)(void *ctx);
 };
 

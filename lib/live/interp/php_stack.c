@@ -26,7 +26,8 @@ enum {
 	TYPE_EVAL = 4,
 	/* zend_class_entry, zend_string */
 	CLASS_NAME = 8,
-	STRING_TYPE = 4, /* of a reference-counted value: IS_STRING in the lower four bits */
+	/* offset of a value's type word, whose lower four bits are IS_STRING */
+	STRING_TYPE = 4,
 	STRING_HASH = 8,
 	STRING_LENGTH = 16,
 	STRING_TEXT = 24,
@@ -85,7 +86,7 @@ static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_functi
 }
 
 /*
- * Whether a text has the hash that is stored with it (zend_inline_hash_func() of
+ * Returns whether a text has the hash that is stored with it (zend_inline_hash_func() of
  * Zend/zend_string.h, DJBX33A). Names were looked up, so their hash is stored; 0: it is not.
  */
 static bool php_string_has_hash(const char *text, size_t size, uint64_t hash)
@@ -179,8 +180,8 @@ static bool php_frame_innermost(void *ctx, uint64_t *ret)
 	return ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, ret, sizeof(*ret));
 }
 
-/* Whether a frame can be the outermost one. The frame of a generator becomes current before it
- * is linked to its caller, and so does the placeholder frame for the generators that it yields
+/* Returns whether a frame can be the outermost one. The frame of a generator becomes current before
+ * it is linked to its caller, and so does the placeholder frame for the generators that it yields
  * from. For an instant such a frame looks like the outermost one. */
 static bool php_frame_may_be_last(const uint8_t *copy, uint64_t function)
 {
@@ -239,7 +240,8 @@ static bool php_text_is(const char *known, const char *text, size_t size)
 	return strlen(known) == size && memcmp(known, text, size) == 0;
 }
 
-/* Whether the names of a function are unchanged since they were read. text has TEXT_BYTES. */
+/* Returns whether the names of a function are unchanged since they were read. text has
+ * TEXT_BYTES. */
 static bool php_function_has_names(struct ux_php *p, const struct php_function *f, char *text)
 {
 	size_t name = 0, file = 0;
@@ -253,9 +255,9 @@ static bool php_function_has_names(struct ux_php *p, const struct php_function *
 }
 
 /*
- * Whether the functions are unchanged since they were read. A loop that compiles the same text
- * again and again gets the same addresses each time, so a text is only known to be the function's
- * if two reads find it.
+ * Returns whether the functions are unchanged since they were read. A loop that compiles the same
+ * text again and again gets the same addresses each time, so a text is only known to be the
+ * function's if two reads find it.
  */
 static bool php_names_unchanged(void *ctx)
 {

@@ -27,7 +27,7 @@ enum ux_code ux_python_code_read(struct ux_python *p, uint64_t addr, struct ux_a
 				 struct ux_python_code *ret, bool *ret_found, struct ux_error *err)
 	ux_must;
 
-/* Whether addr still has the code object that was read from there, with the same name. */
+/* Returns whether addr still has the code object that was read from there, with the same name. */
 bool ux_python_code_unchanged(struct ux_python *p, uint64_t addr, const struct ux_python_code *code)
 	ux_must;
 

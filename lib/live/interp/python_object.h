@@ -135,12 +135,12 @@ enum {
 };
 
 /*
- * Whether the object at addr is of that type. A type object is recognised by its tp_name the first
- * time and by its address later, so no symbols are needed.
+ * Returns whether the object at addr is of that type. A type object is recognised by its tp_name
+ * the first time and by its address later, so no symbols are needed.
  */
 bool ux_python_is(struct ux_python *p, uint64_t addr, enum ux_python_type type) ux_must;
 
-/* Whether the type object at type_addr is that type. */
+/* Returns whether the type object at type_addr is that type. */
 bool ux_python_type_is(struct ux_python *p, uint64_t type_addr, enum ux_python_type type) ux_must;
 
 /*

@@ -40,7 +40,7 @@ static enum ux_code python_layout_select(struct ux_python *p, uint32_t version, 
 	return code;
 }
 
-/* Whether the first interpreter has a first thread that points back to it. */
+/* Returns whether the first interpreter has a first thread that points back to it. */
 static bool python_has_interpreter(struct ux_python *p)
 {
 	const struct ux_python_layout *l = &p->layout;
@@ -51,8 +51,8 @@ static bool python_has_interpreter(struct ux_python *p)
 }
 
 /*
- * Whether the list of interpreters leads from `head` to `main`, which is the first one and so the
- * last of the list.
+ * Returns whether the list of interpreters leads from `head` to `main`, which is the first one and
+ * so the last of the list.
  */
 static bool python_reaches_main(struct ux_python *p)
 {
@@ -117,8 +117,8 @@ static uint64_t python_frame_instr(const struct ux_python_layout *l, const uint8
 	return (uint64_t)((int64_t)(int32_t)ux_field_u32(frame, l->frame_instr) * l->frame_unit);
 }
 
-/* Whether a frame runs or waits for a call. Only frames before 3.11 have a state from which this
- * is known. */
+/* Returns whether a frame runs or waits for a call. Only frames before 3.11 have a state from which
+ * this is known. */
 static bool python_frame_runs(struct python_walk *w, const uint8_t *copy)
 {
 	const struct ux_python_layout *l = &w->p->layout;
@@ -129,9 +129,9 @@ static bool python_frame_runs(struct python_walk *w, const uint8_t *copy)
 	       ux_python_type_is(w->p, ux_field_u64(copy, l->object_type), UX_PYTHON_FRAME);
 }
 
-/* Whether a frame can be the outermost one. From 3.12 on this is a shim. In 3.11 it is a frame
- * that was called from C and does not belong to a generator, because a suspended generator has no
- * link. */
+/* Returns whether a frame can be the outermost one. From 3.12 on this is a shim. In 3.11 it is a
+ * frame that was called from C and does not belong to a generator, because a suspended generator
+ * has no link. */
 static bool python_frame_may_be_last(const struct ux_python_layout *l, const uint8_t *copy)
 {
 	if (l->frame_owner == UX_PYTHON_NONE)
@@ -220,7 +220,7 @@ static enum ux_code python_frame_name(void *ctx, size_t i, struct ux_error *err)
 	return ux_interp_frames_append(&w->walker->frames, f) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Whether the code objects still have the names that were read. */
+/* Returns whether the code objects still have the names that were read. */
 static bool python_names_unchanged(void *ctx)
 {
 	struct python_walk *w = ctx;

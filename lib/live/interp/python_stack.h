@@ -17,9 +17,9 @@ enum ux_code ux_python_init(struct ux_python *p, const struct ux_memory_reader *
 			    struct ux_error *err) ux_must;
 
 /*
- * Whether the list of interpreters is complete and a thread of the main one runs Python code. Other
- * data can look like _PyRuntime to ux_python_init(), but has no frames. False also for an
- * interpreter that runs nothing at the moment.
+ * Returns whether the list of interpreters is complete and a thread of the main one runs Python
+ * code. Other data can look like _PyRuntime to ux_python_init(), but has no frames. False also for
+ * an interpreter that runs nothing at the moment.
  */
 bool ux_python_is_sound(struct ux_python *p) ux_must;
 

@@ -52,7 +52,7 @@ bool ux_ruby_iseq_read(struct ux_memory *m, const struct ux_ruby_layout *layout,
 enum ux_code ux_ruby_iseq_read_names(struct ux_memory *m, struct ux_ruby_iseq *iseq,
 				     struct ux_arena *a, struct ux_error *err) ux_must;
 
-/* Whether addr still has the iseq that was copied from there. */
+/* Returns whether addr still has the iseq that was copied from there. */
 bool ux_ruby_iseq_unchanged(struct ux_memory *m, uint64_t addr, const struct ux_ruby_iseq *iseq)
 	ux_must;
 
