@@ -118,9 +118,8 @@ struct stream_level {
 	struct stream_level *below; /* NULL: the package */
 	struct archive *archive;
 	unsigned depth;
-	struct ux_bytes
-		/* first bytes of the current member, which were read ahead to find its kind */
-		ahead;
+	/* first bytes of the current member, which were read ahead to find its kind */
+	struct ux_bytes ahead;
 	uint8_t *raw;
 };
 

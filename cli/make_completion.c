@@ -24,7 +24,7 @@ enum complete_kind {
 /* An argument of an option, or the first operand of a command. */
 struct complete_argument {
 	enum complete_kind kind;
-	char words[256]; /* with COMPLETE_WORDS: separated by spaces */
+	char words[256]; /* words for COMPLETE_WORDS, separated by spaces */
 };
 
 /* Adds a word to the argument's, once. */

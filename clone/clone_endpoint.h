@@ -15,7 +15,7 @@ struct ux_clone_list {
 	struct ux_manifest manifest;
 	/* the bytes of its manifest and of the signature; empty: it keeps none */
 	struct ux_out text, signature;
-	/* where the next list of a server continues; "": not supported */
+	/* where the server's next list continues; "": not supported */
 	char next[UX_CLONE_NEXT];
 };
 

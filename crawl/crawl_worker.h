@@ -13,7 +13,7 @@
 /* The result of a package. */
 enum ux_crawl_outcome {
 	UX_CRAWL_DONE,
-	UX_CRAWL_FAILED, /* for a reason of the package or of its server */
+	UX_CRAWL_FAILED, /* failed because of the package or its server */
 	UX_CRAWL_LATER,  /* the symbol server or this machine could not go on */
 	UX_CRAWL_OUTCOME_COUNT
 };
@@ -63,14 +63,15 @@ struct ux_crawl_work_options {
 	const char *cacert; /* PEM file of trusted roots, for the server and for mirrors; or NULL */
 	const char *proxy;  /* URL; NULL: the environment's */
 	const char *worker; /* name of this worker; NULL: host and process */
-	const char *contact; /* in the User-Agent, for the people of mirrors; NULL */
-	unsigned parallel;   /* connections to one mirror; 0: UX_POLITE_PARALLEL */
-	unsigned jobs;       /* packages read at the same time; 0: one for each processor */
+	/* contact for the people of mirrors, sent in the User-Agent; NULL: none */
+	const char *contact;
+	unsigned parallel; /* connections to one mirror; 0: UX_POLITE_PARALLEL */
+	unsigned jobs;     /* packages read at the same time; 0: one for each processor */
 	/* bytes of memory for all concurrent extractions; the excess goes to files in TMPDIR; 0:
 	 * 160 MiB */
 	uint64_t memory;
 	unsigned retries;   /* attempts of a call while the server cannot be reached */
-	int64_t timeout_ms; /* for one module; 0: half an hour */
+	int64_t timeout_ms; /* ms for one module; 0: half an hour */
 	bool force;         /* also send symbols that the server already has */
 	const struct ux_package *packages; /* worked on first */
 	size_t n_packages;

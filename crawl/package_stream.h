@@ -19,8 +19,8 @@ enum ux_package_cause {
 	UX_CAUSE_NETWORK,  /* no connection, or it broke: worth another attempt */
 	UX_CAUSE_GONE,     /* the server has no such file */
 	UX_CAUSE_REFUSED,  /* the server answers with another error */
-	UX_CAUSE_SIZE,     /* its size differs from its repository's metadata */
-	UX_CAUSE_HASH,     /* its SHA-256 differs from its repository's metadata */
+	UX_CAUSE_SIZE,     /* its size differs from the metadata of its repository */
+	UX_CAUSE_HASH,     /* its SHA-256 differs from the metadata of its repository */
 	UX_CAUSE_DAMAGED,  /* the bytes are right, but not a readable archive */
 	UX_CAUSE_TOO_MUCH, /* its content, or reading it, exceeds a limit */
 	UX_CAUSE_LOCAL,    /* this machine: memory, disk, children */

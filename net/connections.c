@@ -47,18 +47,19 @@ struct ux_connection {
 	_Atomic int64_t since_ms;
 	_Atomic uint64_t moved;  /* bytes of the body received */
 	_Atomic size_t held;     /* bytes of the memory for requests */
-	_Atomic int64_t busy_ms; /* when a thread began to work on it; 0: none does */
+	_Atomic int64_t busy_ms; /* time at which a thread began to work on it; 0: no thread does */
 	/* Used only by the timers' thread. */
 	bool cut;
 	int64_t checked_since_ms; /* since_ms at the last check */
-	struct window all, last;  /* for the rate at any time, and while memory is short */
+	/* measure the rate: over the whole time, and while memory is short */
+	struct window all, last;
 };
 
 struct ux_connections {
 	struct ux_http_limits limits;
 	const struct ux_http_memory *memory; /* NULL: not counted */
 	struct ux_timers *timers;
-	struct ux_timer timer; /* for the next check of all connections */
+	struct ux_timer timer; /* timer of the next check of all connections */
 	/* guards the rest; also keeps sockets from being closed during a check */
 	pthread_mutex_t lock;
 	size_t n;

@@ -21,8 +21,9 @@ struct conversation {
 	struct ux_connection *on; /* NULL: the connection is not checked */
 	int fd;                   /* the connection's socket; -1: unknown */
 	char *target;             /* malloc'ed */
-	const char *raw_target;   /* in the library's memory; decoded in place later */
-	bool begun;               /* x is in use */
+	/* undecoded target in the library's memory; decoded in place later */
+	const char *raw_target;
+	bool begun; /* x is in use */
 	bool queued;
 	/* the answer was sent before the body was received; the connection ends */
 	bool early;
@@ -36,7 +37,7 @@ struct conversation {
 	/* delayed before its body; false: parked by its handler */
 	bool in_queue;
 	bool woken; /* woken before it was suspended */
-	bool works; /* in the work queue; its thread resumes it */
+	bool works; /* its handler is in the work queue, whose thread resumes it */
 	struct ux_exchange x;
 };
 

@@ -44,7 +44,7 @@ struct ux_http_app {
 	bool (*is_proxy)(void *ctx, const struct ux_address *peer);
 	struct ux_http_memory *memory; /* shared by all requests; NULL: memory is not counted */
 	struct ux_http_limits limits;  /* with all defaults, see ux_http_limits_default() */
-	uint64_t seed; /* for the names of requests, so that the names of two processes differ */
+	uint64_t seed;                 /* makes the names of requests differ between processes */
 };
 
 /*

@@ -71,7 +71,7 @@ struct ux_http_call {
 	uint64_t body_size;
 	/* additional headers, "Name: value"; NULL-terminated; may be NULL */
 	const char *const *headers;
-	int64_t timeout_ms; /* for the whole call; 0: 30 s */
+	int64_t timeout_ms; /* timeout of the whole call; 0: 30 s */
 	/* longest ms without a byte from the server; 0: only timeout_ms applies */
 	int64_t silence_ms;
 	uint64_t slow_bytes_s; /* ends the call after slow_s below this rate; 0: never */

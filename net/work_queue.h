@@ -17,7 +17,7 @@
 struct ux_work_queue;
 
 struct ux_work_limits {
-	unsigned threads; /* at least 1 */
+	unsigned threads; /* number of threads, at least 1 */
 	unsigned share; /* threads that jobs of one client may hold at the same time, at least 1 */
 	unsigned waiting; /* waiting jobs of one client */
 	unsigned all;     /* waiting jobs of all clients */

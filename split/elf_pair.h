@@ -32,7 +32,7 @@ enum ux_compress {
 struct ux_pair_options {
 	enum ux_strip strip;
 	enum ux_compress compress;
-	bool add_build_id; /* to a file that has none: a hash of its content */
+	bool add_build_id; /* add a hash of the content as build ID to a file that has none */
 };
 
 /* The place of a section. */

@@ -63,8 +63,8 @@ struct ux_fleet {
 	_Atomic uint64_t leases;
 	_Atomic uint64_t counts[FLEET_COUNTS];
 	/*
-	 * until when this node does the maintenance, in ms of the monotonic clock; a hint: two
-	 * nodes may do it
+	 * monotonic time in ms until which this node does the maintenance; a hint: two nodes may do
+	 * it
 	 */
 	_Atomic int64_t maintenance_ms;
 	/* used by the thread; times in ms of the monotonic clock */
@@ -271,8 +271,8 @@ static enum ux_code fleet_begin(struct ux_fleet *f, struct ux_error *err)
 	f->polled_ms = ux_clock_ms();
 	UX_TRY(fleet_poll(f, /* notified= */ false, err));
 	UX_TRY(fleet_heartbeat(f, err));
-	atomic_store_explicit(&f->duplicate_ms, 0,
-			      memory_order_relaxed); /* that process was killed a moment ago */
+	/* the other process with this name was killed a moment ago */
+	atomic_store_explicit(&f->duplicate_ms, 0, memory_order_relaxed);
 	int r = pthread_create(&f->thread, NULL, fleet_run, f);
 	if (r != 0)
 		return ux_error_os(err, r, "cannot start the thread that watches other nodes");

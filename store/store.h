@@ -484,8 +484,8 @@ struct ux_backup_how {
 struct ux_backup_sum {
 	uint64_t blobs; /* blobs of the copy, including ones from earlier copies */
 	uint64_t bytes;
-	uint64_t linked; /* by this run */
-	uint64_t copied; /* by this run */
+	uint64_t linked; /* blobs that this run linked */
+	uint64_t copied; /* blobs that this run copied */
 	uint64_t copied_bytes;
 	uint64_t deleted;  /* blobs deleted from the store during the copy; the copy lacks them */
 	uint64_t pruned;   /* removed blobs that only an earlier copy in the folder had */
@@ -532,7 +532,7 @@ struct ux_migrate_how {
 
 struct ux_migrate_sum {
 	uint64_t tables, rows; /* tables and rows of the index; 0 if an earlier run had copied it */
-	uint64_t blobs, bytes; /* in the new place now */
+	uint64_t blobs, bytes; /* blobs that the new place has now, and their bytes */
 	uint64_t copied, copied_bytes;
 	uint64_t deleted;  /* blobs that were deleted during the migration */
 	uint64_t problems; /* blobs that the old place has lost; the new index does not name them */

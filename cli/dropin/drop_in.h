@@ -16,7 +16,8 @@ enum ux_drop_in {
 	UX_DROP_IN_NONE,
 	UX_DROP_IN_ADDR2LINE,       /* from binutils */
 	UX_DROP_IN_LLVM_SYMBOLIZER, /* from LLVM */
-	UX_DROP_IN_LLVM_ADDR2LINE,  /* from LLVM, almost compatible with binutils' addr2line */
+	/* LLVM's addr2line, which is almost compatible with binutils' */
+	UX_DROP_IN_LLVM_ADDR2LINE,
 };
 
 /*

@@ -58,7 +58,7 @@ struct ux_profile_input {
 	bool packed;      /* it was compressed by gzip */
 	struct ux_profile profile;
 	struct ux_profile_document document;
-	struct ux_profile_sources reading; /* where files are searched for during reading */
+	struct ux_profile_sources reading; /* where files are searched while the profile is read */
 	struct ux_profile_jit jit;         /* jitdumps of its processes */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;

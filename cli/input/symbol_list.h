@@ -32,7 +32,8 @@ UX_VEC(ux_listed_symbols, struct ux_listed_symbol);
 struct ux_symbol_list {
 	struct ux_mapping file;
 	struct ux_elf elf;
-	/* by start; of a relocatable file the code first, since its data sections begin at 0 too */
+	/* sorted by start; in a relocatable file code comes first, because its data sections begin
+	 * at 0 too */
 	struct ux_listed_symbols symbols;
 	size_t n_first; /* symbols of the first part: all of a linked file, the code of another */
 };

@@ -11,8 +11,8 @@
 
 /* The service, as packages and `meson install` set it up. Strings are malloc'ed. */
 struct ux_service {
-	char *dir;    /* its folder, which may not exist */
-	char *config; /* its configuration file; NULL: none is named */
+	char *dir;    /* folder of the service, which may not exist */
+	char *config; /* configuration file of the service; NULL: none is named */
 };
 
 /*

@@ -87,7 +87,7 @@ struct clone_job {
 	FILE *to; /* standard output, or standard error if the archive goes to standard output */
 	struct ux_out out;
 	struct ux_progress progress;
-	struct ux_clone_summary done; /* so far */
+	struct ux_clone_summary done; /* counts so far */
 	pthread_mutex_t lock;         /* protects `done`: on a signal, another thread prints the
 					 summary */
 };

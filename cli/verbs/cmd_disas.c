@@ -48,7 +48,7 @@ struct disas {
 	const struct disas_values *values;
 	struct ux_finder finder;
 	struct ux_symbol_source symbols;
-	struct ux_symbol_list list; /* with variables, which symbols lacks */
+	struct ux_symbol_list list; /* symbols with variables, which `symbols` lacks */
 	int elf;                    /* descriptors of the file, and of the child's output */
 	int text;
 	struct ux_mapping written;

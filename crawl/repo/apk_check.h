@@ -24,7 +24,7 @@ enum {
 };
 
 struct ux_apk_check {
-	struct ux_out head; /* until the data begin */
+	struct ux_out head; /* the parts before the data */
 	bool in_data;
 	bool elsewhere; /* version 3, which is not checked here */
 	struct sha256_ctx data;

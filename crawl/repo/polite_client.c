@@ -28,7 +28,7 @@ struct host {
 	char origin[HOST_MAX];
 	struct ux_http_client *idle[UX_POLITE_PARALLEL_MAX];
 	unsigned n_idle, n_used;
-	int64_t next_ms; /* when the next request may begin */
+	int64_t next_ms; /* time at which the next request may begin */
 	/* a registry of images: the image for which it gave a key, and the header with that key */
 	char image[256];
 	char *authorization;
@@ -215,7 +215,7 @@ static enum ux_code polite_connect(const struct ux_polite *p, const char *origin
 struct polite_transfer {
 	const struct ux_polite_request *request;
 	uint64_t bytes;       /* bytes of the file that the caller already has */
-	uint64_t received;    /* in this attempt */
+	uint64_t received;    /* bytes received in this attempt */
 	bool begun;           /* the caller has the beginning of the file */
 	char if_range[160];   /* validator that proves that the file is still the same; "": none */
 	char *authorization;  /* header of a registry; NULL: none */

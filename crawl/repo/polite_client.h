@@ -23,7 +23,7 @@ struct ux_polite_options {
 	const char *contact; /* address or URL in the User-Agent, for the mirror's people; NULL */
 	unsigned parallel;   /* 0: UX_POLITE_PARALLEL */
 	unsigned pause_ms;   /* 0: UX_POLITE_PAUSE_MS */
-	uint64_t bytes_s;    /* for each connection; 0: no limit */
+	uint64_t bytes_s;    /* bytes a second for each connection; 0: no limit */
 	unsigned tries;      /* 0: UX_POLITE_TRIES */
 	const char *cacert;  /* PEM file of trusted roots; NULL: the system's */
 	const char *proxy;   /* URL; NULL: the environment's */

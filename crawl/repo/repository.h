@@ -21,7 +21,8 @@ struct ux_repository {
 	const char *distribution;
 	const char *mirror; /* URL or path of the mirror's root; of an image: its reference */
 	const char *suite, *component, *arch;
-	const char *path; /* from the mirror's root to the folder of the index; not for Debian's */
+	/* path from the mirror's root to the folder of the index; not used for Debian */
+	const char *path;
 	/* Alpine's are folders with a file for each key. If a signature is optional, it becomes
 	 * mandatory as soon as there are keys. */
 	struct ux_keyrings keys;

@@ -15,7 +15,7 @@ struct ux_cache_entry {
 	struct ux_cache_entry *older;
 	uint64_t hash;
 	int64_t expires;
-	size_t bytes; /* as set by ux_cache_charge() */
+	size_t bytes; /* bytes, set by ux_cache_charge() */
 	size_t key_size;
 	_Alignas(max_align_t) uint8_t value[];
 };

@@ -5,7 +5,9 @@
 enum {
 	DIGIT_BITS = 11, /* 2,048 counters stay in the first-level cache */
 	DIGITS = 1 << DIGIT_BITS,
-	SMALL_BITS = 8, /* for fewer than SMALL keys: adding up all counters would take longest */
+	/* digit size for fewer than SMALL keys: with larger digits, adding up the counters would
+	 * take longest */
+	SMALL_BITS = 8,
 	SMALL = 1024,
 	FEW = 64,     /* up to this many keys insertion sort is faster than clearing the counters */
 	TIES_FEW = 8, /* items with equal starts that are moved one by one; qsort() of two items

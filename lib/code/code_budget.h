@@ -101,9 +101,10 @@ ux_inline bool ux_work_charge(struct ux_work *work, uint64_t n)
  */
 struct ux_order_budget {
 	uint64_t max;
-	_Atomic uint64_t charged; /* so far; it is only a counter, so relaxed order is enough */
-	bool refusing;            /* units from position `until` on are refused */
-	uint64_t until;           /* position in the order of all units */
+	/* work charged so far; only a counter, so relaxed order is enough */
+	_Atomic uint64_t charged;
+	bool refusing;  /* units from position `until` on are refused */
+	uint64_t until; /* position in the order of all units */
 };
 
 void ux_order_budget_init(struct ux_order_budget *budget, uint64_t max);

@@ -39,7 +39,7 @@ struct header {
 	uint8_t line_range;
 	uint8_t opcode_base;
 	struct ux_bytes lengths; /* number of operands of each standard opcode */
-	uint32_t names;          /* where the names of inlined functions begin in .debug_str */
+	uint32_t names;          /* start of the names of inlined functions in .debug_str */
 };
 
 struct machine {

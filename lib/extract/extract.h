@@ -27,7 +27,7 @@ struct ux_extract_progress {
 struct ux_extract_options {
 	unsigned threads;       /* 0: one for each processor */
 	uint64_t memory;        /* limit of anonymous memory in bytes; 0: none */
-	struct ux_spill *spill; /* where data over the limit is kept; NULL: UX_SPILL_FOLDER */
+	struct ux_spill *spill; /* regions for data over the limit; NULL: UX_SPILL_FOLDER */
 	struct ux_bytes split;  /* split units: a .dwp, a .dwo or an archive of them (dwo_files.h);
 				   empty: none */
 	struct ux_bytes supplementary; /* the supplementary file that dwz moved common entries to

@@ -591,7 +591,8 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_begin_filter(&x, err));
 	UX_TRY(extraction_read_units(&x, err));
 	x.build.input_size = extraction_input_size(&x);
-	if (x.build.threads == 1) /* with several threads, one releases while others merge */
+	/* with several threads, one of them releases the pages while the others merge */
+	if (x.build.threads == 1)
 		extraction_drop_sections(&x);
 	UX_TRY(extraction_trim(&x, &nothing, err));
 	if (nothing) {

@@ -37,7 +37,7 @@ enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err)
 		return ux_error_at(err, UX_ELIMIT, ".debug_info", feed->limit,
 				   "has more than %zu waves", ux_countof(feed->waves));
 	while (units.count == 0 && ux_cur_more(&feed->headers.cur)) {
-		ux_dwarf_units_free(&units); /* from a step in which no unit begins */
+		ux_dwarf_units_free(&units); /* the previous step has found no unit */
 		feed->limit += feed->each;
 		UX_TRY(ux_section_window_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MAX,
 					      err));

@@ -27,7 +27,8 @@
 struct ux_module_build {
 	const struct ux_extract_options *options; /* owned by the caller; must outlive this */
 	unsigned threads;                         /* at least 1 */
-	struct ux_spill *spill; /* for large data, set by the reader; NULL: it is in memory */
+	/* regions for large data, set by the reader; NULL: data are in memory */
+	struct ux_spill *spill;
 	struct ux_spill folder; /* used when the options have no spill */
 	bool swap;       /* the module's byte order, and the GSYM's, differs from this machine's */
 	uint64_t base;   /* base address of the GSYM */

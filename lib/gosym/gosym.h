@@ -24,8 +24,9 @@ enum ux_gosym_layout {
 
 enum {
 	UX_GOSYM_HEAD = 8, /* bytes of the magic number, two zeros, quantum and word size */
-	UX_GOSYM_FUNCTIONS_MAX = 1 << 26, /* for comparison, kubelet has 90,000 */
-	UX_GOSYM_NAME_MAX = 1 << 15,      /* bytes of a name; names with type arguments are long */
+	/* limit of functions; for comparison, kubelet has 90,000 */
+	UX_GOSYM_FUNCTIONS_MAX = 1 << 26,
+	UX_GOSYM_NAME_MAX = 1 << 15, /* bytes of a name; names with type arguments are long */
 };
 
 #define UX_GOSYM_NOWHERE UINT32_MAX /* an offset that means "none" */

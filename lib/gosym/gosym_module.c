@@ -18,7 +18,7 @@ enum {
 	MODULE_GOFUNC_118 = 38,
 	MODULE_GOFUNC_120 = 40,
 	MODULE_GOFUNC_127 = 43,
-	/* where it is searched for in later versions */
+	/* range in which it is searched in later versions */
 	MODULE_GOFUNC_FIRST = 32,
 	MODULE_GOFUNC_LAST = 64,
 	WORDS_TRIED = 1 << 12, /* addresses that hold the table's address and are checked */

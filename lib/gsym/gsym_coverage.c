@@ -92,7 +92,7 @@ struct coverage {
 	const struct gsym_tables *tables;
 	struct gsym_window bytes;  /* bytes of the file that belong to a part */
 	struct gsym_part crossing; /* the part that reaches into the next windows */
-	uint64_t gap;              /* where the open gap begins */
+	uint64_t gap;              /* start of the open gap */
 	uint64_t foreign;
 };
 

@@ -231,7 +231,7 @@ static bool start_fits(const struct ux_gsym *g, uint64_t start, uint64_t printed
 	if (ux_gsym_extent(g, start, &begin, &size, NULL) != UX_OK || size == 0)
 		return true;
 	uint64_t end = begin + size;
-	if (begin != start) /* for a symbol inside of a function only the end is known */
+	if (begin != start) /* a symbol inside of a function: only its end is known */
 		return printed < end - start + padding;
 	return size <= printed && printed - size < padding;
 }

@@ -11,9 +11,9 @@
  * the frames of an innermost call, with this file and line in the innermost one.
  */
 struct ux_gsym_piece {
-	uint32_t off;  /* from the function's start; strictly ascending, the first is 0 */
+	uint32_t off;  /* offset from the function's start; strictly ascending, the first is 0 */
 	uint32_t node; /* the innermost call */
-	uint32_t file; /* in the file table; 0: unknown */
+	uint32_t file; /* index in the file table; 0: unknown */
 	uint32_t line;
 };
 

@@ -200,7 +200,7 @@ bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 struct ux_gsym_call {
 	const char *function; /* points into the file */
 	bool inlined;
-	/* only if it is inlined: the node into which it is inlined, and the file and line there */
+	/* for an inlined node: its caller's node, and the file and line of the call there */
 	uint32_t caller;
 	uint32_t file, line;
 };

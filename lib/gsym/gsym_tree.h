@@ -274,8 +274,9 @@ struct gsym_index_pair {
  * Numbers of nodes ascend in pre-order; a node that owns no byte of its parent has no number.
  */
 struct gsym_spans {
-	struct gsym_index_pair *list; /* from offset a on, up to the next one, node b is innermost;
-					 the first one begins at 0 */
+	/* pairs (a, b): from offset a to the next pair, node b is innermost; the first offset is
+	 * 0 */
+	struct gsym_index_pair *list;
 	size_t n;
 	struct gsym_index_node *nodes;
 	size_t n_nodes;

@@ -84,7 +84,7 @@ struct ux_kernel {
 	struct ux_bpf_programs *_Atomic bpf;  /* NULL: not read yet */
 	char release[256];                    /* "6.1.0-56-amd64"; "": unknown */
 	struct ux_error why; /* why there are no symbols; code UX_OK: there are some */
-	uint64_t read_ns;    /* when it was read, by the clock of the caller */
+	uint64_t read_ns;    /* time at which it was read, by the caller's clock */
 };
 
 /* Reads /proc/kallsyms, /proc/modules, /proc/sys/kernel/osrelease, /sys/kernel/notes and

@@ -14,7 +14,7 @@ enum {
 				 they are older than this */
 };
 
-#define MS              ((uint64_t)1000000) /* in ns */
+#define MS              ((uint64_t)1000000) /* a millisecond in ns */
 #define KERNEL_HALF     ((uint64_t)1 << 63)
 #define VSYSCALL_MODULE "[vsyscall]"
 #define BPF_MODULE      "[bpf]"

@@ -314,7 +314,7 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 	struct stat ours;
 	if (path &&
 	    (stat(path, &ours) != 0 || ours.st_dev != st.st_dev || ours.st_ino != st.st_ino))
-		path = NULL; /* in our mount namespace that path is another file */
+		path = NULL; /* the same path leads to another file in our mount namespace */
 	return symbols_cache_get(
 		c, &key, &(struct symbols_origin){.fd = fd, .depth = depth, .in.path = path}, ret,
 		err);

@@ -15,7 +15,7 @@ enum {
 struct ux_core_module {
 	const char *path;
 	uint64_t start;   /* address of its first mapping */
-	uint64_t end;     /* after its last mapping */
+	uint64_t end;     /* end of its last mapping */
 	struct ux_id gnu; /* size 0: it has none, or its first page was not dumped */
 };
 

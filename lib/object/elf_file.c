@@ -415,7 +415,7 @@ enum rank {
 	RANK_CORE,
 	RANK_INIT,
 	RANK_COUNT,
-	RANK_NONE, /* not code: not placed */
+	RANK_NONE, /* not code, so it gets no place */
 };
 
 static enum rank layout_rank(const struct ux_elf_section *s)

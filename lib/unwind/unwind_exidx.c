@@ -103,7 +103,7 @@ static bool exidx_run_long(struct exidx_run *r, uint8_t op, struct ux_cur *c)
 		POP_LOW = 0xb1,
 		ADD_LARGE = 0xb2,
 		ADD_LARGE_FROM = 0x204,
-		POP_VFP_FSTMX = 0xb3, /* with a word of format after the registers */
+		POP_VFP_FSTMX = 0xb3, /* pops VFP registers and the format word after them */
 		POP_AUTH = 0xb4,      /* the signature of a return address */
 		MODIFIER_IS_SP = 0xb5,
 		POP_VFP_FSTMX_8 = 0xb8,
@@ -172,8 +172,8 @@ static bool exidx_run_one(struct exidx_run *r, struct ux_cur *c)
 		COUNT = 7,
 	};
 	uint8_t op = ux_cur_u8(c);
-	if ((r->popped >> SP & 1) != 0 &&
-	    op != LONG) /* after SP was restored, only the end may follow */
+	/* after SP was restored, only the end of the instructions may follow */
+	if ((r->popped >> SP & 1) != 0 && op != LONG)
 		return false;
 	if ((op & KIND) == ADD || (op & KIND) == SUBTRACT) {
 		int64_t distance = (int64_t)(op & DISTANCE) * WORD + WORD;

@@ -52,7 +52,7 @@ struct ux_crash_frame {
 	struct ux_bytes module; /* path or name of the file; "vmlinux" for the kernel itself */
 	struct ux_bytes id;     /* ID of the module, in the syntax of ux_id_parse() */
 	struct ux_bytes symbol; /* name of the function as printed in the text */
-	uint64_t offset;        /* from `origin` */
+	uint64_t offset;        /* offset from `origin` */
 	uint64_t address;       /* address in the process; valid with has_address */
 	uint64_t symbol_offset; /* bytes from the start of `symbol`, with has_symbol_offset */
 	uint64_t symbol_size;   /* bytes of `symbol`; 0: unknown */
@@ -77,7 +77,7 @@ enum ux_crash_fact {
 };
 
 enum {
-	UX_CRASH_FRAMES_MAX = 16,    /* in one line */
+	UX_CRASH_FRAMES_MAX = 16,    /* frames in one line */
 	UX_CRASH_LINE_MAX = 1 << 16, /* bytes; longer lines have neither frames nor facts */
 };
 

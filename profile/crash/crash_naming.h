@@ -41,7 +41,7 @@ struct ux_crash_choice ux_crash_choice_parse(struct ux_bytes text);
 struct ux_crash_limits {
 	size_t lines;   /* 0: no limit */
 	size_t frames;  /* 2^32 at most */
-	size_t modules; /* which are open at the same time */
+	size_t modules; /* modules that are open at the same time */
 	size_t names;   /* bytes of names of modules and of reasons */
 };
 
@@ -49,14 +49,14 @@ struct ux_crash_limits {
 
 /* A frame of the text. */
 struct ux_crash_item {
-	uint64_t pc;     /* with has_pc */
+	uint64_t pc;     /* valid with has_pc */
 	const char *why; /* why there is no pc; NULL: the module's reason applies */
 	uint32_t build;  /* number */
 	bool has_pc;
 	bool returns;       /* the byte before pc is looked up */
 	bool located;       /* the text has function, file and line already */
-	bool has_symbol;    /* in the text */
-	bool named;         /* by symbols */
+	bool has_symbol;    /* the text has a symbol */
+	bool named;         /* symbols have a name for it */
 	bool signal_return; /* the code to which signal handlers return */
 	bool first;         /* first frame of a stack: no frame is directly before it in the text */
 };
@@ -79,7 +79,7 @@ struct ux_crash_naming {
 	struct ux_crash_report report;
 	struct ux_crash_reader reader;
 	struct ux_crash_builds builds;
-	struct ux_crash_build_numbers numbers; /* by "NAME\0ID" */
+	struct ux_crash_build_numbers numbers; /* keyed by "NAME\0ID" */
 	struct ux_crash_items items;           /* the part's frames, in the order of the text */
 	size_t lines;
 	uint64_t frames;

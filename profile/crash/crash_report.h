@@ -43,7 +43,7 @@ UX_MAP(ux_crash_module_numbers, struct ux_bytes, uint32_t, ux_hash_bytes, ux_byt
 struct ux_crash_report {
 	struct ux_arena arena;
 	struct ux_crash_modules modules;
-	struct ux_crash_module_numbers numbers; /* by name */
+	struct ux_crash_module_numbers numbers; /* indexes by name */
 	struct ux_out maps_text;
 	struct ux_proc_maps maps;
 	struct ux_bytes release; /* release of the kernel; empty: unknown */

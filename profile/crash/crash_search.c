@@ -14,8 +14,8 @@
 /* How the file or the identity of a module was found. */
 enum crash_how {
 	CRASH_NOT_FOUND,
-	CRASH_BY_ID,      /* by the ID in the text */
-	CRASH_BY_PATH,    /* by the path in the text, which has no ID of it */
+	CRASH_BY_ID,      /* found by the ID in the text */
+	CRASH_BY_PATH,    /* found by the path in the text, which has no ID of it */
 	CRASH_BY_NAME,    /* one file in the folders that were searched has the name */
 	CRASH_BY_RELEASE, /* it is the module of that name of the kernel of that release */
 	CRASH_BY_SERVER,  /* one build on the server has that path or name */
@@ -297,7 +297,8 @@ static enum ux_code crash_search_here(struct crash_search *s)
 		return crash_search_path(s, w->name, CRASH_BY_PATH);
 	if (*w->name == '[')
 		return crash_search_none(s, "not a file");
-	if (strchr(w->name, '/') && !s->sources->profile->no_local) { /* from the working folder */
+	/* the path counts from the working folder */
+	if (strchr(w->name, '/') && !s->sources->profile->no_local) {
 		ux_cleanup(ux_free_ptr) char *path = realpath(w->name, NULL);
 		if (path)
 			return crash_search_path(s, path, CRASH_BY_PATH);

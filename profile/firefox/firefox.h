@@ -16,9 +16,10 @@ UX_VEC(ux_firefox_texts, struct ux_json_text);
 
 /* An array of strings. */
 struct ux_firefox_strings {
-	const uint8_t *at; /* where it begins */
+	const uint8_t *at; /* start of the table */
 	struct ux_firefox_texts texts;
-	struct ux_firefox_numbers numbers; /* in the profile, plus 1, of each that was used */
+	/* for each string: its number in the profile, plus 1; 0: not used */
+	struct ux_firefox_numbers numbers;
 };
 
 /* No row of a table: null or -1. */
@@ -26,7 +27,7 @@ struct ux_firefox_strings {
 
 /* The tables of one thread, or the shared tables of all threads. */
 struct ux_firefox_tables {
-	const uint8_t *at; /* where the object begins that has the tables */
+	const uint8_t *at; /* start of the object that has the tables */
 	size_t strings;    /* index of its array of strings */
 	/* Columns: */
 	struct ux_firefox_numbers func;     /* for each frame: row of its function */
@@ -49,7 +50,7 @@ struct ux_firefox {
 	struct ux_bytes bytes; /* owned by the caller */
 	struct ux_firefox_string_tables strings;
 	struct ux_firefox_table_sets tables;
-	const uint8_t *shared; /* where the object with the shared tables begins; NULL: none */
+	const uint8_t *shared; /* start of the object with the shared tables; NULL: none */
 	bool sources;          /* there is a table of source files; their names are rows of */
 	size_t source_strings; /* this table of strings */
 	size_t n_sources;

@@ -43,8 +43,8 @@ enum ux_code ux_functions_add_label(struct ux_functions *fs, struct ux_bytes nam
 
 /* The functions of the frames of a profile. Zeroed = empty. */
 struct ux_frame_functions {
-	uint32_t *of_frame;    /* for each frame */
-	uint32_t *of_location; /* for each location that has no frames */
+	uint32_t *of_frame;    /* function of each frame */
+	uint32_t *of_location; /* function of each location without frames */
 };
 
 /*

@@ -64,7 +64,7 @@ struct ux_profile_module {
 	struct ux_id id;   /* size 0: unknown */
 	uint32_t debug_id; /* as ux_debug_id_format() writes it; set if it is known without an ID;
 			      0: none */
-	uint32_t source;   /* where its symbols came from, after symbolization; 0: from nowhere */
+	uint32_t source;   /* origin of its symbols after symbolization; 0: it has none */
 	uint32_t why;      /* why locations have no names; 0: no known reason */
 	uint64_t start;    /* address of the kernel's _text, or of its module; 0: unknown */
 	uint64_t base;     /* lowest virtual address of its image, if has_base */
@@ -85,7 +85,7 @@ struct ux_profile_location {
 	uint32_t module; /* 0: unknown */
 	uint8_t kind;    /* enum ux_profile_address_kind */
 	bool returns;    /* it is a return address: the call is before it */
-	bool named;      /* its frames were in the recording, and are kept */
+	bool named;      /* the recording had its frames, which are kept */
 	uint64_t address;
 	uint32_t first; /* index of its innermost frame; several locations may share it */
 	uint32_t n;     /* frames; 0: it has no name */

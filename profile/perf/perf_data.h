@@ -24,10 +24,11 @@ struct ux_perf_source {
 struct ux_perf_summary {
 	uint64_t samples;
 	uint64_t lost_records; /* records for which the kernel had no room */
-	uint64_t lost_samples; /* as the events count them; some are lost records too */
-	uint64_t unmapped;     /* addresses in no mapping, and addresses of guests */
-	uint64_t not_unwound;  /* samples with a copy of the stack; only their leaf is kept */
-	uint64_t unwound;      /* samples whose copy of the stack was unwound */
+	/* lost samples as the events count them; some are lost records too */
+	uint64_t lost_samples;
+	uint64_t unmapped;    /* addresses in no mapping, and addresses of guests */
+	uint64_t not_unwound; /* samples with a copy of the stack; only their leaf is kept */
+	uint64_t unwound;     /* samples whose copy of the stack was unwound */
 	/* unwound samples whose outermost callers are not in the copied part of the stack */
 	uint64_t unwound_short;
 	uint64_t cut_bytes;     /* bytes of the largest copy among these */

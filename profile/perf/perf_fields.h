@@ -21,7 +21,8 @@ enum {
 	UX_PERF_KSYMBOL = 17,
 	UX_PERF_KERNEL_LAST = 22, /* CALLCHAIN_DEFERRED */
 
-	UX_PERF_USER_FIRST = 64, /* from here on: without a time, and not in the order of time */
+	/* records from here on have no time, and are not in the order of time */
+	UX_PERF_USER_FIRST = 64,
 	UX_PERF_HEADER_ATTR = 64,
 	UX_PERF_HEADER_TRACING_DATA = 66,
 	UX_PERF_HEADER_BUILD_ID = 67,

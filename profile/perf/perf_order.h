@@ -33,7 +33,7 @@ typedef enum ux_code ux_perf_use_fn(void *ctx, const struct ux_perf_waiting *rec
 struct ux_perf_order {
 	ux_perf_use_fn *use;
 	void *ctx;
-	struct ux_perf_waiting_list list; /* in order up to `sorted` */
+	struct ux_perf_waiting_list list; /* records; the first `sorted` are in order */
 	size_t sorted;
 	uint64_t newest; /* time of the newest record */
 	uint64_t limit;  /* newest record at the end of the previous round */

@@ -19,9 +19,10 @@ enum {
 
 /* How the callers of a sample are found. */
 enum ux_record_calls {
-	UX_RECORD_FRAME_POINTERS, /* by the kernel, which follows frame pointers */
-	UX_RECORD_DWARF, /* by the reader of the recording: registers and the stack's top are copied
-			  */
+	UX_RECORD_FRAME_POINTERS, /* the kernel follows frame pointers */
+	/* registers and the top of the stack are copied, and the reader of the recording unwinds
+	 * them */
+	UX_RECORD_DWARF,
 	UX_RECORD_NO_CALLS,
 };
 
@@ -45,7 +46,7 @@ struct ux_record_result {
 	bool no_counter;        /* there is no counter of cycles: a timer was used */
 	bool no_kernel;         /* the kernel's code must not be sampled */
 	int paranoid;           /* kernel.perf_event_paranoid */
-	unsigned frequency;     /* in use */
+	unsigned frequency;     /* the frequency in use */
 	unsigned frequency_max; /* the kernel's limit, if it is below the requested frequency; 0: it
 				   is not */
 	bool small_rings;       /* the limit of locked memory allowed only small buffers */

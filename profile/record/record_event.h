@@ -18,7 +18,7 @@ UX_VEC(ux_record_rings, struct ux_record_ring);
 /* Zeroed except for `attr`: none is open. */
 struct ux_record_events {
 	struct perf_event_attr attr; /* shared by all events */
-	struct ux_cpus cpus;         /* that were online when the list was read */
+	struct ux_cpus cpus;         /* processors that were online when the list was read */
 	struct ux_record_fds fds;
 	struct ux_record_ids ids;     /* the kernel's number of each */
 	struct ux_record_rings rings; /* one for each processor */

@@ -61,7 +61,7 @@ struct ux_record_mapping {
 	uint64_t generation; /* generation of the inode; 0: unknown */
 	struct ux_id id;     /* GNU build ID of at most UX_RECORD_ID_MAX bytes; size 0: unknown */
 	const char *path;
-	bool data; /* not of code */
+	bool data; /* mapping without code */
 };
 
 /* Each adds a record to f->out: a mapping, the name of a thread, a thread of a process. */

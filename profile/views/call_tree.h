@@ -69,7 +69,7 @@ struct ux_call_tree {
 	size_t n_types;
 	size_t n_columns; /* n_types, or twice that */
 	int64_t *self;    /* without callees; the values of node i start at i * n_columns */
-	int64_t *total;   /* with callees */
+	int64_t *total;   /* values including callees */
 	size_t n_left_out;
 };
 

@@ -14,7 +14,7 @@ struct ux_top_row {
 	int64_t total; /* value of samples whose stacks contain it; a recursive function counts once
 			*/
 	uint32_t location; /* the location with the largest value, else any of its locations */
-	uint64_t heaviest; /* that value, without its sign */
+	uint64_t heaviest; /* absolute value of the largest value, which is the one of `location` */
 };
 
 UX_VEC(ux_top_rows, struct ux_top_row);

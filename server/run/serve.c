@@ -36,16 +36,16 @@
 
 enum {
 	DESCRIPTORS = 64,        /* file descriptors for the index, logs, the lock and folders */
-	DESCRIPTORS_THREAD = 4,  /* for each thread, in addition to its connections */
-	CONNECTIONS_MIN = 16,    /* with fewer the server is useless */
-	EXTRACT_WORKERS_MIN = 2, /* so that a short job need not wait for a long one */
+	DESCRIPTORS_THREAD = 4,  /* descriptors of a thread, in addition to its connections */
+	CONNECTIONS_MIN = 16,    /* with fewer connections the server is useless */
+	EXTRACT_WORKERS_MIN = 2, /* minimum, so that a short job need not wait for a long one */
 	FINISHERS_MIN = 2,       /* threads that hash and verify uploads */
 	FINISHERS_MAX = 16,
 	/* additional threads that finish small uploads and wait for the disk */
 	FINISHERS_SMALL = 8,
 	/*
-	 * for each worker that extracts: files, their duplicates, a socket; and four for each of
-	 * three results that are being committed
+	 * descriptors of each extracting worker: files, their duplicates, a socket; and four for
+	 * each of three results that are being committed
 	 */
 	DESCRIPTORS_WORKER = 16 + 3 * 4,
 	STOP_STEP_MS = 50,    /* ms between checks for a second signal */

@@ -11,7 +11,7 @@ struct ux_open_candidate {
 	struct ux_blob_hash blob;
 	uint64_t size;
 	enum ux_quality quality;
-	/* only parts are on the disk; NULL: the whole file was there when it was opened */
+	/* view of a blob that is only partly on the disk; NULL: the whole file is there */
 	struct ux_blob_view *view;
 	struct ux_gsym parts;      /* over the view */
 	struct ux_mapping mapping; /* the whole file; not mapped while parts are enough */

@@ -13,16 +13,16 @@ enum {
 	 * are tried again.
 	 */
 	UX_EXTRACTOR_PARSER = 1,
-	UX_EXTRACTOR_ATTEMPTS_MAX = 5 /* for failures that the input did not cause */
+	UX_EXTRACTOR_ATTEMPTS_MAX = 5 /* attempts after failures that the input did not cause */
 };
 
 /* The result for a candidate, for the log. */
 struct ux_extracted_one {
 	const char *ns;
 	const char *id;     /* an ID of the module */
-	const char *reason; /* for a failure; otherwise "" */
+	const char *reason; /* reason of a failure; otherwise "" */
 	enum ux_code code;  /* UX_OK: the candidate's new state, ready or failed, was committed */
-	const struct ux_candidate *candidate; /* in its state before the job */
+	const struct ux_candidate *candidate; /* the candidate before the job */
 	struct ux_settled settled;
 	struct ux_add_result result;
 };

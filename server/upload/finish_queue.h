@@ -11,9 +11,9 @@
 struct ux_finish_request {
 	const char *ns;
 	const char *uid;
-	uint64_t size; /* as announced */
+	uint64_t size; /* announced size */
 	struct ux_who who;
-	int64_t queued_ns; /* by the monotonic clock; 0: it was not queued */
+	int64_t queued_ns; /* monotonic time at which it was queued; 0: it was not queued */
 };
 
 /* The outcome. After UX_OK the upload has ended, and its row has the result. */
@@ -62,7 +62,7 @@ struct ux_finish_waiter {
 	struct ux_finish_waiter *next;
 	bool waits;
 	bool done;
-	struct ux_finish_outcome outcome; /* when done */
+	struct ux_finish_outcome outcome; /* result when done */
 };
 
 enum ux_finish_state {

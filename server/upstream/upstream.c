@@ -170,7 +170,7 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 /* Source: debuginfod(8), "WEBAPI"; gdb's manual, "Separate Debug Files", for
  * .build-id/ab/cdef.debug. */
 enum {
-	PATH_BYTES = 4096 * 3 + 512 /* for a source path with every byte escaped */
+	PATH_BYTES = 4096 * 3 + 512 /* room for a source path with every byte escaped */
 };
 
 static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *arena,

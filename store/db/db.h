@@ -54,7 +54,7 @@ struct ux_db_log {
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t changed;
 	int fd;       /* -1: not opened yet */
-	bool syncing; /* by a thread that others wait for */
+	bool syncing; /* a thread syncs the log now; others wait for it */
 	uint64_t committed;
 	uint64_t promised; /* the last commit that was confirmed to a client */
 	uint64_t synced;
@@ -129,7 +129,7 @@ struct ux_schema_step {
 
 /* The schema files. The database stores the number of the last one that has been run. */
 struct ux_schema {
-	const struct ux_schema_step *steps; /* in the order of their numbers; {0}: the end */
+	const struct ux_schema_step *steps; /* steps in the order of their numbers; {0}: the end */
 	int base;    /* number of the first step, which makes all tables in an empty database */
 	int version; /* number of the last step */
 };

@@ -88,7 +88,7 @@ struct ux_postgres {
 	bool ending;         /* its end was sent, and the answer has not been read yet */
 	unsigned waiting;    /* statements of the open transaction with unread answers */
 	uint32_t timeout_ms; /* timeout of the session */
-	int64_t retry_ns;    /* by the monotonic clock: no attempt to connect before */
+	int64_t retry_ns;    /* monotonic time before which it does not try to connect again */
 	char state[UX_POSTGRES_STATE];
 	char message[UX_ERROR_TEXT];
 	char away[UX_ERROR_TEXT]; /* why the last attempt to connect failed */

@@ -57,9 +57,9 @@ static inline bool ux_kind_is_split(enum ux_kind kind)
 
 /* The ways in which an ELF candidate can be served. Known after it was measured. */
 enum {
-	UX_HOLDS_CODE = 1 << 0,    /* as debuginfod's executable */
-	UX_HOLDS_DEBUG = 1 << 1,   /* as debuginfod's debuginfo: .debug_info or .symtab */
-	UX_HOLDS_SECTIONS = 1 << 2 /* has section headers */
+	UX_HOLDS_CODE = 1 << 0,    /* it can be served as debuginfod's executable */
+	UX_HOLDS_DEBUG = 1 << 1,   /* as debuginfod's debuginfo: it has .debug_info or .symtab */
+	UX_HOLDS_SECTIONS = 1 << 2 /* it has section headers */
 };
 
 enum ux_candidate_state {
@@ -83,7 +83,7 @@ struct ux_candidate {
 	int64_t parent; /* the candidate from which this GSYM was extracted; 0: none */
 	enum ux_kind kind;
 	enum ux_candidate_state state;
-	const char *reason; /* for FAILED; otherwise "" */
+	const char *reason; /* reason of a failure; otherwise "" */
 	struct ux_blob_hash blob;
 	uint64_t size; /* bytes of the blob */
 	enum ux_quality quality;
@@ -748,7 +748,7 @@ enum ux_fetch_outcome {
 /* One answer of an upstream, unique by (ns, id, artifact, upstream). */
 struct ux_fetched {
 	const char *ns;
-	const char *upstream; /* its name in the configuration */
+	const char *upstream; /* name of the upstream in the configuration */
 	const char *id;
 	const char *artifact; /* "debuginfo", "executable", "gsym", "source/PATH", "section/NAME" */
 	enum ux_fetch_outcome outcome;

@@ -46,7 +46,7 @@ enum ux_package_state {
 	UX_PACKAGE_LEASED,
 	UX_PACKAGE_DONE,
 	UX_PACKAGE_FAILED,      /* due again at `next` */
-	UX_PACKAGE_QUARANTINED, /* until the extractor has a higher version */
+	UX_PACKAGE_QUARANTINED, /* not tried again until the extractor has a higher version */
 	UX_PACKAGE_KNOWN,       /* never due: only its build IDs are used */
 	UX_PACKAGE_STATES
 };
@@ -88,7 +88,7 @@ struct ux_package_job {
 	enum ux_package_state state;
 	unsigned tries;  /* failures */
 	unsigned losses; /* expired leases */
-	ux_time next;    /* for FAILED and WAITING */
+	ux_time next;    /* when FAILED and WAITING packages are due */
 	const char *worker;
 	char lease[UX_PACKAGE_LEASE];
 	ux_time lease_until;
@@ -114,7 +114,7 @@ enum ux_package_outcome {
 	UX_PACKAGE_ENDS_DONE,
 	UX_PACKAGE_ENDS_FAILED,
 	UX_PACKAGE_ENDS_QUARANTINED, /* immediately: it would fail in the same way again */
-	UX_PACKAGE_ENDS_LATER,       /* not the package's fault: due again after a time */
+	UX_PACKAGE_ENDS_LATER,       /* the package is not at fault: it is due again after a time */
 };
 
 struct ux_package_end {

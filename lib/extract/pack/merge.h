@@ -64,7 +64,7 @@ struct ux_function_part {
 	size_t first, end; /* indexes in ux_merge_functions.sorted */
 	struct ux_merge_arenas *memory;
 	struct ux_merger merger;
-	struct ux_piece_vec named; /* with entries inside of functions; sorted */
+	struct ux_piece_vec named; /* functions with entries inside of them; sorted */
 	struct ux_piece_vec flat;  /* disjoint; not used when `disjoint` is set */
 	uint64_t reach;            /* largest end of a piece in `named`; 0: none */
 	bool disjoint;             /* the pieces of `named` are disjoint already */
@@ -74,7 +74,8 @@ struct ux_function_part {
 struct ux_merge_functions {
 	const struct ux_code_symbol_vec *symbols;
 	struct ux_spill *spill;
-	struct ux_piece_vec sorted; /* in the order of units; freed after the parts were named */
+	/* functions in the order of units; freed after the parts were named */
+	struct ux_piece_vec sorted;
 	struct ux_function_part parts[UX_FUNCTION_PARTS];
 	size_t n_parts;
 	unsigned share; /* each part has 1/share of each budget */

@@ -67,7 +67,7 @@ UX_MAP(ux_string_late, uint64_t, uint32_t, ux_hash_u64, ux_string_pointer_eq);
  * several threads write the bytes.
  */
 struct ux_string_table {
-	struct ux_spill *spill;       /* for large data; NULL: in memory */
+	struct ux_spill *spill;       /* regions for large data; NULL: data are in memory */
 	struct ux_string_slot *slots; /* open addressing, at most 3/4 full */
 	size_t n_slots, slots_cap;    /* powers of two, or 0 */
 	struct ux_string_entry_vec entries;
@@ -155,7 +155,7 @@ struct ux_numbering {
 	const struct ux_collection *collection;
 	const struct ux_piece_vec *pieces;
 	unsigned threads;
-	struct ux_spill *spill; /* for large arrays; NULL: they are in memory */
+	struct ux_spill *spill; /* regions for large arrays; NULL: they are in memory */
 	uint64_t text_each;     /* bytes of texts that may be read for one group */
 	struct ux_numbering_group *groups;
 	size_t n_groups;

@@ -23,8 +23,8 @@ struct ux_merge_input {
 	const struct ux_collection *collection;
 	const struct ux_code_symbol_vec *symbols;
 	unsigned threads;
-	struct ux_spill *spill;    /* for large lists; NULL: they are in memory */
-	struct ux_release release; /* not called with one thread */
+	struct ux_spill *spill;    /* regions for large lists; NULL: they are in memory */
+	struct ux_release release; /* callback that releases data; not called with one thread */
 };
 
 enum {
@@ -136,7 +136,7 @@ struct ux_pack_target {
 				       they are in memory */
 	ux_gsym_write_at_fn *place; /* writes records at their offsets, with the context of the
 				       sink; NULL: everything goes through the sink */
-	struct ux_release release;  /* not called with one thread */
+	struct ux_release release;  /* callback that releases data; not called with one thread */
 };
 
 /*
