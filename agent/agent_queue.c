@@ -53,7 +53,7 @@ static enum ux_code message_parse_ids(struct ux_cur *c, struct ux_id_set *ret, s
 {
 	uint8_t n = ux_cur_u8(c);
 	if (n == 0 || n > UX_ID_SET_MAX)
-		ux_cur_bad(c, "number of IDs");
+		ux_cur_bad(c, "the number of IDs is 0 or too large");
 	for (uint8_t i = 0; i < n && !c->failed; i++) {
 		struct ux_id id;
 		uint8_t type = ux_cur_u8(c);
@@ -91,11 +91,11 @@ enum ux_code ux_agent_message_parse(struct ux_bytes bytes, struct ux_agent_messa
 	struct ux_cur h = ux_cur_make(head, "head of queued symbols", false);
 	uint8_t quality = ux_cur_u8(&h);
 	if (quality >= UX_QUALITY_COUNT)
-		ux_cur_bad(&h, "quality");
+		ux_cur_bad(&h, "unknown quality");
 	UX_TRY(message_parse_ids(&h, &ret->ids, err));
 	ret->path = ux_cur_take(&h, ux_cur_u16(&h));
 	if (ux_cur_more(&h))
-		ux_cur_bad(&h, "bytes after the path");
+		ux_cur_bad(&h, "unexpected bytes after the path");
 	UX_TRY(ux_cur_status(&h, err));
 	ret->quality = (enum ux_quality)quality;
 	ret->gsym = ux_cur_take(&c, ux_cur_left(&c));

@@ -56,7 +56,7 @@ static enum ux_code rpm_intro_read(struct ux_bytes intro, struct rpm_intro *ret,
 	UX_TRY(ux_cur_status(&c, err));
 	if (ret->entries > UX_RPM_ENTRIES_MAX || ret->data > UX_RPM_DATA_MAX)
 		return ux_error_set(err, UX_ELIMIT,
-				    "the package's header has %u entries and %u bytes",
+				    "the package's header is too large: %u entries and %u bytes",
 				    ret->entries, ret->data);
 	return UX_OK;
 }
@@ -98,7 +98,7 @@ static enum ux_code rpm_find(const struct rpm_header *h, uint32_t tag, const cha
 					    "%s begin at %u of %zu bytes of the header", name, off,
 					    h->data.size);
 		if (count > UX_RPM_FILES_MAX)
-			return ux_error_set(err, UX_ELIMIT, "%u %s", count, name);
+			return ux_error_set(err, UX_ELIMIT, "too many values: %u %s", count, name);
 		*ret = (struct rpm_values){ux_cur_make(values, name, swapped), type, count};
 		return UX_OK;
 	}

@@ -75,10 +75,10 @@ enum ux_code ux_clone_hash(int fd, uint64_t size, uint8_t hash[UX_MANIFEST_HASH]
 	} while (n > 0 && off <= size);
 	if (off != size)
 		return ux_error_set(err, UX_ECORRUPT,
-				    off > size ? "it has more than the %" PRIu64
-						 " bytes that the manifest says"
-					       : "it has fewer than the %" PRIu64
-						 " bytes that the manifest says",
+				    off > size ? "content exceeds the %" PRIu64
+						 " bytes in the manifest"
+					       : "content is shorter than the %" PRIu64
+						 " bytes in the manifest",
 				    size);
 	static_assert(SHA256_DIGEST_SIZE == UX_MANIFEST_HASH, "the hash is a SHA-256");
 	sha256_digest(&sha, SHA256_DIGEST_SIZE, hash);
@@ -114,7 +114,7 @@ static enum ux_code download_write(void *ctx, struct ux_bytes bytes, struct ux_e
 	struct download *d = ctx;
 	if (bytes.size > d->o->size - d->have)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "it has more than the %" PRIu64 " bytes that the manifest says",
+				    "content exceeds the %" PRIu64 " bytes in the manifest",
 				    d->o->size);
 	UX_TRY(ux_file_write(d->fd, bytes, err));
 	d->have += bytes.size;
@@ -149,9 +149,9 @@ static enum ux_code download_once(struct ux_http_client *client, const char *pat
 	if (answer.status == 200 || answer.status == 206)
 		return UX_OK;
 	if (answer.status == 404 || answer.status == 410)
-		return ux_error_set(err, UX_ENOTFOUND, "the source no longer has it");
+		return ux_error_set(err, UX_ENOTFOUND, "the source no longer has the object");
 	if (answer.status == 416) /* the local file is longer than the server's */
-		return ux_error_set(err, UX_ECORRUPT, "it has fewer bytes than the manifest says");
+		return ux_error_set(err, UX_ECORRUPT, "content is shorter than the manifest says");
 	enum ux_code code = ux_server_answer(&answer, &doc, err);
 	json_decref(doc);
 	return code != UX_OK ? code

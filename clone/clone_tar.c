@@ -317,7 +317,7 @@ static enum ux_code tar_get_stream(struct tar_reader *r, const struct ux_entry *
 		UX_TRY(tar_next(r, err));
 	if (r->member.type == UX_TAR_END)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "the archive stream lacks it, or has it out of order");
+				    "the archive lacks the object, or has it out of order");
 	UX_TRY(tar_check_size(o, r->member.size, err));
 	UX_TRY(tar_take(r, NULL, have, err));
 	UX_TRY(tar_copy_stream(r, o->size - have, to, err));
@@ -337,7 +337,7 @@ static enum ux_code clone_tar_get(struct ux_clone_endpoint *e, unsigned worker,
 		return tar_get_stream(&t->in, o, fd, have, err);
 	const struct tar_place *place = tar_find(t, o->path);
 	if (!place)
-		return ux_error_set(err, UX_ENOTFOUND, "the archive does not have it");
+		return ux_error_set(err, UX_ENOTFOUND, "the archive lacks the object");
 	UX_TRY(tar_check_size(o, place->size, err));
 	return ux_clone_copy(t->in.fd, place->off + have, o->size - have, fd, err);
 }
@@ -609,8 +609,9 @@ static enum ux_code tar_open_input(struct clone_tar *t, const char *path, bool t
 	}
 	t->in.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (t->in.fd < 0)
-		return target && errno == ENOENT ? UX_OK
-						 : ux_error_os(err, errno, "cannot open it");
+		return target && errno == ENOENT
+			       ? UX_OK
+			       : ux_error_os(err, errno, "cannot open the archive");
 	t->in.seeks = fstat(t->in.fd, &st) == 0 && S_ISREG(st.st_mode);
 	if (target && !t->in.seeks)
 		return ux_error_set(err, UX_EINVAL, "%.100s is not a regular file", path);

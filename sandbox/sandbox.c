@@ -151,7 +151,8 @@ enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 	if (got->err.code == UX_OK)
 		return UX_OK;
 	if (got->err.code == UX_ENOMEM)
-		return ux_error_set(err, UX_ELIMIT, "reading it needs more than %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT,
+				    "reading the input needs more than %" PRIu64 " bytes",
 				    limits->memory);
 	if (got->err.os_errno == EFBIG)
 		return ux_error_set(err, UX_ELIMIT, "the output exceeds %" PRIu64 " bytes",
@@ -242,7 +243,7 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 			     : ux_child_start(&c, &whole, program, err));
 	enum waited waited = child_wait_reply(&c, limits);
 	if (waited == WAITED_STOP)
-		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
+		return ux_error_set(err, UX_EUNAVAILABLE, "reading the input was stopped");
 	ret->out_of_time = waited == WAITED_TIME;
 	if (waited == WAITED_TIME)
 		return ux_error_set(err, UX_ELIMIT,

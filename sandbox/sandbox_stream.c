@@ -159,7 +159,7 @@ enum ux_code ux_sandbox_stream_next(struct ux_sandbox_stream *s, struct ux_strea
 	struct ux_sandbox_found found = {0};
 	*ret_more = false;
 	if (!stream_wait(s))
-		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
+		return ux_error_set(err, UX_EUNAVAILABLE, "reading the input was stopped");
 	ssize_t n = stream_receive(s, &got, sizeof(got));
 	if (n <= 0)
 		return ux_child_end_error(&s->child, &s->limits, &found.out_of_time, err);

@@ -78,7 +78,7 @@ static enum ux_code stripped_symbols(struct stripped_part *s, size_t i, struct u
 	}
 	if (s->cut_table != 0)
 		return ux_error_at(err, UX_EUNSUPPORTED, table->name, UX_ERROR_NO_OFF,
-				   "is a second symbol table");
+				   "a file with two symbol tables is not supported");
 	UX_TRY(ux_symbol_cut_make(s->pair, table, &s->cut, err));
 	s->cut_table = i;
 	if (s->cut.strings.size > 0)

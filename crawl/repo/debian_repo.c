@@ -313,7 +313,7 @@ static enum ux_code debian_index_url(struct ux_arena *arena, const struct ux_rep
 	int folder = slash ? (int)(slash + 1 - index->path.data) : 0;
 	ux_hex_encode(ux_bytes(index->sha256, sizeof(index->sha256)), hex);
 	if (index->path.size > sizeof(path) / 2)
-		return ux_error_set(err, UX_ECORRUPT, "Release: a path has %zu bytes",
+		return ux_error_set(err, UX_ECORRUPT, "Release: a path is too long: %zu bytes",
 				    index->path.size);
 	if (by_hash)
 		snprintf(path, sizeof(path), "%.*sby-hash/SHA256/%s", folder,
@@ -335,7 +335,8 @@ static enum ux_code debian_fetch_form(const struct debian *d, bool by_hash,
 		.size = index->size, .sha256 = index->sha256, .max = INDEX_MAX};
 	const char *url = NULL;
 	if (index->size > INDEX_MAX)
-		return ux_error_set(err, UX_ELIMIT, "the index has %" PRIu64 " bytes", index->size);
+		return ux_error_set(err, UX_ELIMIT, "the index is too large: %" PRIu64 " bytes",
+				    index->size);
 	UX_TRY(debian_index_url(&arena, d->r, index, by_hash, &url, err));
 	enum ux_code code = ux_polite_fetch(d->client, url, &what, NULL, ret, &why);
 	if (code == UX_ENOTFOUND && by_hash)

@@ -114,7 +114,7 @@ enum ux_code ux_repo_text(struct ux_arena *arena, struct ux_bytes text, const ch
 			  const char **ret, struct ux_error *err)
 {
 	if (text.size > TEXT_MAX)
-		return ux_error_set(err, UX_ELIMIT, "%s has %zu bytes", what, text.size);
+		return ux_error_set(err, UX_ELIMIT, "%s is too long: %zu bytes", what, text.size);
 	for (size_t i = 0; i < text.size; i++)
 		if (text.data[i] < ' ' || text.data[i] == 0x7f)
 			return ux_error_set(err, UX_ECORRUPT, "%s has the control character %#x",

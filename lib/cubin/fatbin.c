@@ -116,7 +116,8 @@ static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, stru
 	bool is_packed = (e->flags & (UX_FATBIN_LZ4 | UX_FATBIN_ZSTD)) != 0;
 	if (!ux_bytes_sub(payload, 0, is_packed ? packed : padded, &e->payload))
 		return ux_error_at(err, UX_ECORRUPT, c->section, e->off,
-				   "entry has %" PRIu32 " packed bytes in a payload of %" PRIu64,
+				   "entry claims %" PRIu32
+				   " packed bytes, its payload has %" PRIu64,
 				   packed, padded);
 	if (!is_packed)
 		e->size = padded;

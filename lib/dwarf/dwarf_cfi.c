@@ -76,7 +76,7 @@ static struct ux_cfi_rule cfi_expression(struct ux_cur *c, enum ux_cfi_how how)
 static void cfi_restore(struct cfi_machine *m, struct ux_cur *c, uint64_t column)
 {
 	if (!m->initial)
-		ux_cur_bad(c, "a rule is restored before one is set");
+		ux_cur_bad(c, "a CIE cannot restore a rule");
 	else if (column < UX_CFI_REGISTERS)
 		m->row->rules[column] = m->initial->rules[column];
 }

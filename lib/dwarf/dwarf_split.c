@@ -287,7 +287,8 @@ enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint6
 	if (row == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "no unit has the ID %016" PRIx64, id);
 	if (row > package->n_units)
-		return ux_error_at(err, UX_ECORRUPT, INDEX, 0, "row %u of %u", row,
+		return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
+				   "row %u is past the %u rows of the index", row,
 				   package->n_units);
 	struct ux_dwarf_sections cut = *package->whole;
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {

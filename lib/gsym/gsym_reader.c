@@ -166,7 +166,7 @@ static enum ux_code reader_open2(struct ux_gsym *g, struct ux_cur *c, struct ux_
 	UX_TRY(ux_cur_status(c, err));
 	if (encoding != 0)
 		return ux_error_at(err, UX_EUNSUPPORTED, NULL, 7,
-				   "strings in encoding %u, 0 expected", encoding);
+				   "strings have encoding %u, expected 0", encoding);
 	UX_TRY(reader_read_directory(g, found, err));
 	const struct gsym_section *files = &found[GSYM_SECTION_FILES];
 	uint64_t n = g->n_functions;

@@ -175,7 +175,7 @@ static enum ux_code interp_init(struct ux_interp *i, const struct ux_memory_read
 	case UX_INTERP_ANY:
 		break;
 	}
-	return ux_error_set(err, UX_EINVAL, "interpreter of kind %d", (int)root->kind);
+	return ux_error_set(err, UX_EINVAL, "unknown kind of interpreter: %d", (int)root->kind);
 }
 
 enum ux_code ux_interp_open_memory(const struct ux_memory_reader *reader,

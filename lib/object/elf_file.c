@@ -210,8 +210,9 @@ static struct ux_bytes elf_string_table(const struct ux_elf *elf,
 static enum ux_code elf_check_count(const struct table *t, uint64_t max, struct ux_error *err)
 {
 	if (t->count > max)
-		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " %s, at most %" PRIu64 " are read",
-				    t->count, t->what, max);
+		return ux_error_set(err, UX_ELIMIT,
+				    "too many %s: %" PRIu64 ", expected at most %" PRIu64, t->what,
+				    t->count, max);
 	return UX_OK;
 }
 

@@ -230,7 +230,7 @@ enum ux_code ux_macho_slice_choose(struct ux_bytes file, const char *arch, const
 				    ux_macho_slices_list(&slices, list));
 	if (!found)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "has several slices, choose one with --arch: %s",
+				    "the file has several slices, choose one with --arch: %s",
 				    ux_macho_slices_list(&slices, list));
 	*ret = *found;
 	return UX_OK;

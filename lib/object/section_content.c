@@ -377,7 +377,8 @@ enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint
 				    struct ux_error *err)
 {
 	(void)max_size, (void)ret, (void)ret_size;
-	return ux_error_at(err, UX_EUNSUPPORTED, section->name, 0, "built without ISA-L");
+	return ux_error_at(err, UX_EUNSUPPORTED, section->name, 0,
+			   "this build cannot inflate zlib: it lacks ISA-L");
 }
 
 struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stream)
@@ -395,7 +396,7 @@ enum ux_code ux_section_stream_read(struct ux_section_stream *stream, uint8_t *t
 				    struct ux_error *err)
 {
 	(void)stream, (void)to, (void)n;
-	return ux_error_set(err, UX_EUNSUPPORTED, "built without ISA-L");
+	return ux_error_set(err, UX_EUNSUPPORTED, "this build cannot inflate zlib: it lacks ISA-L");
 }
 
 #endif

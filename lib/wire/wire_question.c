@@ -118,7 +118,7 @@ enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_qu
 	uint8_t kind = ux_cur_u8(c);
 	if (kind == UX_WIRE_END) {
 		if (ux_cur_more(c))
-			ux_cur_bad(c, "bytes after the end");
+			ux_cur_bad(c, "unexpected bytes after the end");
 		*ret_more = false;
 		return ux_cur_status(c, err);
 	}
@@ -148,6 +148,6 @@ enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint6
 		ret[i] = pc;
 	}
 	if (ux_cur_more(&c))
-		ux_cur_bad(&c, "bytes after the addresses of a module");
+		ux_cur_bad(&c, "unexpected bytes after the addresses of a module");
 	return ux_cur_status(&c, err);
 }

@@ -151,7 +151,7 @@ static enum ux_code wire_read_strings(struct ux_wire_read *r, struct ux_cur *c,
 		(void)ux_cur_str(&text);
 	}
 	if (ux_cur_more(&text))
-		ux_cur_bad(&text, "bytes after the last string");
+		ux_cur_bad(&text, "unexpected bytes after the last string");
 	return ux_cur_status(&text, err);
 }
 
@@ -233,7 +233,7 @@ static enum ux_code wire_read_addresses(struct ux_wire_read *r, struct ux_cur *c
 	for (size_t i = 0; i < r->n_addresses; i++)
 		r->addresses[i] = wire_read_number(c, r->n_frames);
 	if (ux_cur_more(c))
-		ux_cur_bad(c, "bytes after the end");
+		ux_cur_bad(c, "unexpected bytes after the end");
 	return ux_cur_status(c, err);
 }
 

@@ -180,7 +180,7 @@ static enum ux_code s3_make_url(const struct ux_s3_options *o, const char *endpo
 	if (host[n] != '\0' && host[n + 1] != '\0')
 		return ux_error_set(err, UX_EINVAL, "the endpoint '%.80s' has a path", endpoint);
 	if (memchr(host, '@', n))
-		return ux_error_set(err, UX_EINVAL, "the endpoint has credentials");
+		return ux_error_set(err, UX_EINVAL, "the endpoint must not contain credentials");
 	bool tls = strncasecmp(endpoint, "https", 5) == 0;
 	const char *port = tls ? ":443" : ":80"; /* clients omit the default port from Host */
 	size_t shown = n > strlen(port) && strncmp(host + n - strlen(port), port, strlen(port)) == 0

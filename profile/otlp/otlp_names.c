@@ -90,8 +90,8 @@ static void otlp_table_add(const struct ux_otlp_names *n, struct ux_out *table,
 static enum ux_code otlp_dangles(const struct ux_cur *c, const char *what, uint64_t number,
 				 size_t n, struct ux_error *err)
 {
-	return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c), "%s %" PRIu64 " of %zu", what,
-			   number, n);
+	return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
+			   "%s %" PRIu64 " is past its table of %zu", what, number, n);
 }
 
 /* The fields of a location that are needed. */
@@ -395,7 +395,8 @@ static enum ux_code otlp_scan_count(struct otlp_scan *s, struct ux_error *err)
 		if (run->mapping >= n_mappings)
 			return ux_error_at(err, UX_ECORRUPT, SECTION,
 					   n->locations.data[run->first].content,
-					   "mapping %" PRIu32 " of %zu", run->mapping, n_mappings);
+					   "mapping %" PRIu32 " is past its table of %zu",
+					   run->mapping, n_mappings);
 		run->mapping = otlp_table_get(&s->modules, run->mapping);
 		if (run->mapping == 0)
 			n->n_unknown += (uint32_t)size;

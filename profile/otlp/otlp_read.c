@@ -51,8 +51,8 @@ bool ux_otlp_is(struct ux_bytes bytes)
 enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
 			      struct ux_error *err)
 {
-	return ux_error_at(err, UX_ECORRUPT, OTLP_SECTION, ux_cur_off(c), "%s %" PRIu64 " of %zu",
-			   what, number, n);
+	return ux_error_at(err, UX_ECORRUPT, OTLP_SECTION, ux_cur_off(c),
+			   "%s %" PRIu64 " is past its table of %zu", what, number, n);
 }
 
 /* Sets the index that a string of the dictionary has in the profile. */

@@ -187,7 +187,8 @@ static enum ux_code perf_read_attr(struct perf_data *d, const struct ux_perf_rec
 	struct ux_bytes rest = ux_bytes(c.pos, ux_cur_left(&c));
 	UX_TRY(ux_perf_attr_parse(rest, d->reader.swap, &attr, err));
 	if (d->reader.has_types)
-		return ux_error_set(err, UX_ECORRUPT, "an event is added after the first sample");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "an event is declared after the first sample");
 	ux_cur_skip(&c, attr.size);
 	UX_TRY(ux_cur_status(&c, err));
 	UX_TRY(ux_perf_events_add(&d->reader.events, &attr, err));

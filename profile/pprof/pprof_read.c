@@ -102,7 +102,8 @@ static enum ux_code pprof_string(struct pprof_reader *r, uint64_t number, struct
 {
 	if (number >= r->strings.size)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
-				   "string %" PRIu64 " of %zu", number, r->strings.size);
+				   "string %" PRIu64 " is past its table of %zu", number,
+				   r->strings.size);
 	*ret = r->strings.data[number];
 	return UX_OK;
 }

@@ -135,7 +135,10 @@ static enum ux_code debuginfod_check_requested(struct ux_request *req, struct ux
 	    max == 0 || size <= max)
 		return UX_OK;
 	res->status = 406;
-	return ux_error_set(&req->err, UX_ELIMIT, "the section has %" PRIu64 " bytes", size);
+	return ux_error_set(&req->err, UX_ELIMIT,
+			    "the section has %" PRIu64
+			    " bytes, X-DEBUGINFOD-MAXSIZE allows %" PRIu64,
+			    size, max);
 }
 
 static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_response *res,

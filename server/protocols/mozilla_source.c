@@ -91,8 +91,9 @@ static enum ux_code source_find_source(struct ux_request *req, const struct sour
 	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &request.path, &req->err));
 	UX_TRY(ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, ret, &req->err));
 	if (ret->size > SOURCE_MAX)
-		return ux_error_set(&req->err, UX_ELIMIT, "the file has %" PRIu64 " bytes",
-				    ret->size);
+		return ux_error_set(&req->err, UX_ELIMIT,
+				    "the file has %" PRIu64 " bytes, the limit is %d", ret->size,
+				    SOURCE_MAX);
 	return UX_OK;
 }
 

@@ -380,8 +380,8 @@ static enum ux_code incoming_write(void *ctx, struct ux_bytes bytes, struct ux_e
 {
 	struct incoming *in = ctx;
 	if (bytes.size > in->size - in->offset)
-		return ux_error_set(err, UX_ELIMIT, "more than the %" PRIu64 " bytes announced",
-				    in->size);
+		return ux_error_set(err, UX_ELIMIT,
+				    "the body exceeds the announced %" PRIu64 " bytes", in->size);
 	UX_TRY(in->blobs->part_write(in->part, bytes, err));
 	in->offset += bytes.size;
 	return UX_OK;

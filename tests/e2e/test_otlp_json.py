@@ -110,7 +110,7 @@ def test_what_is_wrong_is_said_with_its_place(program):
     for text, reason in (
             (b'{"dictionary": {"stringTable": [""], "mappingTable": @5}}', "expected an array"),
             (b'{"dictionary": {"stringTable": ["", "x@\\q"]}}', "unknown escape"),
-            (b'{"dictionary": {"locationTable": [{}, @{"mappingIndex": 7}]}}', "mapping 7 of 0"),
+            (b'{"dictionary": {"locationTable": [{}, @{"mappingIndex": 7}]}}', "mapping 7 is past its table of 0"),
             (b'{"dictionary": {"locationTable": [{"address": @"0x12"}]}}', "expected an integer"),
             (b'{"dictionary": {"locationTable": [{"mappingIndex": @3000000000}]}}', "expected an integer"),
             (b'{"dictionary": {}, "dictionary":@ {}}', "duplicate key"),

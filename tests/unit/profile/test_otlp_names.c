@@ -359,7 +359,7 @@ static void what_dangles_is_said_with_its_offset(void **state)
 	put_message(&dictionary, OTLP_LOCATION_TABLE, FIELDS({OTLP_LOCATION_MAPPING, 3}));
 	ux_protobuf_put_message(&out, OTLP_DICTIONARY, &dictionary);
 	assert_int_equal(name_request(ux_out_bytes(&out), &out, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "mapping 3 of 0");
+	assert_string_equal(err.text, "mapping 3 is past its table of 0");
 	assert_int_equal(err.off, 4);
 	ux_out_deinit(&dictionary);
 	ux_out_deinit(&out);

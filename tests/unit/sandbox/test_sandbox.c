@@ -134,7 +134,7 @@ static void a_child_without_room_says_which_limit_it_met(void **state)
 	none.disk = UINT64_C(1) << 30;
 	if (!SANITIZED) {
 		assert_int_equal(extract_own(&none, &got, &err), UX_ELIMIT);
-		assert_string_equal(err.text, "reading it needs more than 4096 bytes");
+		assert_string_equal(err.text, "reading the input needs more than 4096 bytes");
 	}
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(extract_own(&no_disk, &got, &err), UX_ELIMIT);

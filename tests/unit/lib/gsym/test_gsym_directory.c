@@ -193,7 +193,7 @@ static const struct {
 	const char *message;
 } damages[] = {
 	{6, 3, UX_ECORRUPT, "offset 0x6: address width is not 1, 2, 4 or 8"},
-	{7, 1, UX_EUNSUPPORTED, "offset 0x7: strings in encoding 1, 0 expected"},
+	{7, 1, UX_EUNSUPPORTED, "offset 0x7: strings have encoding 1, expected 0"},
 	{16, 3, UX_ECORRUPT, "offset 0xb4: section 1 (address table) has 0x4 bytes, 0x6 expected"},
 	{6, 1, UX_ECORRUPT, "offset 0xb4: section 1 (address table) has 0x4 bytes, 0x2 expected"},
 	{RECORDS + 12, 8, UX_ECORRUPT,
