@@ -109,7 +109,7 @@ static enum ux_code zip_read_end(struct ux_zip_file *zip, struct directory *ret,
 	uint64_t limit = zip->end64 ? zip->end64 : zip->end;
 	if (ret->off > limit || ret->size > limit - ret->off)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "its directory (%" PRIu64 " bytes at 0x%" PRIx64
+				    "the directory (%" PRIu64 " bytes at 0x%" PRIx64
 				    ") exceeds the file",
 				    ret->size, ret->off);
 	if (ret->count > UX_ZIP_MEMBERS_MAX)
@@ -256,7 +256,7 @@ static enum ux_code zip_read_members(struct ux_zip_file *zip, const struct direc
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	if (!ux_bytes_sub(zip->file, d->off, d->size, &bytes))
-		return ux_error_set(err, UX_ECORRUPT, "its directory exceeds the file");
+		return ux_error_set(err, UX_ECORRUPT, "the directory exceeds the file");
 	struct ux_cur c = zip_cursor(bytes);
 	for (uint64_t i = 0; i < d->count; i++) {
 		struct ux_zip_member m = {.off = 0};
@@ -315,7 +315,7 @@ static enum ux_code zip_inflate(const struct ux_zip_member *m, struct ux_out *to
 	if (!memory)
 		return ux_error_nomem(err);
 	if (r != LIBDEFLATE_SUCCESS || n != m->size)
-		return ux_error_set(err, UX_ECORRUPT, "its compressed data is damaged");
+		return ux_error_set(err, UX_ECORRUPT, "the compressed data is damaged");
 	return UX_OK;
 }
 
@@ -330,7 +330,7 @@ enum ux_code ux_zip_read(const struct ux_zip_member *member, struct ux_out *to,
 		UX_TRY(zip_inflate(member, to, err));
 	} else if (member->method == UX_ZIP_STORED) {
 		if (member->data.size != member->size)
-			return ux_error_set(err, UX_ECORRUPT, "its two sizes differ");
+			return ux_error_set(err, UX_ECORRUPT, "the two sizes of a member differ");
 		ux_out_put(to, member->data.data, member->data.size);
 		UX_TRY(ux_out_status(to, err));
 	} else {
@@ -340,6 +340,6 @@ enum ux_code ux_zip_read(const struct ux_zip_member *member, struct ux_out *to,
 	}
 	size_t n = to->size - before;
 	if (libdeflate_crc32(0, n > 0 ? to->data + before : NULL, n) != member->crc)
-		return ux_error_set(err, UX_ECORRUPT, "its CRC is wrong");
+		return ux_error_set(err, UX_ECORRUPT, "the CRC of a member is wrong");
 	return UX_OK;
 }

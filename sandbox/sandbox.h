@@ -189,10 +189,11 @@ struct ux_sandbox_symbols {
 	struct ux_sandbox_part exe;
 	struct ux_sandbox_part debug;         /* the file with the symbols; size 0: exe */
 	struct ux_sandbox_part supplementary; /* see ux_sandbox_extract() */
-	bool no_supplementary;                /* it is not available: names in it are lost */
-	struct ux_sandbox_part split;         /* see UX_SANDBOX_SPLIT; size 0: none */
-	const char *arch;                     /* slice of a Mach-O file; NULL: none */
-	unsigned gpu;                         /* number of the GPU code object; 0: exe itself */
+	/* the supplementary file is not available: names in it are lost */
+	bool no_supplementary;
+	struct ux_sandbox_part split; /* see UX_SANDBOX_SPLIT; size 0: none */
+	const char *arch;             /* slice of a Mach-O file; NULL: none */
+	unsigned gpu;                 /* number of the GPU code object; 0: exe itself */
 	bool allow_mismatch;
 	bool no_dwarf; /* read only symbol tables and Go's tables */
 };

@@ -122,8 +122,8 @@ static const char *glob_resume(const struct ux_glob *g, size_t star, const char 
 }
 
 /*
- * Matches a text. After a mismatch only the last '*' is extended: the match of an earlier one never
- * needs to change, because the text between the two was found at its first place.
+ * Matches a text. After a mismatch only the last '*' matches more characters. The matches of
+ * earlier '*' stay, because the text after each was found at its first place.
  */
 bool ux_glob_matches(const struct ux_glob *g, const char *text)
 {

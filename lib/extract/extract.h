@@ -76,8 +76,8 @@ struct ux_extract_stats {
 	uint64_t bad_relocs;       /* relocations of an ET_REL's debug sections that were skipped */
 	struct ux_error first_bad_reloc;
 	uint64_t split_units;      /* units with their entries in a .dwo or .dwp file */
-	uint64_t split_missing;    /* split units with a missing file */
-	uint64_t split_mismatched; /* split units with a file of another build */
+	uint64_t split_missing;    /* split units whose file is missing */
+	uint64_t split_mismatched; /* split units whose file belongs to another build */
 	bool bundle;               /* the DWARF is from a dSYM bundle that was found by its UUID */
 	uint64_t map_objects;      /* object files in the debug map of a Mach-O file */
 	uint64_t map_missing;      /* objects that are missing or were not searched for */

@@ -10,8 +10,9 @@
 
 enum {
 	ANSWERS_BUDGET = 1 << 30,
-	KERNEL_AGE_MS = 1000, /* the kernel's symbols are read again for an address they lack if
-				 they are older than this */
+	/* age of the kernel's symbols after which an unknown address causes them to be read
+	 * again */
+	KERNEL_AGE_MS = 1000,
 };
 
 #define MS              ((uint64_t)1000000) /* a millisecond in ns */

@@ -46,7 +46,7 @@ UX_VEC(ux_profile_dump_list, struct ux_profile_dump);
 /* Zeroed except for the sources. One thread at a time. */
 struct ux_profile_jit {
 	const struct ux_profile_sources *sources;
-	struct ux_profile_dump_list list;  /* by index of the module; may be shorter */
+	struct ux_profile_dump_list list;  /* jitdumps by module index; may lack the last modules */
 	struct ux_profile_codes locations; /* locations of the profile that were made */
 	int64_t wall_ns;  /* wall clock minus CLOCK_MONOTONIC in the recording; 0: unknown */
 	uint64_t untimed; /* addresses that were looked up without a time */

@@ -20,7 +20,8 @@ UX_VEC(ux_profile_tables_list, struct ux_profile_tables);
 /* Zeroed except for the profile and the sources. One thread at a time. */
 struct ux_profile_unwind {
 	const struct ux_profile_sources *sources;
-	struct ux_profile_tables_list list; /* by index of the module; may be shorter */
+	/* tables by module index; may lack the last modules */
+	struct ux_profile_tables_list list;
 	struct ux_unwinder unwinder;
 	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MAX]; /* frames of the last stack */
 };

@@ -41,7 +41,8 @@ struct ux_symbolize_batch {
 	 * freed with its symbols. */
 	struct ux_symbolize_texts texts;
 	bool passing; /* texts are valid only during the call that receives them */
-	/* The last received frames, of the same texts, and a location that has them. */
+	/* The frames that were received last, whose texts are still valid, and a location that has
+	 * them. */
 	struct ux_frame last[UX_FRAMES_MAX];
 	struct ux_profile_frame made[UX_FRAMES_MAX]; /* each as a frame of the profile */
 	size_t n_last;

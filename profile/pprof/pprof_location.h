@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small locations of pprof: most of a large profile. */
+/* Reads locations of pprof that are small messages, as most of a large profile are. */
 #ifndef UX_PPROF_LOCATION_H
 #define UX_PPROF_LOCATION_H
 

@@ -116,8 +116,8 @@ struct ux_perf_map {
 	uint64_t skipped; /* malformed lines: interleaved with another line, without a name, or of
 			     size 0 */
 	size_t checked;   /* number of entries when the sizes were last checked */
-	bool letters; /* a size has a digit above 9 or begins with 0x, so sizes are hexadecimal */
-	bool decimal; /* sizes are decimal */
+	bool letters;     /* sizes are hexadecimal: one has a digit above 9 or begins with 0x */
+	bool decimal;     /* sizes are decimal */
 };
 
 void ux_perf_map_init(struct ux_perf_map *m);
