@@ -1,13 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of POST /v1/symbolize to addresses that the server has not seen, beside their floor.
+"""Answers of POST /v1/symbolize to addresses that the server has not seen.
 
-For each file 200,000 random addresses, each once, in requests of 10,000. Figures are of the last fifth, an
-address: by then the frame cache is filled in the background, if there is room for it. Reached: the server's
-handlers without sockets (bench/symbolize). All: of all addresses, with the processor time of filling. Floor:
-only the library's own code for each stage (bench/floor), without a filled frame cache: rows and calls found in
-the records, new names demangled, the answer's pieces copied. Rounds alternate; a time is the smallest of them,
-in nanoseconds of processor time. --instructions counts them by callgrind as well.
+For each file 200,000 random addresses, each once, in requests of 10,000, to the server's handlers without sockets
+(bench/symbolize). Reached: of the last fifth, an address; by then the frame cache is filled in the background, if
+there is room for it. All: of all addresses, with the processor time of filling. A time is the smallest of some
+rounds, in nanoseconds of processor time. --instructions counts them by callgrind as well.
 """
 import argparse
 import re
@@ -26,7 +24,6 @@ ADDRESSES = 200_000
 LATE = ADDRESSES // 5
 BATCH = "10000"
 FORMS = {"json": ("JSON", 1000), "compact": ("compact", 667)}  # goals: a million a second, 1.5 million
-STAGES = ["places", "names", "json", "compact"]
 
 
 def run(*command):
@@ -43,12 +40,6 @@ def reached(options, form, files):
     return {what: float(re.search(pattern, out)[1]) for what, pattern in found.items()}
 
 
-def floors(options, files):
-    """{stage: ns an address}."""
-    out = run(options.build / "bench/floor", *files, BATCH)
-    return dict(zip(STAGES, (float(ns) for ns in re.findall(r"(\d+) ns", out))))
-
-
 def counted(work, functions, *command):
     """Returns callgrind_annotate's report of a run in which only calls of these functions were counted."""
     out = work / "callgrind"
@@ -63,32 +54,24 @@ def calls_of(table, function):
 
 
 def instructions(options, files, work):
-    """{form or stage: instructions an address}."""
+    """{form: instructions an address}."""
     found = {}
     for form in FORMS:
         table = counted(work, ["time_of_last_fifth"], options.build / "bench/symbolize", form,
                         *files, BATCH, 0)
-        found[f"answer {form}"] = calls_of(table, "ux_handle_symbolize")
-    table = counted(work, [f"floor_{stage}" for stage in STAGES], options.build / "bench/floor",
-                    *files, BATCH)
-    for stage in STAGES:
-        found[stage] = calls_of(table, f"floor_{stage}")
+        found[form] = calls_of(table, "ux_handle_symbolize")
     return found
 
 
-def show(name, times, found, runs):
+def show(name, found, runs):
     """Two rows of the table; runs: {form: result of reached()}."""
     for form, (title, goal) in FORMS.items():
-        floor = times["places"] + times["names"] + times[form]
         best = {what: min(r[what] for r in runs[form]) for what in runs[form][0]}
         cells = [f"{name}, {title}", f"{best['bytes']:.0f}", f"{goal}",
                  f"{best['last']:.0f} ({1000 / best['last']:.2f})", f"{best['all']:.0f}",
-                 f"{best['filling']:.0f} ms" if best["filled"] else "not filled", f"{best['memory']:.0f} MB",
-                 f"{floor:.0f}", *(f"{times[s]:.0f}" for s in ("places", "names", form))]
+                 f"{best['filling']:.0f} ms" if best["filled"] else "not filled", f"{best['memory']:.0f} MB"]
         if found:
-            total = found["places"] + found["names"] + found[form]
-            cells += [f"{found['answer ' + form]:.0f}", f"{total:.0f}",
-                      *(f"{found[s]:.0f}" for s in ("places", "names", form))]
+            cells.append(f"{found[form]:.0f}")
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -97,12 +80,11 @@ def bench_file(name, path, options, work):
     gsym, addresses = work / "file.gsym", work / "addresses"
     run(options.build / "cli/unhex", "extract", path, "-o", gsym)
     addresses.write_bytes(struct.pack(f"={ADDRESSES}Q", *random_addresses(path, ADDRESSES)))
-    files, times, runs = (gsym, addresses), {}, {form: [] for form in FORMS}
+    files, runs = (gsym, addresses), {form: [] for form in FORMS}
     for _ in range(options.rounds):
-        times = {key: min(ns, times.get(key, ns)) for key, ns in floors(options, files).items()}
         for form in FORMS:
             runs[form].append(reached(options, form, files))
-    show(name, times, instructions(options, files, work) if options.instructions else None, runs)
+    show(name, instructions(options, files, work) if options.instructions else None, runs)
 
 
 def main():
@@ -115,15 +97,15 @@ def main():
                         help="libjvm, ceph, or a debug file")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    subprocess.run(["ninja", "-C", options.build, "--quiet", "cli/unhex", "bench/symbolize",
-                    "bench/floor"], check=True)
+    subprocess.run(["ninja", "-C", options.build, "--quiet", "cli/unhex", "bench/symbolize"],
+                   check=True)
     given = options.files or ["libjvm", "ceph"]
     named = list(inputs([f for f in given if "/" not in f])) if any(
         "/" not in f for f in given) else []
     named += [(Path(f).name, Path(f)) for f in given if "/" in f]
-    head = ["", "bytes", "goal", "reached (M/s)", "all", "filling", "memory", "floor", "places", "names", "bytes copied"]
+    head = ["", "bytes", "goal", "reached (M/s)", "all", "filling", "memory"]
     if options.instructions:
-        head += ["instructions", "floor", "places", "names", "bytes copied"]
+        head.append("instructions")
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     with tempfile.TemporaryDirectory() as work:
         for name, path in named:

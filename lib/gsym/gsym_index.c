@@ -20,10 +20,6 @@ enum {
 			       cuts it up */
 	ENTRY_NEVER = 3,    /* the record cannot be cut up */
 	ENTRY_CUT,
-	/* Once this many addresses were looked up, a record is cut up at its first request: the
-	 * file is in use, and the next addresses will probably be in all of its functions. */
-	MANY = 256,
-	STEP_COST = 4,         /* steps of the search in the time of reading a byte of a record */
 	SPANS_EACH = 4,        /* spans for each bucket; each stored row gets a bucket, too */
 	WORK_KEPT = 16 * 1024, /* memory for cutting up a record that is kept for the next one */
 };
@@ -31,12 +27,9 @@ enum {
 /* Entries only ever grow, until one is the address of a cut-up record. */
 struct ux_gsym_index {
 	size_t max; /* limit of `bytes` */
-	/* addresses for which places were requested; a sum, so no memory order is needed */
-	atomic_size_t noted;
 	bool grows; /* lookups add to it */
 	/* no memory order is needed: a sum */
 	atomic_size_t bytes;
-	uint32_t n_nodes;     /* numbers given so far; guarded by lock while it grows */
 	pthread_mutex_t lock; /* held while a record is cut up, so that the memory for that is
 				 needed once */
 	struct ux_arena cuts; /* holds the cut-up records; guarded by lock while it grows */
@@ -191,16 +184,15 @@ static struct ux_arena *index_work(struct ux_gsym_index *index)
 }
 
 /*
- * *ret is NULL for a record that cannot be cut up; *ret_steps is the work that this took.
+ * *ret is NULL for a record that cannot be cut up.
  * UX_ENOMEM.
  */
 static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_record *r,
-				     struct gsym_cut **ret, uint64_t *ret_steps)
+				     struct gsym_cut **ret)
 {
 	struct cut cut = {
 		.arena = index_work(g->index),
 		.head = {.size = r->size,
-			 .name = r->name,
 			 .tree = r->inlines.pos,
 			 .tree_size = (uint32_t)ux_cur_left(&r->inlines),
 			 .lines = r->lines.pos,
@@ -216,7 +208,6 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 		*ret = index_pack(&cut, &g->index->cuts);
 		code = *ret || g->index->cuts.over ? UX_OK : UX_ENOMEM;
 	}
-	*ret_steps = cut.spans.steps;
 	ux_arena_rewind(cut.arena, g->index->work_start);
 	return code == UX_ENOMEM ? code : UX_OK;
 }
@@ -238,8 +229,6 @@ static const struct gsym_cut *index_publish(struct ux_gsym_index *index, size_t 
 {
 	uintptr_t entry = cut ? (uintptr_t)cut : (uintptr_t)ENTRY_NEVER;
 	if (cut) {
-		cut->first = index->n_nodes;
-		index->n_nodes += cut->n_nodes;
 		atomic_store_explicit(&index->bytes,
 				      index_size(index->n) + index->cuts.used + index->work.used,
 				      memory_order_relaxed);
@@ -289,11 +278,10 @@ static enum ux_code index_cut_all(const struct ux_gsym *g)
 		struct ux_cur c = walk.raw.rest;
 		struct gsym_record r;
 		struct gsym_cut *cut = NULL;
-		uint64_t steps = 0;
 		if (walk.raw.name == 0 || gsym_record_read(g, &c, &r, NULL) != UX_OK ||
 		    index_omits(&r))
 			continue;
-		UX_TRY(index_cut_record(g, &r, &cut, &steps));
+		UX_TRY(index_cut_record(g, &r, &cut));
 		(void)index_publish(g->index, walk.next - 1, cut);
 	}
 	return UX_OK;
@@ -344,7 +332,7 @@ const struct gsym_cut *gsym_index_find(const struct ux_gsym *g, size_t i)
 
 /* Cuts up a record, unless another thread is doing that with some record of this file. */
 static const struct gsym_cut *index_grow(const struct ux_gsym *g, size_t i,
-					 const struct gsym_record *r, uint64_t *ret_steps)
+					 const struct gsym_record *r)
 {
 	struct ux_gsym_index *index = g->index;
 	const struct gsym_cut *found = NULL;
@@ -352,7 +340,7 @@ static const struct gsym_cut *index_grow(const struct ux_gsym *g, size_t i,
 	if (ux_gsym_index_bytes(g) >= index->max || pthread_mutex_trylock(&index->lock) != 0)
 		return NULL;
 	found = gsym_index_find(g, i);
-	if (!found && index_cut_record(g, r, &cut, ret_steps) == UX_OK)
+	if (!found && index_cut_record(g, r, &cut) == UX_OK)
 		found = index_publish(index, i, cut);
 	pthread_mutex_unlock(&index->lock);
 	return found;
@@ -366,55 +354,10 @@ const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 		return cut;
 	_Atomic(uintptr_t) *entry = &g->index->entries[i];
 	uintptr_t requests = atomic_load_explicit(entry, memory_order_relaxed);
-	uint64_t steps = 0;
 	if (requests >= ENTRY_REQUESTS)
-		return requests == ENTRY_REQUESTS ? index_grow(g, i, r, &steps) : NULL;
+		return requests == ENTRY_REQUESTS ? index_grow(g, i, r) : NULL;
 	/* another thread may have counted, or even published, in between; then that counts */
 	(void)atomic_compare_exchange_strong_explicit(entry, &requests, requests + 1,
 						      memory_order_relaxed, memory_order_relaxed);
 	return NULL;
-}
-
-void gsym_index_prefetch(const struct ux_gsym *g, size_t i)
-{
-	__builtin_prefetch(&g->index->entries[i]);
-}
-
-void gsym_index_note(const struct ux_gsym *g, size_t n)
-{
-	atomic_fetch_add_explicit(&g->index->noted, n, memory_order_relaxed);
-}
-
-static bool index_may_cut_early(const struct ux_gsym_index *index, size_t i)
-{
-	return index->grows && atomic_load_explicit(&index->noted, memory_order_relaxed) >= MANY &&
-	       atomic_load_explicit(&index->entries[i], memory_order_relaxed) != ENTRY_NEVER &&
-	       atomic_load_explicit(&index->bytes, memory_order_relaxed) < index->max;
-}
-
-bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i)
-{
-	if (gsym_index_find(g, i) || !index_may_cut_early(g->index, i))
-		return false;
-	__builtin_prefetch(g->records + i * g->offset_size);
-	return true;
-}
-
-const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
-					    struct ux_work *work, bool *ret_refused)
-{
-	struct gsym_starts s = {i, i + 1, 0};
-	struct gsym_record r;
-	struct ux_cur c;
-	uint64_t steps = 0;
-	if (!index_may_cut_early(g->index, i) || gsym_record_choose(g, &s, off, &c, &r) == s.end ||
-	    gsym_record_finish(g, &s, &c, &r, NULL) != UX_OK || r.before > 0)
-		return NULL;
-	if (!ux_work_charge(work, GSYM_LOOKUP_COST + 2 * gsym_record_cost(&r))) {
-		*ret_refused = true;
-		return NULL;
-	}
-	const struct gsym_cut *cut = index_grow(g, i, &r, &steps);
-	*ret_refused = !ux_work_charge(work, steps / STEP_COST);
-	return *ret_refused ? NULL : cut;
 }

@@ -14,6 +14,10 @@ struct gsym_index_row {
 	uint32_t left; /* bytes of the line table after the row's opcode */
 };
 
+enum {
+	GSYM_CUT_LINE = 64 /* alignment, and size of the struct: a line of the cache */
+};
+
 /*
  * A cut-up record. Between two consecutive range boundaries of a tree the innermost call is the
  * same, so it is computed for each boundary and stored where it changes: a span. Of a line table, a
@@ -30,11 +34,10 @@ struct gsym_index_row {
  *   n_rows rows, n_nodes nodes
  */
 struct gsym_cut {
-	uint64_t name;               /* name of the function */
-	const uint8_t *tree, *lines; /* blocks of the record */
+	_Alignas(GSYM_CUT_LINE) const uint8_t *tree; /* blocks of the record */
+	const uint8_t *lines;
 	uint32_t tree_size, lines_size;
-	uint32_t size;  /* size of the function, 0 when unknown */
-	uint32_t first; /* number of node 0 among the nodes of the index */
+	uint32_t size; /* size of the function, 0 when unknown */
 	uint32_t n_buckets, n_spans, n_rows, n_nodes;
 	int32_t line_min; /* MinDelta */
 	uint8_t line_range;
@@ -42,9 +45,6 @@ struct gsym_cut {
 	bool narrow; /* see struct gsym_index_pair */
 };
 
-enum {
-	GSYM_CUT_LINE = 64 /* alignment, and size of the struct: a line of the cache */
-};
 static_assert(sizeof(struct gsym_cut) == GSYM_CUT_LINE, "a lookup fetches one line of it");
 
 ux_inline size_t gsym_cut_pair_bytes(const struct gsym_cut *cut)
@@ -75,26 +75,6 @@ ux_inline const struct gsym_index_node *gsym_cut_nodes(const struct gsym_cut *cu
  */
 const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 				      const struct gsym_record *r);
-
-/*
- * Returns the cut-up record of function i, which extends beyond off bytes from its start, or NULL.
- * In an index that grows and that has been used for many addresses, the record is cut up
- * immediately. That is charged to `work`; *ret_refused: it was refused. Any thread.
- */
-const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
-					    struct ux_work *work, bool *ret_refused);
-
-/* Prefetches the memory that gsym_index_find() reads for function i. */
-void gsym_index_prefetch(const struct ux_gsym *g, size_t i);
-
-/*
- * Returns whether gsym_index_cut_early() will probably read the record of function i; if so,
- * prefetches the table entry that locates the record.
- */
-bool gsym_index_prefetch_record(const struct ux_gsym *g, size_t i);
-
-/* Notes that n more addresses are looked up in the index. */
-void gsym_index_note(const struct ux_gsym *g, size_t n);
 
 /* Returns the size of the record's line table and tree in bytes. */
 size_t gsym_cut_size(const struct gsym_cut *cut);

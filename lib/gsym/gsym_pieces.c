@@ -146,7 +146,16 @@ enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_
 bool ux_gsym_pieces_call(const struct ux_gsym *g, const struct ux_gsym_pieces *pieces,
 			 uint32_t node, struct ux_gsym_call *ret)
 {
-	const struct ux_cur tree =
-		ux_cur_make(ux_bytes(pieces->tree, pieces->tree_size), NULL, g->swap);
-	return gsym_call_read(g, tree, pieces->nodes, node, pieces->name, ret);
+	struct ux_cur tree = ux_cur_make(ux_bytes(pieces->tree, pieces->tree_size), NULL, g->swap);
+	uint64_t name = pieces->name;
+	*ret = (struct ux_gsym_call){.inlined = node >= UX_GSYM_PIECES_CALLS};
+	if (ret->inlined) {
+		ux_cur_skip(&tree, pieces->nodes[node].pos);
+		name = gsym_name_read(&tree, g->offset_size);
+		ret->file = (uint32_t)ux_cur_uleb(&tree);
+		ret->line = (uint32_t)ux_cur_uleb(&tree);
+		ret->caller = pieces->nodes[node].parent;
+	}
+	ret->function = ux_gsym_string(g, name);
+	return ret->function != NULL;
 }

@@ -17,6 +17,15 @@ struct ux_gsym_piece {
 	uint32_t line;
 };
 
+/* A node: an inlined call of a record, or the function itself. */
+struct ux_gsym_call {
+	const char *function; /* points into the file */
+	bool inlined;
+	/* for an inlined node: its caller's node, and the file and line of the call there */
+	uint32_t caller;
+	uint32_t file, line;
+};
+
 struct gsym_index_node;
 
 struct ux_gsym_pieces {

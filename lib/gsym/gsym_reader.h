@@ -173,54 +173,6 @@ enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_mus
 enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t max, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);
 
-/* Where an address is, without its texts. */
-struct ux_gsym_place {
-	const struct gsym_cut *cut; /* the indexed record; NULL: the place is unknown */
-	uint64_t offset;            /* from the start of its function */
-	/*
-	 * Number of its innermost inlined call among the calls of all records in the index.
-	 * Addresses with one number have the same frames, except for file and line of the innermost
-	 * one.
-	 */
-	uint32_t node;
-	uint32_t file; /* file of the innermost frame, in the file table; 0: unknown */
-	uint32_t line;
-};
-
-/*
- * Finds n addresses in the index of g. Addresses without an indexed record have no place. From some
- * thousand addresses on, records are added to the index when an address in them is looked up for
- * the first time; that is charged to `work` (NULL: no limit). False: the work was refused. Places
- * are valid until the index is freed. Any thread.
- */
-bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
-			 struct ux_work *work, struct ux_gsym_place *places) ux_must;
-
-/* An inlined call of an indexed record, or the function itself. */
-struct ux_gsym_call {
-	const char *function; /* points into the file */
-	bool inlined;
-	/* for an inlined node: its caller's node, and the file and line of the call there */
-	uint32_t caller;
-	uint32_t file, line;
-};
-
-/*
- * Reads a node of the record of a place: place->node, or the caller of a node. False when its name
- * is past the string table.
- */
-bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,
-			struct ux_gsym_call *ret) ux_must;
-
-/*
- * Sets *ret to the node that a node of the record of a place is inlined into, without reading the
- * call; false when it is the function itself. The place is known.
- */
-bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint32_t *ret);
-
-/* Prefetches the memory that ux_gsym_place_call() reads for a node; the place is known. */
-void ux_gsym_place_prefetch_call(const struct ux_gsym_place *place, uint32_t node);
-
 /* Returns the memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);
 

@@ -262,7 +262,6 @@ enum ux_code gsym_spans_paint(const struct ux_gsym *g, struct ux_cur block, stru
 	ret->nodes[GSYM_INNERMOST_OUTSIDE] = (struct gsym_index_node){0};
 	ret->n_nodes = 1;
 	bool good = !ux_cur_more(&block) || map_read_tree(&map, block, g->offset_size, ret);
-	ret->steps = map_steps(&map);
 	if (!good)
 		return UX_ELIMIT;
 	ret->list = ux_arena_array(arena, struct gsym_index_pair, 2 * map.pieces + 2);
@@ -378,9 +377,7 @@ enum ux_code gsym_spans_search(const struct ux_gsym *g, struct ux_cur block, str
 	ret->nodes = ux_arena_array(arena, struct gsym_index_node, innermost.max);
 	if (!innermost.node || !innermost.nodes || !ret->list || !ret->nodes)
 		return ux_arena_fail(arena, NULL);
-	bool good = gsym_innermost_find(&innermost, block);
-	ret->steps = steps - innermost.steps;
-	if (!good)
+	if (!gsym_innermost_find(&innermost, block))
 		return UX_ECORRUPT;
 	spans_join(&innermost, ret);
 	return UX_OK;
@@ -392,8 +389,5 @@ enum ux_code gsym_spans_find(const struct ux_gsym *g, struct ux_cur block, struc
 	enum ux_code code = gsym_spans_paint(g, block, arena, ret);
 	if (code == UX_OK || code == UX_ENOMEM)
 		return code;
-	uint64_t steps = ret->steps;
-	code = gsym_spans_search(g, block, arena, ret);
-	ret->steps += steps;
-	return code;
+	return gsym_spans_search(g, block, arena, ret);
 }

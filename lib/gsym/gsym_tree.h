@@ -244,26 +244,6 @@ struct gsym_index_node {
 	uint32_t start; /* start of the first range */
 };
 
-/*
- * Reads a node of a tree: an inlined call, or the function itself, with the name `name`. The caller
- * of a call is a number of these nodes. False when its name is past the string table.
- */
-ux_inline bool gsym_call_read(const struct ux_gsym *g, struct ux_cur tree,
-			      const struct gsym_index_node *nodes, uint32_t node, uint64_t name,
-			      struct ux_gsym_call *ret)
-{
-	*ret = (struct ux_gsym_call){.inlined = node > GSYM_INNERMOST_ROOT};
-	if (ret->inlined) {
-		ux_cur_skip(&tree, nodes[node].pos);
-		name = gsym_name_read(&tree, g->offset_size);
-		ret->file = (uint32_t)ux_cur_uleb(&tree);
-		ret->line = (uint32_t)ux_cur_uleb(&tree);
-		ret->caller = nodes[node].parent;
-	}
-	ret->function = ux_gsym_string(g, name);
-	return ret->function != NULL;
-}
-
 /* Two numbers, which have 16 bits each in a narrow record. */
 struct gsym_index_pair {
 	uint32_t a, b;
@@ -280,7 +260,6 @@ struct gsym_spans {
 	size_t n;
 	struct gsym_index_node *nodes;
 	size_t n_nodes;
-	uint64_t steps; /* work besides reading the block once or twice */
 };
 
 /*

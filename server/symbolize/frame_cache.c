@@ -102,8 +102,6 @@ void ux_frame_cache_unref(struct ux_frame_cache *m)
 	atomic_fetch_sub_explicit(m->all, m->bytes, memory_order_relaxed);
 	ux_table_free(m->addresses, m->addresses_cap * sizeof(*m->addresses));
 	ux_table_free(m->frame_slots, m->frame_slots_cap * sizeof(*m->frame_slots));
-	free(m->nodes);
-	free(m->files);
 	frame_cache_list_free(&m->lists.frames, sizeof(struct ux_cached_frame));
 	frame_cache_list_free(&m->lists.files, sizeof(struct ux_cached_file));
 	frame_cache_list_free(&m->lists.texts, sizeof(struct ux_cached_text));

@@ -142,7 +142,7 @@ size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t
 bool ux_frame_cache_try_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			     uint32_t *ret);
 
-/* The lock must be held around calls of ux_frame_cache_add() and ux_frame_cache_add_places(). */
+/* The lock must be held around calls of ux_frame_cache_add(). */
 void ux_frame_cache_lock(struct ux_frame_cache *m);
 void ux_frame_cache_unlock(struct ux_frame_cache *m);
 
@@ -168,7 +168,6 @@ size_t ux_frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *fram
 				  const struct ux_cached_stack **ret);
 
 struct ux_gsym;
-struct ux_gsym_place;
 
 /*
  * Fills a new cache, which no other thread knows, with the frames of all functions of g, the
@@ -184,17 +183,6 @@ enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym 
 
 /* Whether the cache was filled. */
 bool ux_frame_cache_is_filled(const struct ux_frame_cache *m);
-
-/*
- * Adds n addresses whose places in g, the module's best candidate, are known. Reads their calls and
- * files from g the first time they are needed. ret receives the frames, or UX_FRAME_UNKNOWN for an
- * address that must be added by ux_frame_cache_add(): its place is unknown, its function has no
- * name in g, its record is damaged, or ux_frame_cache_add() would fail for it too. Returns how many
- * calls were read.
- */
-size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym *g,
-				 const uint64_t *pcs, const struct ux_gsym_place *places, size_t n,
-				 uint32_t *ret);
 
 enum {
 	/* A list's first piece has 2^6 items; each further one has twice as many. */

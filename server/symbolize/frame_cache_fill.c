@@ -30,6 +30,7 @@ struct frame_fill {
 	struct ux_arena work; /* memory for one function */
 	struct ux_arena_mark work_start;
 	struct ux_order order; /* functions by the offset of their name */
+	uint32_t *files;       /* by index in g's table of files: numbers plus 1; 0: not yet */
 	struct ux_frame_map_draft draft;
 	/* hash table of the frames of the functions with the current name, by content */
 	struct frame_slot *slots;
@@ -45,6 +46,7 @@ static void frame_fill_deinit(struct frame_fill *f)
 {
 	ux_arena_deinit(&f->work);
 	ux_order_deinit(&f->order);
+	free(f->files);
 	ux_frame_map_draft_deinit(&f->draft);
 	ux_table_free(f->slots, f->slots_room * sizeof(*f->slots));
 }
@@ -101,13 +103,27 @@ static uint32_t frame_fill_frame(struct frame_fill *f, const struct ux_cached_fr
 /* Gets the number of a file. UX_ENOTFOUND: g has no such file. */
 static enum ux_code frame_fill_file(struct frame_fill *f, uint32_t file, uint32_t *ret)
 {
-	const char *dir = NULL, *base = NULL;
-	const uint32_t number = frame_cache_learn_file(f->m, f->g, file);
-	*ret = number - 1;
-	if (number != 0)
+	struct ux_frame frame = {.dir = "", .base = ""};
+	*ret = 0;
+	if (file == 0)
 		return UX_OK;
-	return file != 0 && !ux_gsym_file(f->g, file, &dir, &base) ? UX_ENOTFOUND : UX_ELIMIT;
+	if (file < f->g->n_files && f->files[file] != 0) {
+		*ret = f->files[file] - 1;
+		return UX_OK;
+	}
+	if (!ux_gsym_file(f->g, file, &frame.dir, &frame.base))
+		return UX_ENOTFOUND;
+	if (!frame_cache_file_number(f->m, &frame, ret))
+		return UX_ELIMIT;
+	f->files[file] = *ret + 1;
+	return UX_OK;
 }
+
+/* The part of a frame that a call determines: its function, and the frame it is inlined into. */
+struct fill_node {
+	uint32_t function;
+	uint32_t up;
+};
 
 /* Reads the calls of a function. NULL: one of them is damaged, or memory is short. */
 static const struct ux_gsym_call *frame_fill_read_calls(struct frame_fill *f,
@@ -127,7 +143,7 @@ static const struct ux_gsym_call *frame_fill_read_calls(struct frame_fill *f,
 
 /* Computes the part of a frame that comes from each of the function's calls. */
 static enum ux_code frame_fill_nodes(struct frame_fill *f, const struct ux_gsym_call *calls,
-				     size_t n, struct cached_node *nodes)
+				     size_t n, struct fill_node *nodes)
 {
 	if (strcmp(calls[0].function, UX_NO_NAME) == 0)
 		return UX_ENOTFOUND; /* another candidate may know the name */
@@ -137,7 +153,7 @@ static enum ux_code frame_fill_nodes(struct frame_fill *f, const struct ux_gsym_
 			return UX_ELIMIT;
 		if (!calls[i].inlined)
 			continue;
-		const struct cached_node *caller = &nodes[calls[i].caller];
+		const struct fill_node *caller = &nodes[calls[i].caller];
 		struct ux_cached_frame frame = {
 			.function = caller->function, .line = calls[i].line, .up = caller->up};
 		UX_TRY(frame_fill_file(f, calls[i].file, &frame.file));
@@ -150,13 +166,12 @@ static enum ux_code frame_fill_nodes(struct frame_fill *f, const struct ux_gsym_
 
 /* Adds the frames of the function's pieces to the draft. */
 static enum ux_code frame_fill_pieces(struct frame_fill *f, uint32_t start,
-				      const struct ux_gsym_pieces *p,
-				      const struct cached_node *nodes)
+				      const struct ux_gsym_pieces *p, const struct fill_node *nodes)
 {
 	uint32_t last = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct ux_gsym_piece *piece = &p->list[i];
-		const struct cached_node *node = &nodes[piece->node];
+		const struct fill_node *node = &nodes[piece->node];
 		struct ux_cached_frame frame = {
 			.function = node->function, .line = piece->line, .up = node->up};
 		UX_TRY(frame_fill_file(f, piece->file, &frame.file));
@@ -184,7 +199,7 @@ static enum ux_code frame_fill_function(struct frame_fill *f, uint32_t i)
 		return UX_ENOTFOUND;
 	const struct ux_frame_map_function function = {(uint32_t)off, (uint32_t)off + p.size};
 	const struct ux_gsym_call *calls = frame_fill_read_calls(f, &p);
-	struct cached_node *nodes = ux_arena_array(&f->work, struct cached_node, p.n_nodes);
+	struct fill_node *nodes = ux_arena_array(&f->work, struct fill_node, p.n_nodes);
 	if (!calls || !nodes)
 		return UX_ECORRUPT;
 	if (!frame_fill_reserve(f, p.n + p.n_nodes))
@@ -285,6 +300,9 @@ enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym 
 		return UX_ENOMEM;
 	f.work_start = (struct ux_arena_mark){f.work.last, kept};
 	f.draft.base = ux_gsym_start(g, 0);
+	f.files = calloc((size_t)g->n_files + 1, sizeof(*f.files));
+	if (!f.files)
+		return UX_ENOMEM;
 	UX_TRY(frame_fill_sort(&f));
 	for (size_t at = 0, end; at < f.order.n; at = end) {
 		for (end = at + 1; end < f.order.n; end++)

@@ -15,11 +15,6 @@ enum {
 	FRAME_CACHE_AHEAD = 16, /* how many slots ahead is prefetched */
 };
 
-/* The frames of one node of an index, without file and line of the innermost one. */
-struct cached_node {
-	uint32_t function;
-	uint32_t up; /* plus 1; 0: not learned */
-};
 #define OFFSET_FAR UINT32_MAX
 
 enum {
@@ -99,15 +94,7 @@ struct ux_frame_cache {
 	/* stack pages by frame number; NULL: no stack yet. Frame 0 is the empty stack. */
 	struct stacks_page **stacks;
 	size_t stacks_cap;
-	/*
-	 * Learned from the best candidate: pages of nodes, by node number, and numbers of files
-	 * plus 1, by index in its file table.
-	 */
-	struct cached_node **nodes;
-	size_t nodes_cap;
-	uint32_t *files;
-	size_t files_cap;
-	struct ux_arena arena; /* holds demangled texts and pages of nodes */
+	struct ux_arena arena; /* holds demangled texts */
 	struct ux_out name;    /* buffer of the demangler */
 };
 
@@ -144,13 +131,6 @@ bool frame_cache_reserve_address(struct ux_frame_cache *m);
 /* Stores the innermost frame of an address; the caller made a free slot. */
 bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset, uint32_t frame);
 
-/* Prefetches the slot of an address. */
-ux_inline void frame_cache_prefetch_address(const struct ux_frame_cache *m, uint64_t pc)
-{
-	if (m->addresses_cap > 0)
-		__builtin_prefetch(&m->addresses[(size_t)ux_hash_u64(pc) & (m->addresses_cap - 1)]);
-}
-
 /* --- frames, texts and files ------------------------------------------------------------------ */
 
 ux_inline uint32_t cached_frame_tag(const struct ux_cached_frame *f)
@@ -160,25 +140,6 @@ ux_inline uint32_t cached_frame_tag(const struct ux_cached_frame *f)
 	return (uint32_t)(hash >> 32);
 }
 
-/* Prefetches the slot of a frame. */
-ux_inline void frame_cache_prefetch_slot(const struct ux_frame_cache *m,
-					 const struct ux_cached_frame *f)
-{
-	if (m->frame_slots_cap > 0)
-		__builtin_prefetch(&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
-}
-
-/* Prefetches the existing frame that is probably equal to this one. */
-ux_inline void frame_cache_prefetch_equal(const struct ux_frame_cache *m,
-					  const struct ux_cached_frame *f)
-{
-	uint32_t tag = cached_frame_tag(f);
-	if (m->frame_slots_cap == 0)
-		return;
-	const struct frame_slot *slot = &m->frame_slots[tag & (m->frame_slots_cap - 1)];
-	if (slot->number != 0 && slot->tag == tag)
-		__builtin_prefetch(ux_cached_frame(m, slot->number));
-}
 /*
  * Returns the slot of an equal frame in a table of `cap` slots, a power of two, or the free slot
  * where it belongs.
@@ -238,11 +199,6 @@ uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_number
  */
 bool frame_cache_string_number(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
 			       uint32_t *ret);
-
-struct ux_gsym;
-
-/* Returns the number of a file of the best candidate plus 1; 0: no room, or no such file. */
-uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *g, uint32_t file);
 
 /* Gets the number of the file of a frame. */
 bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_frame *f, uint32_t *ret);

@@ -24,8 +24,6 @@ struct misses {
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
 	size_t n_frames, max;
-	/* places of LOCKED addresses in the index of the best candidate */
-	struct ux_gsym_place places[LOCKED];
 };
 
 static void misses_deinit(struct misses *m)
@@ -194,51 +192,6 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 	return UX_OK;
 }
 
-/* --- places in the index ---------------------------------------------------------------------- */
-
-/*
- * Adds n addresses from the i-th on by their places, m->places. Moves the ones without a place to
- * index `left` and after it; returns the new end of these. Adds the number of calls read to *calls.
- */
-static size_t misses_add_some(struct ux_resolver *r, struct misses *m, const struct ux_gsym *g,
-			      size_t i, size_t n, size_t left, uint32_t *ret_frames, size_t *calls)
-{
-	uint32_t got[LOCKED];
-	ux_frame_cache_lock(r->cache);
-	*calls += ux_frame_cache_add_places(r->cache, g, m->pcs + i, m->places, n, got);
-	ux_frame_cache_unlock(r->cache);
-	for (size_t k = 0; k < n; k++) {
-		uint32_t at = m->at[i + k];
-		if (got[k] == UX_FRAME_UNKNOWN) {
-			m->at[left] = at;
-			m->pcs[left++] = m->pcs[i + k];
-			continue;
-		}
-		ret_frames[at] = got[k];
-		if (r->offsets)
-			r->offsets[at] = m->places[k].offset;
-	}
-	return left;
-}
-
-/* Resolves the addresses whose places are known; the others remain as misses. */
-static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, uint32_t *ret_frames,
-				      struct ux_error *err)
-{
-	const struct ux_gsym *g = ux_open_module_gsym(r->module, 0);
-	size_t left = 0, calls = 0, all = m->n;
-	for (size_t i = 0; i < m->n; i += LOCKED) {
-		size_t some = ux_min((size_t)LOCKED, m->n - i);
-		if (!ux_gsym_places_find(g, m->pcs + i, some, r->work, m->places))
-			return ux_request_work_code(r->work, err);
-		left = misses_add_some(r, m, g, i, some, left, ret_frames, &calls);
-	}
-	m->n = left;
-	if (!r->work)
-		return UX_OK;
-	return ux_request_work_charge(r->work, UX_WORK_FRAME * (uint64_t)(all - left + calls), err);
-}
-
 /* --- adding to the cache ---------------------------------------------------------------------- */
 
 /*
@@ -287,10 +240,6 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 	if (!r->brought)
 		UX_TRY(ux_open_module_bring(r->module, m.pcs, m.n, /* back= */ 0, err));
 	ux_open_module_note_added(r->module, r->mode, m.n);
-	UX_TRY(misses_add_places(r, &m, ret_frames, err));
-	*ret_done = n;
-	if (m.n == 0)
-		return UX_OK;
 	if (!misses_make_room(&m))
 		return ux_error_nomem(err);
 	enum ux_code code = UX_OK;

@@ -341,90 +341,6 @@ static void threads_that_add_and_find_see_whole_chains(void **state)
 	ux_frame_cache_unref(m);
 }
 
-/* --- places ----------------------------------------------------------------------------------- */
-
-enum {
-	PLACES = 4096, /* enough records for adding them to the index in one pass */
-	FILE_SEEDS = 40,
-};
-
-static void draw_file(uint64_t seed, struct ux_out *out)
-{
-	UX_ARENA(arena, 1 << 22);
-	uint8_t buf[3000];
-	struct make_gsym file;
-	for (size_t i = 0; i < sizeof(buf); i++)
-		buf[i] = (uint8_t)((seed = seed * 6364136223846793005u + 1) >> 41);
-	assert_int_equal(make_gsym_draw(&file, &arena, ux_bytes(buf, sizeof(buf))), UX_OK);
-	assert_int_equal(make_gsym_write(&file, out), UX_OK);
-}
-
-static void expect_frames_of_lookup(const struct ux_gsym *g, struct ux_frame_cache *m,
-				    uint32_t number, struct ux_frame_cache *reference, uint64_t pc)
-{
-	struct ux_frame frames[UX_FRAMES_MAX];
-	struct ux_out expected = {0};
-	size_t n = 0;
-	if (ux_gsym_lookup(g, pc, frames, UX_FRAMES_MAX, &n, NULL) != UX_OK)
-		n = 0;
-	ux_frame_cache_json(reference, add(reference, pc, frames, n), &expected);
-	ux_out_u8(&expected, 0);
-	expect_json(m, number, (const char *)expected.data);
-	ux_out_deinit(&expected);
-}
-
-/* Returns how many addresses were added by their places. */
-static size_t expect_places_as_lookups(struct ux_bytes file, uint64_t *pcs,
-				       struct ux_gsym_place *places)
-{
-	static uint32_t got[PLACES], found[PLACES];
-	static uint64_t offsets[PLACES];
-	struct ux_gsym g, plain;
-	size_t known = 0;
-	assert_int_equal(ux_gsym_open(&g, file, NULL), UX_OK);
-	if (g.n_functions == 0)
-		return 0;
-	plain = g;
-	assert_int_equal(ux_gsym_index_open(&g, 1 << 22, NULL), UX_OK);
-	for (size_t i = 0; i < PLACES; i++)
-		pcs[i] = ux_gsym_start(&g, (uint32_t)(i % g.n_functions)) + i * 7 % 501;
-	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all),
-			      *reference = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
-	assert_true(ux_gsym_places_find(&g, pcs, PLACES, NULL, places));
-	ux_frame_cache_lock(m);
-	size_t calls = ux_frame_cache_add_places(m, &g, pcs, places, PLACES, got);
-	ux_frame_cache_unlock(m);
-	(void)ux_frame_cache_find(m, pcs, PLACES, 0, found, offsets);
-	for (size_t i = 0; i < PLACES; i++) {
-		assert_int_equal(found[i], got[i]);
-		if (got[i] == UX_FRAME_UNKNOWN)
-			continue;
-		known++;
-		assert_int_equal(offsets[i], places[i].offset);
-		expect_frames_of_lookup(&plain, m, got[i], reference, pcs[i]);
-	}
-	assert_true(known == 0 || calls > 0);
-	ux_frame_cache_unref(m);
-	ux_frame_cache_unref(reference);
-	ux_gsym_index_free(&g);
-	assert_int_equal(atomic_load(&all), 0);
-	return known;
-}
-
-static void places_have_the_frames_of_lookups(void **state)
-{
-	static uint64_t pcs[PLACES];
-	static struct ux_gsym_place places[PLACES];
-	size_t known = 0;
-	(void)state;
-	for (uint64_t seed = 0; seed < FILE_SEEDS; seed++) {
-		ux_cleanup(ux_out_deinit) struct ux_out file = {0};
-		draw_file(seed, &file);
-		known += expect_places_as_lookups(ux_out_bytes(&file), pcs, places);
-	}
-	assert_true(known > (size_t)FILE_SEEDS * PLACES / 20);
-}
-
 static enum ux_code add_with_little_memory(void *ctx)
 {
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
@@ -592,7 +508,6 @@ UX_SUITE(frame_cache)
 		UX_TEST(lines_of_all_widths_are_written_as_they_are),
 		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
 		UX_TEST(threads_that_add_and_find_see_whole_chains),
-		UX_TEST(places_have_the_frames_of_lookups),
 		UX_TEST(a_reply_that_is_used_again_has_nothing_of_the_one_before),
 		UX_TEST(a_reply_has_each_frame_once_and_those_of_the_cache),
 		UX_TEST(each_failed_allocation_is_no_worse_than_a_full_cache),

@@ -56,109 +56,6 @@ static void assert_same_answer(const struct ux_gsym *plain, const struct ux_gsym
 	}
 }
 
-enum {
-	MANY = 4096 /* addresses: more than the number after which records are added in one pass */
-};
-
-/* Opens a growing index that was used for many addresses, none of them in a function. */
-static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t max)
-{
-	static struct ux_gsym_place places[MANY];
-	static const uint64_t nowhere[MANY];
-	assert_int_equal(ux_gsym_open(g, file, NULL), UX_OK);
-	uint64_t base = g->base;
-	assert_int_equal(ux_gsym_index_open(g, max, NULL), UX_OK);
-	g->base = base + 1; /* all of them are below it */
-	assert_true(ux_gsym_places_find(g, nowhere, MANY, NULL, places));
-	assert_null(places[MANY - 1].cut);
-	g->base = base;
-}
-
-/* Builds the frames of a place from its calls; false if one of their strings is damaged. */
-static bool frames_of_place(const struct ux_gsym *g, const struct ux_gsym_place *place,
-			    struct ux_frame *frames, size_t *ret_n)
-{
-	uint32_t file = place->file, line = place->line;
-	*ret_n = 0;
-	for (uint32_t node = place->node;;) {
-		struct ux_gsym_call call;
-		struct ux_frame *f = &frames[(*ret_n)++];
-		*f = (struct ux_frame){.line = line, .dir = "", .base = ""};
-		if (!ux_gsym_place_call(g, place, node, &call) ||
-		    (file != 0 && !ux_gsym_file(g, file, &f->dir, &f->base)))
-			return false;
-		f->function = call.function;
-		f->inlined = call.inlined;
-		if (!call.inlined)
-			return true;
-		file = call.file;
-		line = call.line;
-		node = call.caller;
-		assert_true(*ret_n < UX_FRAMES_MAX);
-	}
-}
-
-static size_t places_known; /* how many were compared so far */
-
-/* Returns whether the address has a place. */
-static bool assert_same_place(const struct ux_gsym *plain, const struct ux_gsym *used,
-			      const struct ux_gsym_place *place, uint64_t pc)
-{
-	struct ux_frame a[UX_FRAMES_MAX], b[UX_FRAMES_MAX];
-	size_t a_n = 0, b_n = 0;
-	if (!place->cut)
-		return false;
-	enum ux_code code = ux_gsym_lookup(plain, pc, a, UX_FRAMES_MAX, &a_n, NULL);
-	assert_int_equal(frames_of_place(used, place, b, &b_n), code == UX_OK);
-	if (code != UX_OK)
-		return true;
-	assert_int_equal(a_n, b_n);
-	assert_int_equal(place->offset, a[a_n - 1].offset);
-	for (size_t i = 0; i < a_n; i++) {
-		assert_ptr_equal(a[i].function, b[i].function);
-		assert_string_equal(a[i].dir, b[i].dir);
-		assert_string_equal(a[i].base, b[i].base);
-		assert_int_equal(a[i].line, b[i].line);
-		assert_int_equal(a[i].inlined, b[i].inlined);
-	}
-	return true;
-}
-
-static int compare_pcs(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-/*
- * Compares places in and around the first functions, in random order and in the order of a large
- * request. Returns how many are known.
- */
-static size_t assert_same_places(const struct ux_gsym *plain, struct ux_bytes file, uint64_t seed)
-{
-	enum {
-		EACH = 61
-	};
-	struct ux_gsym used;
-	size_t known = 0;
-	if (plain->n_functions == 0)
-		return 0;
-	open_used(&used, file, SIZE_MAX);
-	for (uint32_t i = 0; i < plain->n_functions && i < 20; i++) {
-		uint64_t pcs[EACH], size = 1 + step(&seed) % 2000;
-		struct ux_gsym_place places[EACH];
-		for (size_t k = 0; k < EACH; k++)
-			pcs[k] = ux_gsym_start(plain, i) + step(&seed) % size - k % 2;
-		if (i % 2 == 1)
-			qsort(pcs, EACH, sizeof(pcs[0]), compare_pcs);
-		assert_true(ux_gsym_places_find(&used, pcs, EACH, NULL, places));
-		for (size_t k = 0; k < EACH; k++)
-			known += assert_same_place(plain, &used, &places[k], pcs[k]);
-	}
-	ux_gsym_index_free(&used);
-	return known;
-}
-
 /* At the ends of everything in function i, and at some places between. */
 static void assert_same_function(const struct ux_gsym *plain, const struct ux_gsym *indexed,
 				 uint32_t i, uint64_t seed)
@@ -188,21 +85,19 @@ static size_t assert_same_file(struct ux_bytes file, uint64_t seed)
 	size_t n = indexed.index ? ux_gsym_index_count(&indexed).functions : 0;
 	ux_gsym_index_free(&indexed);
 	assert_null(indexed.index);
-	places_known += assert_same_places(&plain, file, seed);
 	return n;
 }
 
 static void indexed_lookups_answer_as_plain_ones(void **state)
 {
 	(void)state;
-	size_t cut = 0, known = places_known;
+	size_t cut = 0;
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		draw_file(seed, 3000, &out);
 		cut += assert_same_file(ux_out_bytes(&out), seed);
 	}
 	assert_true(cut > 200);
-	assert_true(places_known - known > 20000);
 }
 
 /* --- one large function ----------------------------------------------------------------------- */
@@ -276,108 +171,15 @@ static void calls_behind_64_kib_answer_as_before(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	struct ux_gsym plain, used;
-	uint64_t pcs[64];
-	struct ux_gsym_place places[64];
+	struct ux_gsym plain, indexed;
 	write_large(&out, 1, 9000, 1, 9, 4);
 	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
-	open_used(&used, ux_out_bytes(&out), SIZE_MAX);
-	for (uint64_t pc = plain.base; pc < plain.base + 9000 * 9 + 9000;) {
-		for (size_t i = 0; i < ux_countof(pcs); i++, pc += 17)
-			pcs[i] = pc;
-		assert_true(ux_gsym_places_find(&used, pcs, ux_countof(pcs), NULL, places));
-		for (size_t i = 0; i < ux_countof(pcs); i++) {
-			assert_same_place(&plain, &used, &places[i], pcs[i]);
-			assert_same_answer(&plain, &used, pcs[i], UX_FRAMES_MAX);
-		}
-	}
-	assert_int_equal(ux_gsym_index_count(&used).functions, 1);
-	ux_gsym_index_free(&used);
-}
-
-/* n functions of 8 bytes, one in 16 bytes. */
-static void write_many(struct ux_out *out, uint32_t n)
-{
-	static const uint8_t names[] = "\0f";
-	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
-	ux_cleanup(ux_free_ptr) uint64_t *starts = calloc(n, sizeof(*starts));
-	ux_cleanup(ux_free_ptr) uint64_t *records = calloc(n, sizeof(*records));
-	const struct ux_gsym_row row = {0, 7, 0};
-	const struct ux_gsym_function f = {.size = 8, .name = 1, .rows = &row, .n_rows = 1};
-	for (uint32_t i = 0; i < n; i++)
-		starts[i] = 16 * (uint64_t)i;
-	ux_gsym_encode_function(&data, &f);
-	struct ux_gsym_file_entry none = {0, 0};
-	const struct ux_bytes all = ux_out_bytes(&data);
-	const struct ux_gsym_image image = {.version = 1,
-					    .n_functions = n,
-					    .starts = starts,
-					    .records = records,
-					    .n_files = 1,
-					    .files = &none,
-					    .data = &all,
-					    .n_data = 1,
-					    .strings = ux_bytes(names, sizeof(names))};
-	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, out, NULL), UX_OK);
-}
-
-/* Each group of sorted addresses begins where the previous one ended, or before it. */
-static void sorted_addresses_any_way_apart_find_their_functions(void **state)
-{
-	enum {
-		FUNCTIONS = 20000,
-		EACH = 256,
-	};
-	(void)state;
-	static const uint32_t gaps[] = {0, 1, 5, 64, 777, 1, 30};
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	struct ux_gsym plain, used;
-	uint64_t seed = 1;
-	write_many(&out, FUNCTIONS);
-	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
-	open_used(&used, ux_out_bytes(&out), SIZE_MAX);
-	const uint64_t start = ux_gsym_start(&plain, 0);
-	for (size_t i = 0; i < ux_countof(gaps); i++) {
-		uint64_t pcs[EACH];
-		struct ux_gsym_place places[EACH];
-		size_t known = 0;
-		for (size_t k = 0; k < EACH; k++)
-			pcs[k] = start + 16 * (k * gaps[i] % FUNCTIONS) + step(&seed) % 8;
-		if (gaps[i] == 64)
-			pcs[EACH - 1] = UINT64_MAX;
-		assert_true(ux_gsym_places_find(&used, pcs, EACH, NULL, places));
-		for (size_t k = 0; k < EACH; k++) {
-			known += assert_same_place(&plain, &used, &places[k], pcs[k]);
-			if (places[k].cut)
-				assert_int_equal(places[k].offset, (pcs[k] - start) % 16);
-		}
-		assert_int_equal(known, EACH - (gaps[i] == 64));
-	}
-	ux_gsym_index_free(&used);
-}
-
-static void a_file_without_functions_has_no_places(void **state)
-{
-	enum {
-		N_FUNCTIONS_AT = 16 /* in the header */
-	};
-	(void)state;
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	static struct ux_gsym_place places[MANY];
-	static const uint64_t pcs[MANY];
-	struct ux_gsym g;
-	write_many(&out, 1);
-	ux_out_patch_u32(&out, N_FUNCTIONS_AT, 0);
-	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
-	assert_int_equal(g.n_functions, 0);
-	assert_int_equal(ux_gsym_index_open(&g, SIZE_MAX, NULL), UX_OK);
-	memset(places, 1, sizeof(places));
-	g.base = 0;
-	for (unsigned i = 0; i < 2; i++)
-		assert_true(ux_gsym_places_find(&g, pcs, MANY, NULL, places));
-	for (size_t i = 0; i < MANY; i++)
-		assert_null(places[i].cut);
-	ux_gsym_index_free(&g);
+	assert_int_equal(ux_gsym_open(&indexed, ux_out_bytes(&out), NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_build(&indexed, NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_count(&indexed).functions, 1);
+	for (uint64_t pc = plain.base; pc < plain.base + 9000 * 9 + 9000; pc += 17)
+		assert_same_answer(&plain, &indexed, pc, UX_FRAMES_MAX);
+	ux_gsym_index_free(&indexed);
 }
 
 static void large_functions_answer_as_before(void **state)
@@ -401,14 +203,13 @@ static void damaged_files_answer_as_plain_ones(void **state)
 {
 	(void)state;
 	for (unsigned version = 1; version <= 2; version++) {
-		size_t cut = 0, known = places_known;
+		size_t cut = 0;
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		write_large(&out, version, 40, 3, 9, 4);
 		each_prefix(ux_out_bytes(&out), check_damaged, &cut);
 		each_byte_extreme(ux_out_bytes(&out), check_damaged, &cut);
 		each_bit_flip(ux_out_bytes(&out), check_damaged, &cut);
 		assert_true(cut > 200);
-		assert_true(places_known - known > 2000);
 	}
 }
 
@@ -459,33 +260,6 @@ static void an_index_grows_by_what_is_requested(void **state)
 	assert_true(ux_gsym_index_bytes(&g) > before);
 	/* a record's memory while it is cut up is kept for the next one, and counted */
 	assert_true(ux_gsym_index_bytes(&g) < 3 * out.size + (20 << 10));
-	ux_gsym_index_free(&g);
-}
-
-/* Of a file that is in use a record is in the index from its first address on, and charged. */
-static void an_index_in_use_grows_at_once(void **state)
-{
-	(void)state;
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	const uint64_t pcs[] = {5, 1000};
-	struct ux_gsym_place places[2];
-	struct ux_gsym plain, g;
-	write_large(&out, 1, 600, 2, 9, 4);
-	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
-	open_growing(&g, ux_out_bytes(&out), 1 << 20);
-	assert_true(ux_gsym_places_find(&g, pcs, 2, NULL, places));
-	assert_null(places[0].cut); /* two addresses are not many */
-	ux_gsym_index_free(&g);
-	open_used(&g, ux_out_bytes(&out), 1 << 20);
-	struct ux_work work = {.budget = {.left = 1000}};
-	assert_false(ux_gsym_places_find(&g, pcs, 2, &work, places));
-	assert_int_equal(ux_gsym_index_count(&g).functions, 0);
-	work.budget.left = 1 << 20;
-	assert_true(ux_gsym_places_find(&g, pcs, 2, &work, places));
-	assert_int_equal(ux_gsym_index_count(&g).functions, 1);
-	assert_true(work.budget.left < (1 << 20) - out.size);
-	for (size_t i = 0; i < 2; i++)
-		assert_true(assert_same_place(&plain, &g, &places[i], pcs[i]));
 	ux_gsym_index_free(&g);
 }
 
@@ -646,11 +420,8 @@ UX_SUITE(gsym_index)
 		UX_TEST(rows_far_behind_the_last_call_answer_as_before),
 		UX_TEST(calls_behind_64_kib_answer_as_before),
 		UX_TEST(large_functions_answer_as_before),
-		UX_TEST(sorted_addresses_any_way_apart_find_their_functions),
-		UX_TEST(a_file_without_functions_has_no_places),
 		UX_TEST(work_is_bounded),
 		UX_TEST(an_index_grows_by_what_is_requested),
-		UX_TEST(an_index_in_use_grows_at_once),
 		UX_TEST(long_ways_between_rows_are_not_indexed),
 		UX_TEST(an_index_ends_at_its_limit),
 		UX_TEST(threads_grow_one_index),
