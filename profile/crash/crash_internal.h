@@ -67,24 +67,37 @@ struct ux_bytes ux_crash_unprefixed(struct ux_bytes line);
 /* Returns the next line of the text, without its line break and prefixes; empty at the end. */
 struct ux_bytes ux_crash_peek(struct ux_bytes text);
 
-/* Readers of the forms: each returns whether the line is of its form. `after` begins with the line
- * after this one. */
+/*
+ * Readers of the forms: each returns whether the line is of its form. `after` begins with the line
+ * after this one. crash_parse() in crash_line.c has their order.
+ */
 typedef bool ux_crash_form_fn(struct ux_crash_reader *r, struct ux_bytes line,
 			      struct ux_bytes after, struct ux_crash_line *ret);
 
-ux_crash_form_fn ux_crash_read_fact;      /* mappings, identities, the kernel's release */
-ux_crash_form_fn ux_crash_read_numbered;  /* "#1 0x..." of debuggers and sanitizers */
-ux_crash_form_fn ux_crash_read_kernel;    /* "func+0x37e/0xac0 [module]" */
-ux_crash_form_fn ux_crash_read_fault;     /* "segfault at 0 ip ... in x.so[1139,...]" */
-ux_crash_form_fn ux_crash_read_java;      /* "V  [libjvm.so+0x...]  name" */
-ux_crash_form_fn ux_crash_read_go;        /* "	/src/x.go:12 +0x1d" */
-ux_crash_form_fn ux_crash_read_rust;      /* "   3:     0x... - name" */
-ux_crash_form_fn ux_crash_read_backtrace; /* "/lib/x.so(f+0x12)[0x...]" */
+/* crash_facts.c */
+ux_crash_form_fn ux_crash_read_fact; /* mappings, identities, the kernel's release */
+
+/* crash_numbered.c */
+ux_crash_form_fn ux_crash_read_numbered; /* "#1 0x..." of debuggers and sanitizers */
+
+/* crash_kernel.c */
+ux_crash_form_fn ux_crash_read_kernel; /* "func+0x37e/0xac0 [module]" */
+ux_crash_form_fn ux_crash_read_fault;  /* "segfault at 0 ip ... in x.so[1139,...]" */
+
+/* crash_runtime.c */
+ux_crash_form_fn ux_crash_read_java; /* "V  [libjvm.so+0x...]  name" */
+ux_crash_form_fn ux_crash_read_go;   /* "	/src/x.go:12 +0x1d" */
+ux_crash_form_fn ux_crash_read_rust; /* "   3:     0x... - name" */
+
+/* crash_tools.c */
+ux_crash_form_fn ux_crash_read_valgrind; /* "==12==    by 0x...: f (in /lib/x.so)" */
+ux_crash_form_fn ux_crash_read_python;   /* "Binary file "/lib/x.so", at f+0x12 [0x...]" */
+ux_crash_form_fn ux_crash_read_pyspy;    /* "    0x7f12 (libx.so)" below a line of its thread */
+
+/* crash_plain.c */
+ux_crash_form_fn ux_crash_read_backtrace; /* "/lib/x.so(f+0x12)[0x...]" of backtrace_symbols(3) */
 ux_crash_form_fn ux_crash_read_apple;     /* "3   libfoo.dylib  0x... f + 12" */
 ux_crash_form_fn ux_crash_read_perf;      /* "    7f12 f+0x1d (/lib/x.so)" */
-ux_crash_form_fn ux_crash_read_valgrind;  /* "==12==    by 0x...: f (in /lib/x.so)" */
-ux_crash_form_fn ux_crash_read_python;    /* "Binary file "/lib/x.so", at f+0x12 [0x...]" */
-ux_crash_form_fn ux_crash_read_pyspy;     /* "    0x7f12 (libx.so)" below a line of its thread */
 ux_crash_form_fn ux_crash_read_plain;     /* IDs, files with offsets, addresses */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames that a line of text describes without much form: backtrace(3), macOS, perf script, and
- * IDs, files with offsets and addresses on their own. */
+/* Frames that a line of text describes without much form: backtrace_symbols(3), macOS, perf script,
+ * and IDs, files with offsets and addresses on their own. */
 #include "crash_internal.h"
 
 #include "id.h"

@@ -30,14 +30,14 @@ enum {
 	FILLED_QUARTERS = 3, /* the limit of a filled cache is 3/4 of the memory of all caches */
 };
 
-/* Returns whether a module has a filled frame cache of a demangling mode. */
+/* Whether a module has a filled frame cache of a demangling mode. */
 enum fill_state {
 	FILL_NOT_YET,
 	FILL_QUEUED,
 	FILL_DONE,
 };
 
-/* added addresses at which the cache is filled; 0: not known yet */
+/* When the frame cache of a demangling mode is filled. */
 struct module_fill {
 	atomic_size_t added; /* addresses added since the cache was empty */
 	/* number of added addresses at which the cache is filled; 0: not known yet */
