@@ -18,7 +18,7 @@ struct ux_kernel_place {
 	bool is_debug;    /* below a directory of debug files; otherwise below the root */
 };
 
-/* All of them, the best first: debug files, and files of a build before what is booted, which may
+/* All of them, the best first: debug files, and files of a build before the booted file, which may
  * be stripped. */
 extern const struct ux_kernel_place ux_kernel_places[UX_KERNEL_PLACE_COUNT];
 

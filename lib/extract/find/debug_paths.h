@@ -30,7 +30,7 @@ bool ux_perf_cache_path(const struct ux_id *id, const char *name, char ret[PATH_
 
 /* A walk over the paths of a debug file in trees of build IDs. */
 struct ux_debug_paths {
-	const char *dirs; /* "DIR:DIR", those that are left */
+	const char *dirs; /* "DIR:DIR", the remaining ones */
 	const struct ux_id *id;
 };
 
@@ -53,7 +53,7 @@ typedef bool ux_debug_try_fn(void *ctx, const char *path);
  * Calls try for the link's path, as it is or relative to the folder of `from`, which is often a
  * symbolic link in .build-id; then for DIR/.build-id/xx/yyyy.debug and DIR/.dwz/NAME, where DIR is
  * the tree that contains the .build-id folder of `from`, which may have been unpacked anywhere, or
- * one of dirs. Returns what the last call has returned.
+ * one of dirs. Returns the result of the last call.
  */
 bool ux_supplementary_paths_try(const struct ux_supplementary_paths *p, ux_debug_try_fn *try,
 				void *ctx);
