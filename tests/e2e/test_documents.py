@@ -116,6 +116,22 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(there), link
 
 
+def test_architecture_names_functions_with_their_files():
+    """Each paragraph and row that names a function names the file that defines it."""
+    folders = [d for d in ROOT.iterdir() if d.is_dir() and not d.name.startswith(("build", ".", "corpus"))]
+    sources = [p for folder in folders for p in folder.rglob("*.[ch]")]
+    found = 0
+    for part in re.split(r"\n(?=\* |\| )|\n\n", (DOCS / "architecture.md").read_text()):
+        names = re.findall(r"`([\w/]+\.[ch])`", part)
+        files = {name: [p for p in sources if p.as_posix().endswith(f"/{name}")] for name in names}
+        assert all(files.values()), files
+        text = "".join(p.read_text() for paths in files.values() for p in paths)
+        for function in re.findall(r"`(\w+)\(\)`", part) if names else ():
+            assert re.search(rf"^(?!extern|typedef)[\w ].*\b{function}\([^;]*\)\n{{", text, re.M), function
+            found += 1
+    assert found > 20
+
+
 def test_help_names_no_file_that_is_not_installed():
     for page in (ROOT / "tests/e2e/golden").glob("help*.txt"):
         assert "docs/" not in page.read_text(), page
