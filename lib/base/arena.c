@@ -47,6 +47,7 @@ static struct ux_arena_block *arena_add_block(const struct ux_arena *a, size_t s
 static void arena_pop_block(struct ux_arena *a)
 {
 	struct ux_arena_block *b = a->last;
+	assert(b && a->used >= b->size);
 	a->last = b->older;
 	a->pos = b->old_pos;
 	a->end = b->old_end;
@@ -65,6 +66,7 @@ void ux_arena_deinit(struct ux_arena *a)
 
 void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
 {
+	assert(align > 0 && (align & (align - 1)) == 0);
 	a->over = false;
 	size_t need = 0;
 	if (__builtin_add_overflow(size, align, &need)) {
@@ -126,5 +128,6 @@ void ux_arena_rewind(struct ux_arena *a, struct ux_arena_mark mark)
 {
 	while (a->last != mark.last)
 		arena_pop_block(a);
+	assert(mark.pos <= a->pos);
 	a->pos = mark.pos;
 }

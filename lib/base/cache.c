@@ -105,6 +105,7 @@ static void cache_use(struct ux_cache *c, struct ux_cache_entry *e)
 static struct ux_cache_entry **cache_slot(const struct ux_cache *c, struct ux_bytes key,
 					  uint64_t hash)
 {
+	assert(c->chains);
 	struct ux_cache_entry **at = &c->chains[hash & c->mask];
 	while (*at && !((*at)->hash == hash && ux_bytes_eq(cache_entry_key(c, *at), key)))
 		at = &(*at)->chain;
@@ -114,6 +115,7 @@ static struct ux_cache_entry **cache_slot(const struct ux_cache *c, struct ux_by
 /* Removes the entry from its chain and from the list. The caller releases its memory. */
 static void cache_take_out(struct ux_cache *c, struct ux_cache_entry *e)
 {
+	assert(c->n > 0 && c->bytes >= e->bytes);
 	struct ux_cache_entry **at = &c->chains[e->hash & c->mask];
 	while (*at != e)
 		at = &(*at)->chain;
@@ -226,7 +228,9 @@ void *ux_cache_insert(struct ux_cache *c, struct ux_bytes key, int64_t now, int6
 
 void ux_cache_charge(struct ux_cache *c, void *value, size_t bytes)
 {
+	assert(c->n > 0);
 	struct ux_cache_entry *e = cache_entry_of(value);
+	assert(c->bytes >= e->bytes);
 	c->bytes += bytes - e->bytes;
 	e->bytes = bytes;
 	cache_make_room(c, c->opts.entries_max, e);

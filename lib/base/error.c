@@ -99,6 +99,7 @@ enum ux_code ux_error_os(struct ux_error *err, int os_errno, const char *fmt, ..
 /* Appends formatted text at *at, which stays below size. */
 ux_printf(4, 5) static void error_append(char *buf, size_t size, size_t *at, const char *fmt, ...)
 {
+	assert(*at < size);
 	va_list args;
 	va_start(args, fmt);
 	int n = vsnprintf(buf + *at, size - *at, fmt, args);
@@ -171,6 +172,7 @@ enum ux_code ux_sized_read(void *to, size_t known, size_t min, const void *from,
 
 void ux_sized_write(void *to, const void *from, size_t known)
 {
+	assert(known >= sizeof(size_t));
 	if (!to)
 		return;
 	size_t size = sized_size(to);

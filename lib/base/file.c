@@ -179,6 +179,7 @@ void ux_file_new_remove_all(void)
 
 enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
 {
+	assert(!f->path && !f->temp);
 	static const char suffix[] = ".tmp-XXXXXX";
 	UX_TRY(file_folder_of(path, &f->path, err));
 	size_t n = strlen(f->path);
@@ -242,6 +243,7 @@ static enum ux_code file_sync_folder(const char *path, struct ux_error *err)
 
 enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_error *err)
 {
+	assert(f->fd >= 0 && f->temp);
 	if (sync && fsync(f->fd) != 0)
 		return ux_error_os(err, errno, "cannot sync %s", f->temp);
 	if (rename(f->temp, f->path) != 0)

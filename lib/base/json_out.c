@@ -58,6 +58,7 @@ void ux_json_array_end(struct ux_json *j)
 
 void ux_json_key(struct ux_json *j, const char *key)
 {
+	assert(j->depth > 0 && !j->after_key);
 	json_before_value(j);
 	ux_out_u8(j->out, '"');
 	ux_out_cstr(j->out, key);
@@ -147,6 +148,7 @@ static void json_put_path(struct ux_json *j, struct ux_bytes dir, struct ux_byte
 
 void ux_json_key_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
 {
+	assert(j->depth > 0 && !j->after_key);
 	json_put_path(j, dir, base);
 	ux_out_u8(j->out, ':');
 	j->after_key = true;

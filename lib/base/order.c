@@ -46,6 +46,7 @@ static void order_insertion_sort(uint64_t *keys, size_t n)
 static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift,
 			     unsigned bits)
 {
+	assert(bits <= DIGIT_BITS);
 	size_t at[DIGITS], digits = (size_t)1 << bits;
 	memset(at, 0, digits * sizeof(at[0]));
 	for (size_t i = 0; i < n; i++)
@@ -62,6 +63,7 @@ static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsig
 
 bool ux_order_sort(struct ux_order *o)
 {
+	assert(!o->room);
 	bool sorted = true;
 	uint64_t bits = 0; /* bits that differ between keys */
 	for (size_t i = 1; i < o->n; i++) {
@@ -103,6 +105,7 @@ struct order_item {
 /* Sorts a few items. Equal items stay in their order. */
 static void order_insert_each(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
 {
+	assert(size <= sizeof(struct order_item));
 	for (size_t i = 1; i < n; i++) {
 		struct order_item item;
 		size_t at = i;
@@ -198,6 +201,7 @@ static size_t order_find_runs(const uint8_t *items, size_t n, size_t size, struc
  * next start of all others. Needs two or more runs. */
 static size_t order_first_run(const struct order_run *runs, size_t n, uint64_t *ret_limit)
 {
+	assert(n >= 2);
 	size_t first = runs[1].start < runs[0].start;
 	uint64_t limit = runs[!first].start;
 	for (size_t i = 2; i < n; i++) {
@@ -215,6 +219,7 @@ static size_t order_first_run(const struct order_run *runs, size_t n, uint64_t *
 /* Merges the runs into `to`; copies together all items of one run that come before all others. */
 static void order_merge_runs(struct order_run *runs, size_t n, size_t size, uint8_t *to)
 {
+	assert(n > 0);
 	while (n > 1) {
 		uint64_t limit = 0;
 		size_t first = order_first_run(runs, n, &limit);
@@ -256,6 +261,7 @@ void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare
 void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn *compare,
 			      struct ux_spill *spill)
 {
+	assert(size >= sizeof(uint64_t));
 	if (n < 2)
 		return;
 	if (order_sort_runs(items, n, size, spill) ||

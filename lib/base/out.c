@@ -17,6 +17,7 @@ enum {
 
 void ux_out_deinit(struct ux_out *out)
 {
+	assert(!out->quota || out->quota->bytes >= out->cap);
 	free(out->data);
 	if (out->quota)
 		out->quota->bytes -= out->cap;
@@ -31,6 +32,7 @@ void ux_out_reset(struct ux_out *out)
 
 uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size)
 {
+	assert(!out->quota || out->quota->bytes >= out->cap);
 	uint8_t *data = out->data;
 	*ret_size = out->size;
 	if (out->quota)
@@ -95,6 +97,7 @@ bool ux_out_adopt(struct ux_out *out, uint8_t *data, size_t cap)
 /* Sets a capacity that was taken from the quota. */
 static bool out_set_cap(struct ux_out *out, size_t cap)
 {
+	assert(cap >= out->size);
 	uint8_t *data = realloc(out->data, cap);
 	if (!data) {
 		if (out->quota)
@@ -198,6 +201,7 @@ void ux_out_fmt(struct ux_out *out, const char *fmt, ...)
 
 void ux_out_align(struct ux_out *out, size_t n)
 {
+	assert(n > 0 && (n & (n - 1)) == 0);
 	size_t pad = -out->size & (n - 1);
 	uint8_t *p = pad > 0 ? ux_out_room(out, pad) : NULL;
 	if (p)

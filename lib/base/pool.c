@@ -36,6 +36,7 @@ unsigned ux_pool_cpus(void)
 
 static void pool_fail(struct run *run, size_t job, enum ux_code code, const struct ux_error *err)
 {
+	assert(code != UX_OK);
 	pthread_mutex_lock(&run->lock);
 	if (run->code == UX_OK || job < run->failed_job) {
 		run->code = code;
@@ -78,6 +79,7 @@ enum ux_code ux_pool_run(unsigned threads, size_t count, ux_pool_fn *fn, void *c
 		started = i;
 	}
 	workers[0] = (struct worker){.run = &run, .number = 0};
+	assert(started < threads);
 	pool_work(&workers[0]);
 	for (unsigned i = 1; i <= started; i++)
 		pthread_join(workers[i].thread, NULL);

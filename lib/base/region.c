@@ -107,6 +107,7 @@ static enum ux_code spill_map_next(struct ux_spill *spill, size_t size, void **r
 
 enum ux_code ux_spill_map(struct ux_spill *spill, size_t size, void **ret, struct ux_error *err)
 {
+	assert(size > 0);
 	if (!spill->folder)
 		return spill_map_next(spill, size, ret, err);
 	int fd = -1;
@@ -245,6 +246,7 @@ void ux_window_close(struct ux_window *w)
 
 void ux_window_rewind(struct ux_window *w)
 {
+	assert(w->mapping);
 	madvise(w->mapping, w->mapping_size, MADV_DONTNEED);
 	w->ready = w->kept = w->spare = 0;
 }
@@ -254,6 +256,7 @@ void ux_window_advance(struct ux_window *w, size_t end)
 	end = (ux_min(end, w->size) + WINDOW_STEP - 1) & ~(WINDOW_STEP - 1);
 	if (end <= w->ready)
 		return;
+	assert(w->spare <= w->kept && w->kept <= w->ready);
 	size_t n = ux_min(end - w->ready, w->kept - w->spare);
 	/* When the system cannot move pages, the window simply gets new pages. */
 	if (n > 0 &&
@@ -271,5 +274,6 @@ void ux_window_release(struct ux_window *w, size_t start)
 		(void)madvise(w->data + w->kept, kept - w->kept, MADV_REMOVE);
 		w->spare = kept; /* nothing can be moved */
 	}
+	assert(kept <= w->ready);
 	w->kept = kept;
 }

@@ -52,6 +52,7 @@ static void *table_map(size_t size)
 
 void *ux_table_alloc(size_t size)
 {
+	assert(size > 0);
 	return table_is_mapped(size) ? table_map(table_mapped_size(size)) : calloc(1, size);
 }
 

@@ -178,6 +178,7 @@ struct ux_bytes ux_utf8_take(struct ux_bytes *text)
 
 bool ux_text_cut(struct ux_bytes *text, size_t max)
 {
+	assert(max >= sizeof(UX_TEXT_CUT) - 1);
 	if (text->size <= max)
 		return false;
 	size_t size = max - (sizeof(UX_TEXT_CUT) - 1);
