@@ -75,6 +75,7 @@ static uint64_t gsym_run_steps(const struct gsym_run *run)
 /* Makes room for the deepest nesting of all addresses. */
 static bool gsym_run_grow(struct gsym_run *run)
 {
+	assert(run->max_nodes < GSYM_RUN_NODES_MAX);
 	void *more = realloc(run->nodes, GSYM_RUN_NODES_MAX * sizeof(*run->nodes));
 	if (!more)
 		return false;
@@ -105,6 +106,7 @@ static bool gsym_run_read_tree(struct gsym_run *run, const struct ux_gsym *g)
  */
 static bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g)
 {
+	assert(run->n > 0 && run->n <= GSYM_RUN_MAX);
 	return gsym_run_read_rows(run) && gsym_run_read_tree(run, g);
 }
 

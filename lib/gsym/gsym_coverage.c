@@ -35,6 +35,7 @@ static void window_fill_byte(struct gsym_window *w, uint64_t from, uint64_t to)
 
 void gsym_window_fill(struct gsym_window *w, uint64_t lo, uint64_t hi)
 {
+	assert(w->lo <= lo && lo <= hi && hi <= w->hi);
 	uint64_t from = lo - w->lo, to = hi - w->lo;
 	if (from / 8 == to / 8) {
 		if (from < to)
@@ -192,6 +193,7 @@ static void coverage_deinit(struct coverage *v)
 enum ux_code gsym_coverage_check(const struct ux_gsym *g, const struct gsym_tables *tables,
 				 uint64_t *ret_foreign, uint64_t *ret_end, struct ux_error *err)
 {
+	assert(tables->n <= GSYM_TABLES_MAX);
 	ux_cleanup(coverage_deinit) struct coverage v = {.g = g, .tables = tables};
 	UX_TRY(gsym_window_init(&v.bytes, g->file.size, err));
 	do {

@@ -159,6 +159,7 @@ static enum ux_code block_decode(const struct ux_gsym *g, struct ux_gsym_block b
 enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 			    struct ux_gsym_decoded *ret, struct ux_error *err)
 {
+	assert(i < g->n_functions);
 	struct ux_gsym_raw raw;
 	struct ux_gsym_block block;
 	UX_TRY(ux_gsym_raw_find(g, i, &raw, err));

@@ -235,12 +235,14 @@ ux_inline void draft_copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 /* Releases the unused part of the room that ends at out->size. */
 static void draft_trim(struct ux_out *out, const uint8_t *end)
 {
+	assert(end <= out->data + out->size);
 	out->size = (size_t)(end - out->data);
 }
 
 void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			     const struct ux_gsym_numbers *numbers)
 {
+	assert(draft->lines_size > 0);
 	const uint8_t *p = draft_lines(draft), *end = p + draft->lines_size + draft->inlines_size;
 	const uint32_t *set = draft->refs;
 	uint32_t file = 1; /* the file that a table begins with */
@@ -301,6 +303,7 @@ static void draft_copy_head(uint8_t **to, const uint8_t **from)
 void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			       const struct ux_gsym_numbers *numbers, uint32_t size, uint32_t name)
 {
+	assert(draft->n_inlines > 0);
 	const uint8_t *p = draft_lines(draft) + draft->lines_size, *end = p + draft->inlines_size;
 	const uint32_t *ref = draft_inline_refs(draft);
 	uint8_t *o = ux_out_room(out, ROOT_MAX + draft->inlines_size +

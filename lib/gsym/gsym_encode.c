@@ -262,6 +262,7 @@ enum {
 bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 			  const struct ux_gsym_row *rows, size_t n)
 {
+	assert(n > 0);
 	if (!ux_gsym_refs_reserve(sets, sets->size + RUN_WORDS * n))
 		return false;
 	struct window w = window_pick(rows, n);
@@ -312,6 +313,7 @@ static size_t record_open_block(struct ux_out *out, uint32_t type)
 
 static void record_close_block(struct ux_out *out, size_t start)
 {
+	assert(out->failed || out->size >= start);
 	ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
 }
 

@@ -104,6 +104,7 @@ static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift,
  */
 static void widen_record(struct ux_out *out, struct ux_cur *c, unsigned shift)
 {
+	assert(out->size % GSYM_RECORD_ALIGN == 0);
 	widen_function(out, c, shift, /* nested= */ false);
 	ux_cur_align(c, GSYM_RECORD_ALIGN);
 	ux_out_align(out, GSYM_RECORD_ALIGN);
@@ -155,6 +156,7 @@ static unsigned layout_n_entries(const struct ux_gsym_image *image)
 static struct layout layout_make(const struct ux_gsym_image *image, unsigned version,
 				 uint64_t data_size)
 {
+	assert(image->n_functions > 0 && (version == 1 || version == 2));
 	struct layout l = {.version = version, .base = ux_min(image->base, image->starts[0])};
 	uint64_t n = image->n_functions, header = GSYM1_HEADER_SIZE;
 	l.offset_size = version == 1 ? GSYM1_OFFSET : GSYM2_OFFSET;
@@ -211,6 +213,7 @@ bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t max, 
 
 unsigned ux_gsym_image_version(const struct ux_gsym_image *image)
 {
+	assert(image->n_functions > 0);
 	if (image->version != 0)
 		return image->version;
 	return image_check_v1(image, image_data_size(image), NULL) == UX_OK ? 1 : 2;
@@ -260,6 +263,7 @@ static enum ux_code image_stream_flush(struct stream *s, size_t min, struct ux_e
 /* Writes padding from the end of one part to the start of the next. */
 static void image_put_padding(struct stream *s, uint64_t from, uint64_t to)
 {
+	assert(from <= to);
 	static const uint8_t zeros[sizeof(uint64_t)];
 	ux_out_put(&s->out, zeros, (size_t)(to - from));
 }
@@ -279,6 +283,7 @@ static void image_put_header1(struct ux_out *out, const struct ux_gsym_image *im
 
 static void image_put_entry(struct ux_out *out, uint32_t type, uint64_t from, uint64_t to)
 {
+	assert(from <= to);
 	ux_out_u32(out, type);
 	ux_out_u64(out, from);
 	ux_out_u64(out, to - from);

@@ -190,6 +190,7 @@ static struct ux_arena *index_work(struct ux_gsym_index *index)
 static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_record *r,
 				     struct gsym_cut **ret)
 {
+	assert(g->index);
 	struct cut cut = {
 		.arena = index_work(g->index),
 		.head = {.size = r->size,

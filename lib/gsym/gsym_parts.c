@@ -85,6 +85,7 @@ static enum ux_code parts_read_start(const struct parts_walk *w, size_t i, uint6
 /* Reads the same bytes as gsym_table_search(), in the same order. */
 static enum ux_code parts_search(const struct parts_walk *w, uint64_t off, struct ux_error *err)
 {
+	assert(w->g->n_functions > 0);
 	size_t at = 0;
 	uint64_t value = 0, found = 0;
 	for (size_t left = w->g->n_functions; left > 1;) {

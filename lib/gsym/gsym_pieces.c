@@ -27,6 +27,7 @@ static enum ux_code gsym_pieces_read_head(const struct ux_gsym *g, uint32_t i, s
 
 enum ux_code ux_gsym_pieces_name(const struct ux_gsym *g, uint32_t i, uint64_t *ret)
 {
+	assert(i < g->n_functions);
 	struct ux_cur c;
 	struct gsym_record r;
 	UX_TRY(gsym_pieces_read_head(g, i, &c, &r));
@@ -107,6 +108,7 @@ ux_inline void gsym_pieces_add(struct ux_gsym_pieces *p, const struct pieces_mer
 enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 				 struct ux_gsym_pieces *ret)
 {
+	assert(i < g->n_functions);
 	struct ux_cur c;
 	struct gsym_record r;
 	struct gsym_spans spans;

@@ -17,6 +17,7 @@ _Static_assert(UX_GSYM_SEGMENTS_BYTES == UX_GSYM_SEGMENTS_MAX * ENTRY + FOOTER, 
 
 void ux_gsym_segments_put(struct ux_out *out, const struct ux_gsym_segments *segments)
 {
+	assert(segments->n > 0 && segments->n <= UX_GSYM_SEGMENTS_MAX);
 	for (size_t i = 0; i < segments->n; i++) {
 		ux_out_u64(out, segments->list[i].off);
 		ux_out_u64(out, segments->list[i].size);

@@ -24,6 +24,7 @@ enum {
 
 static void symbols_put_head(struct ux_gsym_symbols_writer *w, uint32_t function, unsigned kind)
 {
+	assert(function >= w->last);
 	if (w->first == 0) {
 		ux_out_u64(w->out, SYMBOLS_MAGIC);
 		ux_out_u64(w->out, 0);

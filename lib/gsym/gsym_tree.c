@@ -147,6 +147,7 @@ static bool innermost_read_node(struct gsym_innermost *s, struct gsym_inlines *i
 
 bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 {
+	assert(s->max >= 3);
 	uint32_t n = (uint32_t)s->n, at = GSYM_INNERMOST_OUTSIDE, next = GSYM_INNERMOST_ROOT;
 	size_t open = s->n; /* number of addresses that a later node may still get */
 	struct gsym_inlines it;

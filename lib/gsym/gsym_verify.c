@@ -501,6 +501,7 @@ static enum ux_code verify_start(struct gsym_check *check, struct neighbours *be
 static enum ux_code verify_record_of(struct gsym_check *check, uint32_t i, uint64_t *left,
 				     uint32_t *ret_size, struct ux_error *err)
 {
+	assert(i < check->g->n_functions);
 	struct ux_cur c = gsym_body_at(check->g, ux_gsym_record(check->g, i));
 	struct ux_gsym_raw raw;
 	UX_TRY(ux_cur_status(&c, err));
