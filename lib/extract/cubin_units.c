@@ -125,6 +125,7 @@ static enum ux_code cubin_parts_make(const struct ux_code_symbol_vec *symbols,
  * lines. Skipping thousands of parts is cheap, since paths are compressed. */
 static size_t cubin_parts_next_open(struct cubin_parts *parts, size_t i)
 {
+	assert(i <= parts->list.size);
 	uint32_t *later = parts->later;
 	while (later[i] != i) {
 		later[i] = later[later[i]]; /* path halving */
@@ -142,6 +143,7 @@ static size_t cubin_parts_find(const struct cubin_parts *parts, uint64_t pc)
 /* Marks part i as having lines. */
 static void cubin_parts_done(struct cubin_parts *parts, size_t i)
 {
+	assert(i < parts->list.size);
 	parts->later[i] = (uint32_t)i + 1;
 }
 
@@ -337,6 +339,7 @@ static bool cubin_add_calls(struct cubin_reader *m)
 /* Returns the index of the row in effect at pc, which must lie in the sequence. */
 static size_t row_start_find(const struct row_start_vec *starts, uint64_t pc)
 {
+	assert(starts->size > 0);
 	return ux_partition_point(i, 1, starts->size, starts->data[i].pc <= pc) - 1;
 }
 

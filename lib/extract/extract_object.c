@@ -552,6 +552,7 @@ static size_t release_steps(size_t bytes)
  * of steps. */
 static void release_mapped(const struct release *r, size_t part)
 {
+	assert(part < RELEASE_PARTS);
 	size_t all = 0;
 	for (size_t i = 0; i < ux_countof(r->mapped); i++)
 		all += release_steps(r->mapped[i].size);

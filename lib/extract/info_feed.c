@@ -5,6 +5,7 @@
 void ux_info_feed_open(struct ux_info_feed *feed, struct ux_section_window *stream,
 		       const struct ux_dwarf_sections *sections, uint64_t each)
 {
+	assert(each > 0);
 	*feed = (struct ux_info_feed){.stream = stream, .sections = sections, .each = each};
 	ux_dwarf_headers_open(sections, &feed->headers);
 }
@@ -69,6 +70,7 @@ static void info_feed_release(struct ux_info_feed *feed, uint32_t n_read)
 enum ux_code ux_info_feed_next(struct ux_info_feed *feed, uint32_t n_read, uint32_t *ret_n,
 			       struct ux_error *err)
 {
+	assert(feed->n_given <= feed->n_waves);
 	info_feed_release(feed, n_read);
 	if (feed->n_given == feed->n_waves)
 		UX_TRY(ux_info_feed_fill(feed, err));

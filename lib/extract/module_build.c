@@ -233,6 +233,7 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
 				   struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
+	assert(build->threads > 0 && build->pieces.size == 0);
 	struct ux_merge_input input = {
 		.collection = &build->collection,
 		.symbols = &build->symbols,

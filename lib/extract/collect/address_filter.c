@@ -11,6 +11,7 @@ void ux_address_filter_deinit(struct ux_address_filter *filter)
 
 bool ux_address_filter_init(struct ux_address_filter *filter, const uint64_t *pcs, size_t n)
 {
+	assert(filter->ranges.size == 0);
 	for (size_t i = 0; i < n; i++) {
 		/* The last address has no end that fits into 64 bits. */
 		uint64_t lo = ux_min(pcs[i], UINT64_MAX - 1);

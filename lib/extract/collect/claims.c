@@ -33,6 +33,7 @@ static _Atomic uint64_t *slot_of(const struct ux_claims *claims, uint64_t start)
 /* Encodes a claim. It is never 0, since no piece is empty, and lower units have lower values. */
 static uint64_t claim_word(uint32_t unit, uint32_t size)
 {
+	assert(size > 0);
 	return (uint64_t)unit << 32 | size;
 }
 

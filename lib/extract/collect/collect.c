@@ -112,6 +112,7 @@ static enum ux_code collect_unit(struct collector *c, struct collect_worker *w,
 {
 	const struct ux_code_reader *reader = c->reader;
 	const struct wave_result *wave = &c->results[batch->wave];
+	assert(number - wave->first < wave->n);
 	struct ux_unit_pieces *result = &wave->units[number - wave->first];
 	uint64_t *cost = &wave->costs[number - wave->first];
 	struct ux_code_request request = {

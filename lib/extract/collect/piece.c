@@ -110,6 +110,7 @@ enum ux_code ux_piece_cut(const struct ux_piece_reader *reader, uint64_t lo, uin
 			  struct ux_piece *ret, struct ux_error *err)
 {
 	const struct ux_piece *whole = reader->whole;
+	assert(whole && whole->start <= lo && lo < hi && hi <= ux_piece_end(whole));
 	struct ux_piece part = {
 		.start = lo,
 		.size = (uint32_t)(hi - lo),

@@ -56,6 +56,7 @@ static bool rows_append(struct ux_unit_cutter *c, uint32_t off, uint32_t line, u
 /* Returns the index of the row in effect at pc, which must lie in the sequence. */
 static uint32_t rows_find(const struct ux_code_row *rows, uint32_t count, uint64_t pc)
 {
+	assert(count > 0);
 	return (uint32_t)ux_partition_point(i, 1, count, rows[i].pc <= pc) - 1;
 }
 

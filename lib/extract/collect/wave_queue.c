@@ -6,6 +6,7 @@
 
 void ux_wave_queue_init(struct ux_wave_queue *q, unsigned threads)
 {
+	assert(threads > 0);
 	*q = (struct ux_wave_queue){
 		.threads = threads,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -25,6 +26,7 @@ void ux_wave_queue_deinit(struct ux_wave_queue *q)
 
 void ux_wave_queue_clear(struct ux_wave_queue *q)
 {
+	assert(!q->feeding);
 	q->batches.size = q->waves.size = 0;
 	q->next = q->done = 0;
 	q->unread = 0;
@@ -55,12 +57,14 @@ enum ux_code ux_wave_queue_add(struct ux_wave_queue *q, struct ux_wave_batch *ba
 		return UX_OK;
 	struct ux_wave wave = {.first = batches[0].first, .left = n};
 	for (size_t i = 0; i < n; i++) {
+		assert(batches[i].count > 0);
 		wave.n_units += batches[i].count;
 		wave.bytes += batches[i].bytes;
 		batches[i].wave = (uint32_t)q->waves.size;
 	}
 	wave_batches_sort(batches, n);
 	pthread_mutex_lock(&q->lock);
+	assert(!q->complete);
 	bool ok = ux_wave_batch_vec_reserve(&q->batches, q->batches.size + n) &&
 		  ux_wave_vec_append(&q->waves, wave);
 	if (ok) {
@@ -145,6 +149,7 @@ void ux_wave_queue_take(struct ux_wave_queue *q, struct ux_wave_job *ret)
 /* Counts a batch of its wave as read. */
 static void wave_batch_end(struct ux_wave_queue *q, const struct ux_wave_batch *batch)
 {
+	assert(batch->wave < q->waves.size && q->waves.data[batch->wave].left > 0);
 	struct ux_wave *wave = &q->waves.data[batch->wave];
 	if (--wave->left == 0)
 		q->unread -= wave->bytes;
@@ -155,6 +160,7 @@ static void wave_batch_end(struct ux_wave_queue *q, const struct ux_wave_batch *
 void ux_wave_queue_done(struct ux_wave_queue *q, const struct ux_wave_job *job, enum ux_code code,
 			const struct ux_error *error)
 {
+	assert(job->kind != UX_WAVE_JOB_NONE);
 	pthread_mutex_lock(&q->lock);
 	if (job->kind == UX_WAVE_JOB_FEED)
 		q->feeding = false;

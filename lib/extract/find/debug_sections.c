@@ -80,6 +80,7 @@ static const enum ux_dwarf_section dwarf_order[UX_DWARF_SECTION_COUNT] = {
 
 enum ux_code ux_debug_loader_load(struct ux_debug_loader *l, size_t job, struct ux_error *err)
 {
+	assert(job < UX_DWARF_SECTION_COUNT);
 	enum ux_dwarf_section which = dwarf_order[job];
 	struct ux_section s;
 	if (l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream) ||

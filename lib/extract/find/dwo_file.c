@@ -120,6 +120,7 @@ struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *lin
  * released the lock. */
 static struct ux_dwo_file *dwo_file_unref(struct ux_dwo_file *f)
 {
+	assert(!f || f->holders > 0);
 	return f && --f->holders == 0 ? f : NULL;
 }
 

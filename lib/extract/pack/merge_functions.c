@@ -32,6 +32,7 @@ enum {
  * with equal ranges is kept. */
 static size_t functions_begin_part(const struct ux_merge_functions *f, size_t part)
 {
+	assert(part <= f->n_parts);
 	const struct ux_piece *sorted = f->sorted.data;
 	size_t n = f->sorted.size, at = n / f->n_parts * part;
 	while (at > 0 && at < n && sorted[at].start == sorted[at - 1].start)
@@ -230,6 +231,7 @@ static enum ux_code part_flatten(struct ux_function_part *part, struct ux_error 
 enum ux_code ux_merge_functions_name(struct ux_merge_functions *f, size_t part,
 				     struct ux_error *err)
 {
+	assert(part < f->n_parts);
 	struct ux_function_part *p = &f->parts[part];
 	UX_TRY(part_name(f, p, err));
 	UX_TRY(part_add_entries(f, p, err));
@@ -241,6 +243,7 @@ enum ux_code ux_merge_functions_name(struct ux_merge_functions *f, size_t part,
 static enum ux_code part_move(struct ux_function_part *to, struct ux_function_part *from,
 			      struct ux_error *err)
 {
+	assert(to < from);
 	struct ux_piece_vec *list = &to->named;
 	if (!ux_piece_vec_reserve(list, list->size + from->named.size))
 		return ux_error_nomem(err);
@@ -277,6 +280,7 @@ enum ux_code ux_merge_functions_join(struct ux_merge_functions *f, struct ux_err
 
 const struct ux_piece_vec *ux_merge_functions_of(const struct ux_merge_functions *f, size_t part)
 {
+	assert(part < f->n_parts);
 	const struct ux_function_part *p = &f->parts[part];
 	return p->disjoint ? &p->named : &p->flat;
 }

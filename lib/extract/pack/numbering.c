@@ -219,6 +219,7 @@ static bool group_add_files(const struct ux_numbering *n, struct ux_numbering_gr
 static enum ux_code group_job(struct ux_numbering *n, size_t job, unsigned worker,
 			      struct ux_error *err)
 {
+	assert(job < n->n_groups);
 	struct ux_numbering_group *g = &n->groups[job];
 	struct ux_numbering_worker *w = &n->workers[worker];
 	size_t first = job * UNITS_IN_JOB;
@@ -441,6 +442,7 @@ enum ux_code ux_numbering_spread(struct ux_numbering *n, struct ux_error *err)
 
 struct ux_gsym_numbers ux_numbering_of(const struct ux_numbering *n, uint32_t unit)
 {
+	assert(unit < n->collection->n_units);
 	return (struct ux_gsym_numbers){
 		.names = names_of(n, n->numbers, unit),
 		.files = files_of(n, n->numbers, unit),

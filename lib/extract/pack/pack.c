@@ -156,6 +156,7 @@ static size_t alternatives_from(const struct packer *p, size_t piece)
 /* Encodes the records of a job into the worker's buffer. */
 static enum ux_code encode_job(struct packer *p, size_t job, unsigned worker, struct ux_error *err)
 {
+	assert(job < p->n_jobs && worker < p->target->threads);
 	struct ux_out *out = &p->outs[worker];
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
 	ux_out_reset(out);
@@ -296,6 +297,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		     const struct ux_pack_target *target, ux_gsym_sink_fn *sink, void *ctx,
 		     struct ux_error *err)
 {
+	assert(target->threads > 0);
 	ux_cleanup(packer_deinit) struct packer p = {
 		.collection = collection,
 		.pieces = pieces,

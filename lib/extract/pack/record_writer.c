@@ -23,6 +23,7 @@ void ux_record_writer_deinit(struct ux_record_writer *w)
 bool ux_record_writer_take(struct ux_record_writer *w, size_t job, uint64_t size, uint64_t *ret)
 {
 	pthread_mutex_lock(&w->lock);
+	assert(job >= w->next);
 	while (w->next != job && !w->failed)
 		pthread_cond_wait(&w->advanced, &w->lock);
 	bool ok = !w->failed;
@@ -66,6 +67,7 @@ static bool records_next(struct ux_record_writer *w, struct ux_out *written, str
 		w->spare[w->n_spare++] = *written;
 		*written = (struct ux_out){0};
 	}
+	assert(w->writing);
 	bool any = w->n_waiting > 0;
 	if (any) {
 		*ret = w->waiting[0];

@@ -39,6 +39,7 @@ void ux_strings_measure(struct ux_string *strings, size_t n, uint64_t *left)
 void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift,
 			  size_t expected, struct ux_spill *spill)
 {
+	assert(shift < 32);
 	*table = (struct ux_string_table){
 		.spill = spill,
 		.entries.spill = spill,
@@ -101,6 +102,7 @@ static bool grow_slots(struct ux_string_table *table)
 /* Appends the text and returns its offset; 0 when it does not fit, or memory is short. */
 static uint32_t append(struct ux_string_table *table, const struct ux_string *s)
 {
+	assert(!table->data);
 	uint64_t step = (uint64_t)1 << table->shift;
 	uint64_t at = (table->size + step - 1) & ~(step - 1);
 	if (at >= table->limit || s->size >= table->limit - at) {
@@ -198,6 +200,7 @@ static enum ux_code copy_job(void *ctx, size_t job, unsigned worker, struct ux_e
 enum ux_code ux_string_table_make(struct ux_string_table *table, unsigned threads,
 				  struct ux_error *err)
 {
+	assert(!table->data && !table->no_memory && !table->too_large);
 	size_t n_jobs = (table->entries.size + JOB_ENTRIES - 1) / JOB_ENTRIES;
 	table->data = ux_spill_calloc(table->spill, (size_t)table->size, 1);
 	return table->data ? ux_pool_run(threads, n_jobs, copy_job, table, err)
