@@ -136,6 +136,7 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       struct ux_dwarf_abbrev_buffers *buffers,
 				       struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
+	assert(table < cache->n_tables);
 	struct ux_dwarf_cached_table *slot = &cache->tables[table];
 	struct ux_dwarf_parsed_table *parsed =
 		atomic_load_explicit(&slot->parsed, memory_order_acquire);

@@ -174,6 +174,7 @@ static void sequences_sort(struct ux_code_sequence_vec *list)
 static bool sequence_cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s,
 			       uint64_t lo)
 {
+	assert(s->lo <= lo && lo < s->hi && s->count > 0);
 	while (s->count > 1 && rows->data[s->first + 1].pc <= lo) {
 		s->first++;
 		s->count--;

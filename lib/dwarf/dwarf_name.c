@@ -237,6 +237,7 @@ static bool name_is_mangled(const char *name)
 static enum ux_code names_store(struct ux_dwarf_names *names, const struct name_search *search,
 				bool nested, uint32_t number, struct ux_error *err)
 {
+	assert(number < names->list.size);
 	const struct ux_dwarf_context *ctx = search->at.ctx;
 	names->list.data[number] = search->name;
 	if (!search->name || search->found || !(nested || search->moved) ||
@@ -262,6 +263,7 @@ static enum ux_code names_find_group(struct ux_dwarf_names *names,
 				     const struct ux_dwarf_pending_name *pending, size_t n,
 				     struct ux_error *err)
 {
+	assert(n > 0 && n <= SIDE_BY_SIDE);
 	struct name_search searches[SIDE_BY_SIDE];
 	bool more[SIDE_BY_SIDE];
 	for (size_t i = 0; i < n; i++) {

@@ -97,6 +97,7 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 	if (!found || found->id != key.id || (found->version < 5) != (key.version < 5))
 		return ux_error_set(err, UX_ENOTFOUND, "no unit has the ID %016" PRIx64,
 				    skeleton->dwo_id);
+	assert(found->unit < units->count);
 	return ux_dwarf_context_open_split(sections, &units->list[found->unit], skeleton, ret, err);
 }
 

@@ -173,6 +173,7 @@ static enum ux_code units_sort_types(struct ux_dwarf_units *units, const struct 
 		if (unit_is_type(&list->data[i]))
 			keys[units->n_types++] =
 				(struct type_key){list->data[i].dwo_id, (uint32_t)i};
+	assert(units->n_types == n);
 	qsort(keys, n, sizeof(*keys), type_key_cmp);
 	for (size_t i = 0; i < n; i++)
 		units->types[i] = keys[i].index;
