@@ -48,6 +48,7 @@ struct ux_symbols_cache {
 
 static void symbols_entry_free(struct symbols_entry *e)
 {
+	assert(e->users == 0);
 	pthread_mutex_destroy(&e->loading);
 	for (size_t i = 0; i < UX_SYMBOLS_DEPTH_COUNT; i++)
 		ux_file_symbols_drop(e->symbols[i]);
@@ -148,6 +149,7 @@ const char *ux_symbols_cache_kernel_dirs(const struct ux_symbols_cache *c)
 
 struct ux_symbols_cache *ux_symbols_cache_hold(struct ux_symbols_cache *c)
 {
+	assert(atomic_load_explicit(&c->refs, memory_order_relaxed) > 0);
 	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 	return c;
 }
@@ -199,6 +201,7 @@ static struct symbols_entry *symbols_cache_enter(struct ux_symbols_cache *c,
 static void symbols_cache_leave(struct ux_symbols_cache *c, struct symbols_entry *e)
 {
 	pthread_mutex_lock(&c->lock);
+	assert(e->users > 0);
 	e->users--;
 	pthread_mutex_unlock(&c->lock);
 }
@@ -274,6 +277,7 @@ static enum ux_code symbols_cache_get(struct ux_symbols_cache *c, const struct s
 				      const struct symbols_origin *o, struct ux_file_symbols **ret,
 				      struct ux_error *err)
 {
+	assert(o->depth < UX_SYMBOLS_DEPTH_COUNT);
 	struct ux_file_symbols *fresh = NULL;
 	enum ux_code code = UX_OK;
 	struct symbols_entry *e = symbols_cache_enter(c, key);

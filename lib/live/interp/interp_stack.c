@@ -35,6 +35,7 @@ static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 				    const struct ux_chain_kind *kind, void *ctx, bool *ret_sound,
 				    struct ux_error *err)
 {
+	assert(kind->frame_bytes <= UX_CHAIN_FRAME_MAX);
 	struct tortoise tortoise = {.limit = 1};
 	struct ux_raw_frame frame = {0};
 	uint8_t copy[UX_CHAIN_FRAME_MAX];
@@ -66,6 +67,7 @@ static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 static size_t chain_compare(const struct ux_chain *c, struct ux_memory *m,
 			    const struct ux_chain_kind *kind, void *ctx, size_t first, size_t n)
 {
+	assert(n <= AT_ONCE && first + n <= c->frames.size);
 	uint8_t copies[AT_ONCE][UX_CHAIN_FRAME_MAX];
 	struct ux_memory_piece pieces[AT_ONCE] = {{0}};
 	const struct ux_raw_frame *frames = c->frames.data + first;
@@ -108,6 +110,7 @@ static size_t chain_count_unchanged(const struct ux_chain *c, struct ux_memory *
 
 static void chain_truncate(struct ux_raw_frames *frames, size_t n)
 {
+	assert(n <= frames->size);
 	if (n > 0)
 		memmove(frames->data, frames->data + frames->size - n, n * sizeof(*frames->data));
 	frames->size = n;

@@ -60,6 +60,7 @@ static size_t code_level_leaf(const struct ux_code_level *l, uint64_t edge)
 
 static bool code_level_find_edges(struct ux_code_level *l)
 {
+	assert(l->n > 0);
 	l->edges = calloc(2 * l->n, sizeof(*l->edges));
 	if (!l->edges)
 		return false;
@@ -128,6 +129,7 @@ static bool code_level_fill_nodes(struct ux_code_level *l)
 static bool code_level_build(struct ux_code_level *ret, const struct ux_code_event *a, size_t na,
 			     const struct ux_code_event *b, size_t nb)
 {
+	assert(na > 0);
 	struct ux_code_level l = {.n = na + nb};
 	bool sorted = true;
 	l.events = malloc(l.n * sizeof(*l.events));
@@ -181,6 +183,7 @@ static void code_history_join_levels(struct ux_code_history *h)
 
 bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *events, size_t n)
 {
+	assert(h->n_events <= UX_CODE_EVENTS_MAX);
 	struct ux_code_level *level = code_history_reserve(h);
 	if (n == 0)
 		return true;
