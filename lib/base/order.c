@@ -198,7 +198,7 @@ static size_t order_find_runs(const uint8_t *items, size_t n, size_t size, struc
 }
 
 /* Returns the run with the lowest next item, the first one of several; *ret_limit is the lowest
- * next start of all others. Needs two or more runs. */
+ * next start of all others. */
 static size_t order_first_run(const struct order_run *runs, size_t n, uint64_t *ret_limit)
 {
 	assert(n >= 2);

@@ -100,7 +100,7 @@ static bool gsym_run_read_tree(struct gsym_run *run, const struct ux_gsym *g)
 }
 
 /*
- * Finds row and node for each address; record, n > 0 and off must be set. False when the record is
+ * Finds row and node for each address; record, n and off must be set. False when the record is
  * damaged or memory is short. The addresses are then looked up one by one, which also reports
  * damage.
  */

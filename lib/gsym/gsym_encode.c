@@ -273,7 +273,7 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 	gsym_buffer_sleb(&buf, w.min);
 	gsym_buffer_sleb(&buf, w.min + (int64_t)w.range - 1);
 	gsym_buffer_uleb(&buf, at.line);
-	uint32_t *run = sets->data + sets->size; /* run of the last row; n is at least 1 */
+	uint32_t *run = sets->data + sets->size; /* run of the last row */
 	uint8_t *pos = buf.pos;
 	uint32_t before = 0, first = (uint32_t)(pos - buf.bytes); /* bytes that were flushed, and
 								     that are before the run */
