@@ -209,6 +209,7 @@ enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_ht
 				 const struct ux_http_memory *memory, struct ux_timers *timers,
 				 struct ux_error *err)
 {
+	assert(limits->rate_bytes > 0);
 	struct ux_connections *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
@@ -284,6 +285,7 @@ void ux_connections_remove(struct ux_connections *c, struct ux_connection *one)
 	*one->back = one->next;
 	if (one->next)
 		one->next->back = one->back;
+	assert(c->n > 0);
 	c->n--;
 	pthread_mutex_unlock(&c->lock);
 	free(one);

@@ -76,12 +76,14 @@ struct ux_address ux_mhd_peer(struct MHD_Connection *connection)
 /* Resumes a suspended conversation. Called with the lock held. */
 static void conversation_resume(struct conversation *cv)
 {
+	assert(cv->back);
 	*cv->back = cv->next;
 	if (cv->next)
 		cv->next->back = cv->back;
 	cv->back = NULL;
 	if (cv->in_queue) {
 		cv->in_queue = false;
+		assert(cv->server->n_queued > 0);
 		cv->server->n_queued--;
 		ux_connection_enter(cv->on, UX_CONNECTION_BODY); /* for a body, if any */
 	}
@@ -140,6 +142,7 @@ static struct ux_http_waits waits = {
 /* Suspends a request: no thread serves it until it is resumed. Called with the lock held. */
 static void conversation_suspend(struct conversation *cv, struct MHD_Connection *connection)
 {
+	assert(!cv->back);
 	struct ux_http_server *s = cv->server;
 	cv->connection = connection;
 	cv->next = s->suspended;
@@ -193,6 +196,7 @@ static bool conversation_end_work(struct conversation *cv)
 	struct ux_http_server *s = cv->server;
 	bool parked = cv->x.parked, again = false;
 	pthread_mutex_lock(&s->lock);
+	assert(cv->works && cv->back);
 	again = parked && (cv->woken || !conversation_may_wait(cv));
 	cv->woken = false;
 	cv->works = again;
@@ -226,6 +230,7 @@ static bool conversation_start_work(struct conversation *cv, struct MHD_Connecti
 	ux_exchange_start_clock(&cv->x);
 	cv->job = (struct ux_work_job){.client = cv->x.req.client, .run = conversation_work};
 	pthread_mutex_lock(&s->lock);
+	assert(!cv->works && !cv->back);
 	enum ux_work_added added = ux_work_queue_add(s->work, &cv->job);
 	if (added == UX_WORK_ADDED) {
 		/*

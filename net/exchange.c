@@ -336,6 +336,7 @@ void ux_exchange_refuse(struct ux_exchange *x, const struct ux_error *err)
 
 void ux_exchange_begin(struct ux_exchange *x)
 {
+	assert(!x->parked && !x->refused);
 	exchange_set_name(x);
 	if (!x->answered) {
 		enum ux_code code = exchange_begin_routed(x);
@@ -394,6 +395,7 @@ void ux_exchange_start_clock(struct ux_exchange *x)
 
 void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
 {
+	assert(!x->answered && x->req.route);
 	ux_response_field(&x->res, "Retry-After", UX_STR("1"));
 	x->res.status = by_client ? 429 : 503;
 	x->res.word = by_client ? "too_many_requests" : NULL;
@@ -446,6 +448,7 @@ static void exchange_rewind(struct ux_exchange *x, struct ux_arena_mark mark,
 
 void ux_exchange_finish(struct ux_exchange *x)
 {
+	assert(x->answered || x->req.route);
 	x->parked = false;
 	if (!x->answered) {
 		x->req.body = ux_out_bytes(&x->body);

@@ -167,6 +167,7 @@ struct ux_kept {
 
 enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), void *ctx)
 {
+	assert(drop);
 	struct ux_kept *kept = ux_arena_new(&req->arena, struct ux_kept);
 	if (!kept) {
 		drop(ctx);

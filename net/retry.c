@@ -25,6 +25,7 @@ int64_t ux_retry_next(struct ux_retry *r, bool busy, unsigned retry_after_s)
 
 void ux_retry_wait(int64_t ms)
 {
+	assert(ms >= 0);
 	struct timespec t = {ms / 1000, ms % 1000 * UX_CLOCK_NS_IN_MS};
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
 		continue;

@@ -25,6 +25,7 @@ struct ux_timers {
 
 static void timer_unlink(struct ux_timers *ts, struct ux_timer *t)
 {
+	assert(t->is_pending);
 	*(t->earlier ? &t->earlier->later : &ts->first) = t->later;
 	*(t->later ? &t->later->earlier : &ts->last) = t->earlier;
 	t->is_pending = false;
@@ -32,6 +33,7 @@ static void timer_unlink(struct ux_timers *ts, struct ux_timer *t)
 
 static void timer_link(struct ux_timers *ts, struct ux_timer *t)
 {
+	assert(!t->is_pending);
 	struct ux_timer *before = ts->last;
 	while (before && before->at_ms > t->at_ms)
 		before = before->earlier;
@@ -45,6 +47,7 @@ static void timer_link(struct ux_timers *ts, struct ux_timer *t)
 /* Fires a timer. Called with the lock held; releases it while the timer fires. */
 static void timer_fire(struct ux_timers *ts, struct ux_timer *t)
 {
+	assert(!ts->firing);
 	timer_unlink(ts, t);
 	ts->firing = t;
 	pthread_mutex_unlock(&ts->lock);
@@ -112,6 +115,7 @@ void ux_timers_close(struct ux_timers *ts)
 
 void ux_timer_start(struct ux_timers *ts, struct ux_timer *t, int64_t ms)
 {
+	assert(t->fire);
 	pthread_mutex_lock(&ts->lock);
 	if (t->is_pending)
 		timer_unlink(ts, t);

@@ -90,9 +90,10 @@ static void work_client_line_up(struct ux_work_queue *q, struct ux_work_client *
 	pthread_cond_signal(&q->changed);
 }
 
-/* Takes the next job of the next client; there must be one. */
+/* Takes the next job of the next client. */
 static struct ux_work_job *work_queue_take(struct ux_work_queue *q, struct ux_work_client **ret)
 {
+	assert(q->turn && q->turn->in_ring && q->turn->waiting > 0);
 	struct ux_work_client *c = q->turn;
 	struct ux_work_job *job = c->first;
 	q->turn = c->later;
@@ -103,6 +104,7 @@ static struct ux_work_job *work_queue_take(struct ux_work_queue *q, struct ux_wo
 	if (!c->first)
 		c->last = &c->first;
 	c->waiting--;
+	assert(c->running < q->limits.share);
 	c->running++;
 	q->counts.waiting--;
 	q->counts.running++;
@@ -113,6 +115,7 @@ static struct ux_work_job *work_queue_take(struct ux_work_queue *q, struct ux_wo
 
 static void work_queue_ended(struct ux_work_queue *q, struct ux_work_client *c)
 {
+	assert(c->running > 0 && q->counts.running > 0);
 	c->running--;
 	q->counts.running--;
 	work_client_line_up(q, c);
@@ -146,6 +149,7 @@ static void *work_queue_thread(void *ctx)
 
 static enum ux_code work_queue_start(struct ux_work_queue *q, struct ux_error *err)
 {
+	assert(q->n_threads == 0);
 	int r = 0;
 	while (q->n_threads < q->limits.threads && r == 0) {
 		struct work_thread *t = &q->threads[q->n_threads];
@@ -160,6 +164,7 @@ static enum ux_code work_queue_start(struct ux_work_queue *q, struct ux_error *e
 enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work_limits *limits,
 				struct ux_error *err)
 {
+	assert(limits->threads > 0 && limits->share > 0);
 	struct ux_work_queue *q = calloc(1, sizeof(*q) + limits->threads * sizeof(q->threads[0]));
 	if (!q)
 		return ux_error_nomem(err);
@@ -177,6 +182,7 @@ enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work
 
 enum ux_work_added ux_work_queue_add(struct ux_work_queue *q, struct ux_work_job *job)
 {
+	assert(job->run);
 	enum ux_work_added added = UX_WORK_FULL;
 	pthread_mutex_lock(&q->lock);
 	struct ux_work_client *c = work_client_find(q, job->client);

@@ -71,6 +71,7 @@ static struct disk_lane *disk_queue_lane_of(struct ux_disk_queue *q, uint64_t se
 
 static void disk_queue_append(struct ux_disk_queue *q, struct disk_entry *e)
 {
+	assert(!e->next);
 	struct disk_lane *lane = disk_queue_lane_of(q, e->sender);
 	if (lane->last)
 		lane->last->next = e;
@@ -83,10 +84,12 @@ static void disk_queue_append(struct ux_disk_queue *q, struct disk_entry *e)
 
 static void disk_queue_drop_first(struct ux_disk_queue *q, struct disk_lane *lane)
 {
+	assert(lane->first);
 	struct disk_entry *e = lane->first;
 	lane->first = e->next;
 	if (!lane->first)
 		lane->last = NULL;
+	assert(q->messages > 0 && q->bytes >= e->bytes);
 	q->messages--;
 	q->bytes -= e->bytes;
 	free(e);
@@ -382,6 +385,7 @@ static struct disk_entry *disk_queue_wait_first(struct ux_disk_queue *q, struct 
 enum ux_code ux_disk_queue_front(struct ux_disk_queue *q, unsigned lane,
 				 struct ux_disk_message *ret, struct ux_error *err)
 {
+	assert(lane < q->n_lanes);
 	char path[PATH_SIZE];
 	for (;;) {
 		pthread_mutex_lock(&q->lock);
@@ -407,6 +411,7 @@ enum ux_code ux_disk_queue_front(struct ux_disk_queue *q, unsigned lane,
 enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t from,
 				struct ux_disk_message *ret, struct ux_error *err)
 {
+	assert(lane < q->n_lanes);
 	char path[PATH_SIZE];
 	for (;; from = ret->number + 1) {
 		pthread_mutex_lock(&q->lock);
@@ -427,6 +432,7 @@ enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t
 
 void ux_disk_queue_remove(struct ux_disk_queue *q, unsigned lane, uint64_t number)
 {
+	assert(lane < q->n_lanes);
 	char path[PATH_SIZE];
 	struct disk_lane *l = &q->lanes[lane];
 	pthread_mutex_lock(&q->lock);
