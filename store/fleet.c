@@ -282,6 +282,7 @@ static enum ux_code fleet_begin(struct ux_fleet *f, struct ux_error *err)
 
 enum ux_code ux_fleet_start(struct ux_fleet **ret, struct ux_store *s, struct ux_error *err)
 {
+	assert(s->index && s->node[0] != '\0');
 	static_assert((int)UX_NODE_INSTANCE == (int)UX_UPLOAD_UID_SIZE, "both are 32 hex digits");
 	struct ux_fleet *f = calloc(1, sizeof(*f));
 	if (!f)

@@ -21,6 +21,7 @@ ux_time ux_store_clock_resume(ux_time stored, ux_time wall)
 
 ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)
 {
+	assert(elapsed_s >= 0);
 	ux_time slow = at + elapsed_s / 2, fast = at + 2 * elapsed_s;
 	return ux_max(slow, ux_min(wall, fast));
 }

@@ -37,6 +37,7 @@ static void commit_end(struct commit *c)
  */
 static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 {
+	assert(c->locked);
 	int fd = -1;
 	uint64_t size = 0;
 	struct ux_error why = UX_ERROR_INIT;
@@ -60,6 +61,7 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
  */
 static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
 {
+	assert(!c->locked);
 	if (part)
 		UX_TRY(c->store->blobs->part_sync(part, c->hash, err));
 	ux_stage_end(&c->clock, UX_STAGE_BLOB_SYNC);
@@ -84,6 +86,7 @@ static enum ux_code commit_begin_row(struct commit *c, struct ux_blob_part *part
 static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 				       struct ux_error *err)
 {
+	assert(!c->own);
 	struct ux_blobs *b = c->store->blobs;
 	uint64_t size = 0;
 	UX_TRY(ux_upload_uid_make(c->uid, err));
@@ -98,6 +101,7 @@ static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
  */
 static enum ux_code commit_confirm(const struct commit *c, enum ux_code code, struct ux_error *err)
 {
+	assert(c->locked);
 	struct ux_blobs *b = c->store->blobs;
 	return code == UX_OK && c->store->fleet && b->confirm ? b->confirm(b, c->hash, err) : code;
 }
@@ -105,6 +109,7 @@ static enum ux_code commit_confirm(const struct commit *c, enum ux_code code, st
 /* Prevents commits until commit_end(). */
 static void commit_begin_removal(struct commit *c)
 {
+	assert(!c->locked);
 	pthread_rwlock_wrlock(&c->store->commit_lock);
 	c->locked = true;
 }

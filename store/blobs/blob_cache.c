@@ -168,6 +168,7 @@ bool ux_blob_cache_fetch(struct ux_blob_cache *c, struct ux_blob_fetch *fetch)
 void ux_blob_cache_fetched(struct ux_blob_cache *c, struct ux_blob_fetch *fetch)
 {
 	pthread_mutex_lock(&c->lock);
+	assert(c->fetches);
 	struct ux_blob_fetch **at = &c->fetches;
 	while (*at != fetch)
 		at = &(*at)->next;
@@ -222,6 +223,7 @@ static void blob_cache_shrink(struct ux_blob_cache *c, uint64_t bytes)
 {
 	while (c->entries.bytes > bytes) {
 		const struct ux_blob_hash *oldest = ux_cache_next(&c->entries, NULL);
+		assert(oldest);
 		struct ux_blob_hash hash = *oldest;
 		(void)ux_cache_remove(&c->entries, blob_cache_key(&hash));
 	}

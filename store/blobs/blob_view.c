@@ -61,6 +61,7 @@ static enum ux_code view_open(struct ux_blob_view *v, struct ux_error *err)
 
 static void view_free(struct ux_blob_view *v)
 {
+	assert(v->users == 0);
 	atomic_fetch_sub_explicit(&v->views->bytes, ux_blob_view_brought(v), memory_order_relaxed);
 	if (v->bytes.data)
 		munmap((void *)(uintptr_t)v->bytes.data, v->bytes.size);
@@ -146,6 +147,7 @@ void ux_blob_view_close(struct ux_blob_view *v)
 	if (!v)
 		return;
 	pthread_mutex_lock(&v->views->lock);
+	assert(v->users > 0);
 	bool last = --v->users == 0;
 	struct ux_blob_view **at = &v->views->first;
 	while (last && *at != v)
@@ -183,6 +185,7 @@ static uint64_t view_packed_size(const struct ux_blob_view *v, uint32_t first, u
 static enum ux_code view_put(struct ux_blob_view *v, uint32_t i, struct ux_bytes packed,
 			     struct ux_error *err)
 {
+	assert(i < v->table.n);
 	uint64_t off = v->table.content[i], n = v->table.content[i + 1] - off;
 	UX_TRY(ux_seek_frame_unpack(packed, v->frame, (size_t)n, err));
 	UX_TRY(ux_file_write_at(v->fd, off, ux_bytes(v->frame, (size_t)n), err));
@@ -235,6 +238,7 @@ static enum ux_code view_fetch_counted(struct ux_blob_view *v, uint32_t first, u
 static enum ux_code view_fetch(struct ux_blob_view *v, uint32_t first, uint32_t end,
 			       struct ux_error *err)
 {
+	assert(first < end && end <= v->table.n);
 	const uint64_t *content = v->table.content;
 	uint32_t fetched = first;
 	if (v->packed + view_packed_size(v, first, end) > v->o.packed_max ||
@@ -273,6 +277,7 @@ static int frame_order(const void *a, const void *b)
 /* Returns the end of the sorted frames from the i-th on that one request can fetch. */
 static size_t need_run(const struct ux_blob_need *need, size_t i)
 {
+	assert(i < need->frames.size);
 	const struct ux_blob_view *v = need->view;
 	const uint32_t *frames = need->frames.data;
 	size_t end = i + 1;

@@ -131,6 +131,7 @@ static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blo
 
 static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 {
+	assert(part->fd >= 0);
 	if (ftruncate(part->fd, 0) != 0)
 		return ux_error_os(err, errno, "cannot truncate upload %s", part->uid);
 	part->size = 0;
@@ -141,6 +142,7 @@ static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 static enum ux_code part_append(struct ux_blob_part *part, struct ux_bytes bytes,
 				struct ux_error *err)
 {
+	assert(part->fd >= 0);
 	struct ux_room *room = part->fs->base.room;
 	if (room)
 		UX_TRY(ux_room_check(room, bytes.size, err));
@@ -165,6 +167,7 @@ static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
 static enum ux_code part_map(struct ux_blob_part *part, struct ux_mapping *ret,
 			     struct ux_error *err)
 {
+	assert(part->fd >= 0);
 	return ux_file_map_fd(part->fd, ret, err);
 }
 

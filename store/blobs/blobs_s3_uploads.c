@@ -159,6 +159,7 @@ static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
 {
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(part_bring(part, /* as_whole= */ false, err));
+	assert(part->here >= part->kept);
 	enum ux_code code = ux_blobs_s3_files(part->b)->part_write(part->local, bytes, &why);
 	if (code != UX_OK) {
 		/* the file was emptied, and the segments would fill the disk again */

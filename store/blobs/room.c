@@ -92,6 +92,7 @@ bool ux_room_release(struct ux_room *r)
 /* Allocates the reserve. The file is never written: only its blocks matter. */
 static void room_allocate(struct ux_room *r, const struct ux_room_state *now)
 {
+	assert(r->dir >= 0);
 	uint64_t size = room_reserve_size(now);
 	int fd = openat(r->dir, reserve_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)

@@ -51,6 +51,7 @@ static enum ux_code seek_write(struct seek_writer *w, struct ux_bytes bytes, str
 static enum ux_code seek_write_frame(struct seek_writer *w, struct ux_bytes content,
 				     struct ux_error *err)
 {
+	assert(content.size > 0 && content.size <= UX_SEEK_FRAME);
 	size_t n = ZSTD_compress2(w->ctx, w->buf, w->buf_size, content.data, content.size);
 	if (ZSTD_isError(n))
 		return ux_error_nomem(err); /* the buffer is large enough for everything else */
@@ -123,6 +124,7 @@ static enum ux_code seek_entries_read(struct ux_cur *c, const struct seek_tail *
 				      uint64_t packed_size, struct ux_seek_table *ret,
 				      struct ux_error *err)
 {
+	assert(t->n <= UX_SEEK_FRAMES_MAX);
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t packed = ux_cur_u32(c), content = ux_cur_u32(c);
 		ux_cur_skip(c, t->entry - ENTRY);
@@ -188,6 +190,7 @@ uint32_t ux_seek_table_find(const struct ux_seek_table *t, uint64_t off)
 enum ux_code ux_seek_frame_unpack(struct ux_bytes frame, uint8_t *to, size_t size,
 				  struct ux_error *err)
 {
+	assert(size <= UX_SEEK_FRAME_MAX);
 	size_t n = ZSTD_decompress(to, size, frame.data, frame.size);
 	if (!ZSTD_isError(n) && n == size)
 		return UX_OK;

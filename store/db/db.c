@@ -295,6 +295,7 @@ enum ux_code ux_tx_begin_in(struct ux_tx *tx, struct ux_db *db, enum ux_tx_scope
 
 static enum ux_code tx_commit(struct ux_tx *tx, bool promise, struct ux_error *err)
 {
+	assert(tx->open);
 	struct ux_db_log *log = &tx->db->log;
 	bool durable = false;
 	UX_TRY(tx->db->engine->commit(tx->db, promise, &durable, err));
@@ -317,6 +318,7 @@ enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
 
 enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err)
 {
+	assert(!tx->durable);
 	return tx_commit(tx, /* promise= */ true, err);
 }
 
@@ -346,6 +348,7 @@ enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err)
 	struct ux_db_log *log = &db->log;
 	enum ux_code code = UX_OK;
 	UX_LOCKED(&log->lock);
+	assert(number <= log->committed);
 	while (code == UX_OK && log->synced < number) {
 		if (log->syncing) {
 			pthread_cond_wait(&log->changed, &log->lock);

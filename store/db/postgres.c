@@ -42,6 +42,7 @@ static enum ux_code postgres_try_begin(struct ux_db *db, const char *sql)
 static enum ux_code postgres_begin(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
 				   struct ux_error *err)
 {
+	assert(!ux_postgres_of(db)->open && !ux_postgres_of(db)->begin);
 	struct ux_postgres *p = ux_postgres_of(db);
 	char text[128];
 	p->reads = false;

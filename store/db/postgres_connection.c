@@ -224,6 +224,7 @@ static void postgres_end_pipeline(struct ux_postgres *p)
 PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 				 const char *const *values, const int *sizes, const int *formats)
 {
+	assert(p->begin);
 	const struct ux_postgres_pipeline_calls *c = &p->pipeline;
 	ux_postgres_note_trip(p);
 	if (c->PQenterPipelineMode(p->connection) == 0 ||
@@ -252,6 +253,7 @@ PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 bool ux_postgres_send_later(struct ux_postgres *p, const char *name, int n,
 			    const char *const *values, const int *sizes, const int *formats)
 {
+	assert(p->open);
 	const struct ux_postgres_pipeline_calls *c = &p->pipeline;
 	bool sent = (p->waiting > 0 || c->PQenterPipelineMode(p->connection) != 0) &&
 		    c->PQsendQueryPrepared(p->connection, name, n, values, sizes, formats,
@@ -285,6 +287,7 @@ static PGresult *postgres_read_answers(struct ux_postgres *p, unsigned n)
 
 PGresult *ux_postgres_read_waiting(struct ux_postgres *p, const char *sql)
 {
+	assert(p->waiting > 0);
 	const struct ux_postgres_pipeline_calls *c = &p->pipeline;
 	unsigned n = p->waiting + (sql != NULL);
 	p->waiting = 0;

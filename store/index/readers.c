@@ -120,6 +120,7 @@ enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db 
 	pthread_mutex_lock(&r->lock);
 	struct ux_db *db = readers_wait(r, use);
 	if (db) {
+		assert(!db->taken);
 		db->readers = r;
 		db->taken = true;
 		db->scans = use == UX_READ_SCAN;
@@ -143,6 +144,7 @@ void ux_reader_give(struct ux_db **db)
 		return;
 	struct ux_readers *r = (*db)->readers;
 	pthread_mutex_lock(&r->lock);
+	assert((*db)->taken && r->scans >= (*db)->scans);
 	r->scans -= (*db)->scans;
 	(*db)->taken = (*db)->scans = false;
 	pthread_cond_broadcast(&r->given);

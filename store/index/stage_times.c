@@ -35,6 +35,7 @@ struct ux_stage_clock ux_stage_begin(struct ux_stage_times *times)
 
 void ux_stage_end(struct ux_stage_clock *c, enum ux_stage stage)
 {
+	assert(stage < UX_STAGE_COUNT);
 	if (!c->times)
 		return;
 	const int64_t now_ns = ux_clock_ns();
