@@ -263,6 +263,7 @@ void ux_log_text(const char *level, const char *event, struct ux_bytes members)
  */
 const char *ux_log_quote(struct ux_bytes s, char *buf, size_t size)
 {
+	assert(size >= 8);
 	static const char cut[] = "...";
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	size_t shown = ux_min(s.size, size);

@@ -68,6 +68,7 @@ void ux_misses_note(struct ux_misses *w, const char *ns, const char *id, ux_time
 	struct ux_missed_id *e = misses_find(w, hash, ns, id);
 	if (!e) {
 		e = misses_replace(w, ns);
+		assert(e);
 		memcpy(e->ns, ns, ns_size);
 		memcpy(e->id, id, id_size);
 		e->hash = hash;

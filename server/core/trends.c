@@ -48,6 +48,7 @@ void ux_trends_note(struct ux_trends *t, const struct ux_metrics *m, int64_t now
 void ux_trends_read(const struct ux_trends *t, enum ux_trend which, int64_t now_s,
 		    uint64_t ret[UX_TREND_STEPS])
 {
+	assert(which < UX_TRENDS);
 	int64_t last = atomic_load_explicit(&t->step, memory_order_relaxed);
 	int64_t now = ux_max(now_s / UX_TREND_STEP_S, last);
 	for (size_t i = 0; i < UX_TREND_STEPS; i++) {

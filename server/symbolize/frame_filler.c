@@ -42,6 +42,7 @@ static void fill_job_run(struct ux_work_job *job, bool canceled)
 	f->counts.filled += filled;
 	f->counts.refused += !filled;
 	f->counts.cpu_ns += (uint64_t)took;
+	assert(f->pending > 0);
 	if (--f->pending == 0)
 		pthread_cond_broadcast(&f->idle);
 	pthread_mutex_unlock(&f->lock);
@@ -65,6 +66,7 @@ void ux_frame_filler_destroy(struct ux_frame_filler *f)
 		return;
 	atomic_store_explicit(&f->stop, true, memory_order_relaxed);
 	ux_work_queue_close(f->queue);
+	assert(f->pending == 0);
 	pthread_cond_destroy(&f->idle);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

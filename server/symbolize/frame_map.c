@@ -120,6 +120,7 @@ struct ux_frame_map *ux_frame_map_create(const struct ux_frame_map_draft *d)
 	bool good = map->blocks != NULL;
 	if (good) {
 		map->n_frames = frame_map_set_marks(map, d);
+		assert(map->n_frames <= frame_map_max_frames(d));
 		map->frames = ux_table_alloc(map->n_frames * sizeof(*map->frames));
 		good = map->frames && frame_map_set_starts(map, d);
 	}

@@ -24,6 +24,7 @@ static enum ux_code candidate_bring(void *ctx, struct ux_error *err)
 enum ux_code ux_open_candidate_complete(struct ux_open_candidate *c, struct ux_blobs *blobs,
 					size_t index_max, struct ux_error *err)
 {
+	assert(!c->mapping.bytes.data);
 	UX_TRY(ux_blobs_map(blobs, &c->blob, c->size, &c->mapping, err));
 	enum ux_code code = ux_gsym_open(&c->whole, c->mapping.bytes, err);
 	if (code == UX_OK)

@@ -92,6 +92,7 @@ const struct ux_gsym *ux_open_module_gsym(const struct ux_open_module *m, size_t
 
 enum ux_quality ux_open_module_quality(const struct ux_open_module *m)
 {
+	assert(m->n > 0);
 	return m->candidates[0].quality;
 }
 
@@ -129,6 +130,7 @@ static void module_charge_indexes(struct ux_open_module *m)
 
 void ux_open_module_ref(struct ux_open_module *m)
 {
+	assert(atomic_load_explicit(&m->refs, memory_order_relaxed) > 0);
 	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
 }
 
@@ -185,6 +187,7 @@ static void module_fill_reset(struct module_fill *f, bool no_room)
 struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
 					     struct ux_frame_cache *full)
 {
+	assert((unsigned)mode < UX_FRAME_CACHE_MODES);
 	struct ux_frame_cache *old = NULL, *cache = NULL;
 	pthread_mutex_lock(&m->frames_lock);
 	if (full && m->frames[mode] == full)
@@ -207,6 +210,7 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 
 void ux_open_module_note_added(struct ux_open_module *m, enum ux_demangle_mode mode, size_t n)
 {
+	assert((unsigned)mode < UX_FRAME_CACHE_MODES);
 	struct module_fill *f = &m->fills[mode];
 	size_t added = n + atomic_fetch_add_explicit(&f->added, n, memory_order_relaxed);
 	size_t min = atomic_load_explicit(&f->min, memory_order_relaxed);
@@ -262,6 +266,7 @@ static struct ux_frame_cache *module_make_filled(struct ux_open_module *m,
 bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
 			 const atomic_bool *stop)
 {
+	assert((unsigned)mode < UX_FRAME_CACHE_MODES);
 	struct ux_frame_cache *cache = module_make_filled(m, mode, stop);
 	if (!cache) {
 		module_fill_reset(&m->fills[mode], /* no_room= */ true);

@@ -212,6 +212,7 @@ static size_t misses_first(const struct misses *m, size_t i, size_t all, size_t 
 static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t all, size_t n,
 			 uint32_t *ret_frames)
 {
+	assert(m->n <= all && all <= n);
 	for (size_t i = 0; i < m->n;) {
 		bool good = true;
 		ux_frame_cache_lock(r->cache);
@@ -234,6 +235,7 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 				   size_t unknown, uint32_t *ret_frames, size_t *ret_done,
 				   struct ux_error *err)
 {
+	assert(unknown > 0 && unknown <= n);
 	ux_cleanup(misses_deinit) struct misses m = {0};
 	if (!misses_init(&m, r, pcs, n, ret_frames, unknown))
 		return ux_error_nomem(err);
@@ -246,6 +248,7 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 	size_t all = m.n;
 	while ((code = misses_look_up(&m, r->module, r->work)) == UX_ELIMIT) {
 		m.n /= 2; /* never reaches 0, since there is room for one address */
+		assert(m.n > 0);
 		m.n_frames = 0;
 		memset(m.spans, 0, all * sizeof(*m.spans));
 	}
@@ -312,6 +315,7 @@ static enum ux_code resolve_frames(struct ux_resolver *r, const uint64_t *pcs, s
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err)
 {
+	assert(n > 0);
 	n = ux_min(n, (size_t)UX_RESOLVE_MAX);
 	*ret_done = 0;
 	UX_TRY(resolve_begin(r, n, err));
@@ -340,6 +344,7 @@ enum ux_code ux_resolve_stacks(struct ux_resolver *r, const uint64_t *pcs, size_
 			       struct ux_resolved_stacks *ret, struct ux_error *err)
 {
 	assert(r->back == 0 && !r->offsets && !r->cached_only);
+	assert(n > 0 && r->back == 0 && !r->offsets && !r->cached_only);
 	n = ux_min(n, (size_t)UX_RESOLVE_MAX);
 	ret->n = 0;
 	UX_TRY(resolve_begin(r, n, err));

@@ -20,6 +20,7 @@ struct ux_row_cache {
 void ux_row_cache_item_init(struct ux_row_cache_item *item, struct ux_bytes key,
 			    void (*destroy)(struct ux_row_cache_item *item))
 {
+	assert(destroy);
 	atomic_init(&item->refs, 1);
 	item->key = key;
 	item->destroy = destroy;
@@ -33,6 +34,7 @@ void ux_row_cache_item_unref(struct ux_row_cache_item *item)
 
 static struct ux_row_cache_item *row_cache_item_ref(struct ux_row_cache_item *item)
 {
+	assert(atomic_load_explicit(&item->refs, memory_order_relaxed) > 0);
 	atomic_fetch_add_explicit(&item->refs, 1, memory_order_relaxed);
 	return item;
 }
@@ -86,6 +88,7 @@ void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, ui
 	struct ux_row_cache_item *old = NULL;
 	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
+	assert(moment <= r->moment);
 	struct ux_row_cache_item **at = moment == r->moment
 						? ux_cache_insert(&r->items, item->key, now,
 								  now + UX_ROW_CACHE_LIFE_MS, NULL)
@@ -181,6 +184,7 @@ enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
 			       const struct ux_blob_hash *hash, uint64_t size,
 			       struct ux_small_file **ret, struct ux_error *err)
 {
+	assert(size <= UX_SMALL_FILE_MAX);
 	uint64_t moment = 0;
 	uint8_t key[1 + UX_BLOB_HASH_SIZE] = {(uint8_t)file_mark};
 	memcpy(key + 1, hash->bytes, sizeof(hash->bytes));

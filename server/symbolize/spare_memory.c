@@ -20,6 +20,7 @@ void ux_spare_memory_limit(struct ux_spare_memory *s, size_t max)
 	pthread_mutex_lock(&s->lock);
 	s->max = max;
 	while (s->bytes > max) {
+		assert(s->n > 0);
 		s->bytes -= s->kept[--s->n].cap;
 		free(s->kept[s->n].data);
 	}
@@ -38,6 +39,7 @@ void ux_spare_memory_take(struct ux_spare_memory *s, struct ux_out *out)
 		data = s->kept[best].data;
 		cap = s->kept[best].cap;
 		s->kept[best] = s->kept[--s->n];
+		assert(s->bytes >= cap);
 		s->bytes -= cap;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -50,6 +52,7 @@ void ux_spare_memory_give(struct ux_spare_memory *s, struct ux_out *out)
 	size_t cap = out->cap, unused = 0;
 	uint8_t *data = ux_out_steal(out, &unused);
 	pthread_mutex_lock(&s->lock);
+	assert(s->bytes <= s->max);
 	if (cap >= UX_SPARE_MIN && cap <= s->max - s->bytes && s->n < UX_SPARE_BUFFERS) {
 		s->kept[s->n].data = ux_take(&data);
 		s->kept[s->n++].cap = cap;

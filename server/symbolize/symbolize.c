@@ -232,6 +232,7 @@ static enum ux_code symbolize_put_addresses(struct symbolize_work *w,
 		if (code == UX_EUNAVAILABLE && w->req->quick)
 			return ux_request_too_long(w->req);
 		UX_TRY(code);
+		assert(done > 0 && done <= module->n - *ret_n);
 		symbolize_clear_names(w, first, done);
 		UX_TRY(w->writer->put(w->ctx, r, w->frames, done));
 		*ret_n += done;

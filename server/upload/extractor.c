@@ -240,6 +240,7 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 {
+	assert(x->n_started == 0);
 	for (unsigned i = 0; i < x->options.workers * THREADS; i++) {
 		struct worker_thread *t = &x->threads[i];
 		*t = (struct worker_thread){.worker = &x->workers[i / THREADS], .output = -1};

@@ -107,6 +107,7 @@ static struct entry *finisher_choose(const struct ux_finisher *f)
 
 static void finisher_unlink(struct ux_finisher *f, struct entry *gone)
 {
+	assert(f->n_entries > 0);
 	struct entry **at = &f->entries;
 	while (*at != gone)
 		at = &(*at)->next;
@@ -117,6 +118,7 @@ static void finisher_unlink(struct ux_finisher *f, struct entry *gone)
 /* Runs one entry. Called with the lock held, which it releases while it runs. */
 static void finisher_run(struct ux_finisher *f, struct entry *e)
 {
+	assert(!e->running);
 	struct ux_finish_outcome outcome = {.err = UX_ERROR_INIT};
 	const struct ux_finish_request what = {.ns = e->ns,
 					       .uid = e->uid,
@@ -137,6 +139,7 @@ static void finisher_run(struct ux_finisher *f, struct entry *e)
 	finisher_unlink(f, e);
 	for (struct ux_finish_waiter *w = e->waiters, *next; w; w = next) {
 		next = w->next;
+		assert(w->waits);
 		w->waits = false;
 		w->done = true;
 		w->outcome = outcome;
@@ -165,6 +168,7 @@ static void *finisher_work(void *ctx)
 enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, unsigned small_threads,
 			      ux_finish_fn *run, void *ctx, struct ux_error *err)
 {
+	assert(threads > 0);
 	const unsigned all = threads + small_threads;
 	struct ux_finisher *f = calloc(1, sizeof(*f));
 	if (!f)
@@ -268,6 +272,7 @@ void ux_finisher_leave(struct ux_finisher *f, struct ux_finish_waiter *waiter)
 	bool found = !waiter->waits;
 	for (struct entry *e = f->entries; e && !found; e = e->next)
 		found = entry_drop_waiter(e, waiter);
+	assert(found);
 	waiter->waits = false;
 	pthread_mutex_unlock(&f->lock);
 }

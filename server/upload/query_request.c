@@ -156,6 +156,7 @@ static enum ux_code query_read_id(struct ux_cur *c, struct ux_arena *arena, stru
 enum ux_code ux_query_request_next(struct ux_query_request *q, struct ux_arena *arena,
 				   struct ux_query *ret, struct ux_error *err)
 {
+	assert(q->left > 0);
 	struct ux_error why = UX_ERROR_INIT;
 	*ret = (struct ux_query){0};
 	(void)!ux_json_read_element(&q->next, &q->passed);
