@@ -135,6 +135,7 @@ static enum ux_code image_layer_mark(const struct image_layer *l, enum ux_member
 {
 	const char *base = ux_path_base(name);
 	size_t folder = (size_t)(base - name);
+	assert(folder > 0);
 	if (strcmp(base, OPAQUE) == 0)
 		return image_path_mark(&l->f->above, ux_bytes(name, folder - 1), HIDES_BELOW, err);
 	if (strncmp(base, WHITEOUT, strlen(WHITEOUT)) != 0)

@@ -133,6 +133,7 @@ static void job_end(struct job_pool *s, struct job *job)
 {
 	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
 	(void)lock;
+	assert(!job->done);
 	job->done = true;
 	s->p->progress.files++;
 	s->p->progress.work += job->weight;
@@ -167,6 +168,7 @@ static void job_on_extracts(void *ctx, bool begins)
 		s->used += need;
 		return;
 	}
+	assert(s->extracting > 0 && s->used >= need);
 	s->extracting--;
 	s->used -= need;
 	(void)pthread_cond_broadcast(&s->freed);

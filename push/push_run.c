@@ -285,6 +285,7 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 			       const struct ux_push_gsym *gsym,
 			       const struct ux_extract_stats *stats, struct ux_error *err)
 {
+	assert(m->ids.size > 0);
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
 	UX_ARENA(arena, UX_PUSH_PATHS_MAX);
