@@ -47,6 +47,7 @@ struct gzip_packer {
 static enum ux_code gzip_pack(struct ux_gzip *z, struct ux_bytes bytes, bool last,
 			      struct ux_error *err)
 {
+	assert(bytes.size <= GZIP_PIECE);
 	struct isal_zstream *s = &((struct gzip_packer *)z->packer)->state;
 	s->next_in = (uint8_t *)(uintptr_t)bytes.data; /* it is only read */
 	s->avail_in = (uint32_t)bytes.size;

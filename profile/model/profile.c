@@ -169,6 +169,7 @@ enum ux_code ux_profile_add_thread(struct ux_profile *p, struct ux_profile_threa
 enum ux_code ux_profile_add_location(struct ux_profile *p, struct ux_profile_location location,
 				     uint32_t *ret, struct ux_error *err)
 {
+	assert(location.module < p->modules.size);
 	UX_TRY(profile_has_room(p->locations.size, "locations", err));
 	UX_TRY(ux_profile_charge(p, SLACK * sizeof(location) + MAP_ENTRY, err));
 	*ret = (uint32_t)p->locations.size;
@@ -223,6 +224,7 @@ bool ux_profile_is_named(const struct ux_profile *p, const struct ux_profile_loc
 enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
 			     const struct ux_profile_frame *frames, size_t n, struct ux_error *err)
 {
+	assert(location < p->locations.size && p->locations.data[location].n == 0);
 	struct ux_profile_location *l = &p->locations.data[location];
 	if (n > UINT32_MAX - p->frames.size)
 		return profile_has_room(UINT32_MAX, "frames", err);
@@ -243,6 +245,7 @@ enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t loc
 		return ux_error_nomem(err);
 	uint32_t *number = stack_index_slot(&p->stack_of, p->stacks.data, stack);
 	if (*number == 0) {
+		assert(caller < p->stacks.size && location < p->locations.size);
 		UX_TRY(profile_has_room(p->stacks.size, "stacks", err));
 		UX_TRY(ux_profile_charge(p, SLACK * (sizeof(stack) + 2 * sizeof(*number)), err));
 		if (!ux_profile_stacks_append(&p->stacks, stack))
@@ -256,6 +259,7 @@ enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t loc
 enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32_t stack,
 				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
 {
+	assert(thread < p->threads.size && stack < p->stacks.size);
 	bool fresh = true;
 	if (!p->keep_times) {
 		uint32_t *number = ux_profile_numbers_insert(

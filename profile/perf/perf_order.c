@@ -34,6 +34,7 @@ static void perf_order_sort(struct ux_perf_order *o)
 /* Uses the first n records of the sorted list. */
 static enum ux_code perf_order_use(struct ux_perf_order *o, size_t n, struct ux_error *err)
 {
+	assert(n <= o->list.size && o->sorted == o->list.size);
 	enum ux_code code = UX_OK;
 	size_t i = 0;
 	for (; i < n && code == UX_OK; i++) {
@@ -54,6 +55,7 @@ static enum ux_code perf_order_use(struct ux_perf_order *o, size_t n, struct ux_
 enum ux_code ux_perf_order_add(struct ux_perf_order *o, struct ux_perf_waiting record, size_t live,
 			       struct ux_error *err)
 {
+	assert(o->sorted <= o->list.size);
 	record.number = (uint32_t)o->list.size;
 	bool behind = o->sorted == o->list.size && record.time >= o->newest;
 	if (!ux_perf_waiting_list_append(&o->list, record))

@@ -58,10 +58,12 @@ static enum ux_code perf_space_own(struct ux_perf_spaces *all, struct ux_perf_sp
 	return UX_OK;
 }
 
-/* Replaces the mappings from index `from` to `to` by `n` others; n - (to - from) is at most 2. */
+/* Replaces the mappings from index `from` to `to` by `n` others. */
 static void perf_space_splice(struct ux_perf_spaces *all, struct ux_perf_space *s, size_t from,
 			      size_t to, const struct ux_perf_mapping *put, size_t n)
 {
+	assert(from <= to && to <= s->list.size && n <= to - from + 2);
+	assert(s->users == 1);
 	struct ux_perf_mapping *at = s->list.data + from;
 	size_t behind = s->list.size - to;
 	if (behind > 0 && n != to - from)

@@ -12,6 +12,7 @@ static_assert(UX_PERF_BLOCK_BYTES > (int)UX_PERF_RECORD_MAX, "a block has room f
 
 void ux_perf_block_release(struct ux_perf_block *b)
 {
+	assert(!b || b->users > 0);
 	if (!b || --b->users > 0)
 		return;
 	--*b->live;
@@ -55,6 +56,7 @@ static enum ux_code perf_stream_renew(struct ux_perf_stream *s, struct ux_error 
 /* Reads on until `want` bytes remain. UX_ENOTFOUND: there are fewer. */
 static enum ux_code perf_stream_want(struct ux_perf_stream *s, size_t want, struct ux_error *err)
 {
+	assert(want <= UX_PERF_BLOCK_BYTES);
 	while (ux_perf_stream_left(s) < want) {
 		struct ux_perf_block *b = s->block;
 		bool empty = b && b->users == 1 && b->size == s->pos && s->pos > 0;

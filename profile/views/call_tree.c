@@ -443,6 +443,7 @@ static void call_put_node(struct call_writer *w, uint32_t caller, struct call_ke
 {
 	struct ux_call_tree *t = w->m->tree;
 	uint32_t place = (uint32_t)t->nodes.size++;
+	assert(place == 0 || caller < place);
 	bool smaller = kept.node == UINT32_MAX;
 	const struct call_grown *grown = smaller ? NULL : &w->m->nodes.data[kept.node];
 	t->nodes.data[place] = (struct ux_call_node){

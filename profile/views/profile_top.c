@@ -231,6 +231,7 @@ static enum ux_code top_make(struct top_maker *m, size_t type, enum ux_top_level
 enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p,
 			 const struct ux_top_options *options, struct ux_error *err)
 {
+	assert(options->type < p->n_types || p->n_types == 0);
 	*t = (struct ux_top){0};
 	struct top_maker m = {.top = t, .p = p};
 	UX_TRY(ux_functions_init(&t->functions, options->demangle, err));
