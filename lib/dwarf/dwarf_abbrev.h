@@ -66,6 +66,7 @@ struct ux_dwarf_step {
 	uint8_t block; /* offset of the block's length, one byte that is below 0x80 */
 	uint8_t sibling; /* offset of DW_AT_sibling, 4 bytes; or of the second block's length, as
 			    above */
+	uint8_t zero;    /* 0, so that equal steps have equal bytes */
 };
 
 static_assert(sizeof(struct ux_dwarf_step) == 8, "found by a shift");
