@@ -75,15 +75,19 @@ enum ux_code ux_query_request_parse(struct ux_query_request *q, struct ux_bytes 
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* Reads the IDs of a module. The first one names the entry in the answer. */
+/* Reads the IDs of a module. The first one names the answer, even if there are too many. */
 static enum ux_code query_read_ids(struct ux_cur *c, struct ux_arena *arena, struct ux_query *ret,
 				   struct ux_error *err)
 {
 	struct ux_cur ahead = *c;
 	size_t n = 0, i = 0;
 	UX_TRY(ux_json_in_expect(c, "ids", UX_JSON_ARRAY, err));
-	while (ux_json_read_element(&ahead, &n))
-		(void)ux_json_skip(&ahead);
+	while (ux_json_read_element(&ahead, &n)) {
+		if (n == 1 && ux_json_peek(&ahead) == UX_JSON_STRING)
+			UX_TRY(ux_json_in_string(&ahead, arena, &ret->id, err));
+		else
+			(void)ux_json_skip(&ahead);
+	}
 	if (n > UX_INDEX_IDS_MAX)
 		return ux_error_set(err, UX_ELIMIT, "\"ids\" has %zu elements; the limit is %d", n,
 				    UX_INDEX_IDS_MAX);
@@ -97,8 +101,6 @@ static enum ux_code query_read_ids(struct ux_cur *c, struct ux_arena *arena, str
 			return ux_error_set(err, UX_EINVAL, "\"ids\" holds %s; expected strings",
 					    ux_json_kind_name(kind));
 		UX_TRY(ux_json_in_string(c, arena, &text, err));
-		if (i == 1)
-			ret->id = text;
 		UX_TRY(ux_module_id_parse(text, arena, &ret->ids[i - 1], err));
 	}
 	ret->n_ids = n;

@@ -56,6 +56,21 @@ static void query_says_what_to_upload(void **state)
 	refused(post(s, "/v1/query", "{\"ids\":[],\"force\":\"yes\"}", 400), "invalid", "force");
 }
 
+static void query_answers_a_module_of_too_many_ids_under_its_first_one(void **state)
+{
+	char body[512];
+	int n = snprintf(body, sizeof(body), "{\"modules\":[{\"ids\":[\"gnu:10\"");
+	for (int i = 1; i <= UX_INDEX_IDS_MAX; i++)
+		n += snprintf(body + n, sizeof(body) - (size_t)n, ",\"gnu:%d\"", 10 + i);
+	(void)snprintf(body + n, sizeof(body) - (size_t)n, "]}]}");
+	json_t *doc = post(*state, "/v1/query", body, 200);
+	json_t *first = json_array_get(json_object_get(doc, "answers"), 0);
+	assert_string_equal(text_of(first, "id"), "gnu:10");
+	assert_string_equal(text_of(first, "status"), "invalid");
+	assert_non_null(strstr(text_of(first, "reason"), "17 elements"));
+	json_decref(doc);
+}
+
 static void what_is_being_extracted_is_not_sent_by_everybody(void **state)
 {
 	struct make_server *s = *state;
@@ -402,6 +417,7 @@ UX_SUITE(upload_routes)
 {
 	const struct CMUnitTest tests[] = {
 		SERVER_TEST(query_says_what_to_upload),
+		SERVER_TEST(query_answers_a_module_of_too_many_ids_under_its_first_one),
 		SERVER_TEST(what_is_being_extracted_is_not_sent_by_everybody),
 		SERVER_TEST(announcements_are_checked),
 		SERVER_TEST(upload_goes_on_where_it_was_broken_off),
