@@ -49,7 +49,7 @@ enum ux_code ux_query_request_parse(struct ux_query_request *q, struct ux_bytes 
 {
 	struct ux_cur c = ux_cur_make(body, "request", /* swap= */ false);
 	struct ux_json_text key;
-	bool force = false;
+	bool force = false, ids = false, modules = false;
 	size_t n = 0;
 	*q = (struct ux_query_request){0};
 	UX_TRY(ux_json_in_expect(&c, NULL, UX_JSON_OBJECT, err));
@@ -58,8 +58,10 @@ enum ux_code ux_query_request_parse(struct ux_query_request *q, struct ux_bytes 
 			UX_TRY(ux_json_in_once(&force, "force", err));
 			UX_TRY(query_read_force(q, &c, err));
 		} else if (ux_json_text_eq(key, "ids")) {
+			UX_TRY(ux_json_in_once(&ids, "ids", err));
 			UX_TRY(query_pass_list(q, &c, "ids", UX_JSON_STRING, err));
 		} else if (ux_json_text_eq(key, "modules")) {
+			UX_TRY(ux_json_in_once(&modules, "modules", err));
 			UX_TRY(query_pass_list(q, &c, "modules", UX_JSON_OBJECT, err));
 			q->modules = q->next.start != NULL;
 		} else {

@@ -52,6 +52,9 @@ static void query_says_what_to_upload(void **state)
 	assert_int_equal(m.marked, 0);
 	refused(post(s, "/v1/query", "{}", 400), "invalid", "either");
 	refused(post(s, "/v1/query", "{\"ids\":[],\"modules\":[]}", 400), "invalid", "either");
+	refused(post(s, "/v1/query", "{\"ids\":[],\"ids\":[]}", 400), "invalid", "duplicate");
+	refused(post(s, "/v1/query", "{\"modules\":null,\"modules\":[]}", 400), "invalid",
+		"duplicate");
 	refused(post(s, "/v1/query", "{\"ids\":[1]}", 400), "invalid", "strings");
 	refused(post(s, "/v1/query", "{\"ids\":[],\"force\":\"yes\"}", 400), "invalid", "force");
 }
