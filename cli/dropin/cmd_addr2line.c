@@ -67,7 +67,7 @@ static void addr2line_print_usage(FILE *to)
 
 static void addr2line_error(const char *subject, const char *what)
 {
-	fprintf(stderr, "addr2line: %s%s%s\n", subject ? subject : "", subject ? ": " : "", what);
+	ux_drop_in_complain("addr2line: %s%s%s", subject ? subject : "", subject ? ": " : "", what);
 }
 
 /* Selects a demangling style. Returns false when it is unknown. */
@@ -91,7 +91,7 @@ static bool addr2line_set_style(struct addr2line_values *v, const char *style)
 		v->how.schemes = styles[i].schemes;
 		return true;
 	}
-	fprintf(stderr, "addr2line: unknown demangling style `%.64s'\n", style);
+	ux_drop_in_complain("addr2line: unknown demangling style `%.64s'", style);
 	return false;
 }
 
@@ -181,10 +181,12 @@ static bool addr2line_parse_options(struct addr2line_values *v, struct ux_comman
 
 static void addr2line_write_function(struct addr2line *r, const char *name)
 {
+	size_t before = r->out.size;
 	if (!*name)
 		ux_out_cstr(&r->out, "??");
 	else
 		ux_demangle_as(ux_bytes_cstr(name), &r->v.how, &r->out);
+	ux_drop_in_clean(&r->out, before);
 }
 
 static void addr2line_write_frame(struct addr2line *r, const struct ux_frame *f)
@@ -193,10 +195,12 @@ static void addr2line_write_frame(struct addr2line *r, const struct ux_frame *f)
 		addr2line_write_function(r, f->function);
 		ux_out_cstr(&r->out, r->v.pretty ? " at " : "\n");
 	}
+	size_t before = r->out.size;
 	if (*f->base)
 		ux_drop_in_write_path(&r->out, f, r->v.basenames);
 	else
 		ux_out_cstr(&r->out, "??");
+	ux_drop_in_clean(&r->out, before);
 	if (f->line > 0)
 		ux_out_fmt(&r->out, ":%" PRIu32 "\n", f->line);
 	else
@@ -303,7 +307,8 @@ static bool addr2line_open_section(struct addr2line *r)
 	if (ux_elf_is(file) && ux_elf_open(&r->elf, file, NULL) == UX_OK)
 		r->section = ux_elf_section_find(&r->elf, r->v.section);
 	if (!r->section)
-		fprintf(stderr, "addr2line: %s: cannot find section %s\n", r->v.exe, r->v.section);
+		ux_drop_in_complain("addr2line: %s: cannot find section %s", r->v.exe,
+				    r->v.section);
 	return r->section != NULL;
 }
 
@@ -312,7 +317,7 @@ static void addr2line_file_error(const struct addr2line *r, const struct ux_erro
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (err->code == UX_ENOTFOUND)
-		fprintf(stderr, "addr2line: '%s': No such file\n", r->v.exe);
+		ux_drop_in_complain("addr2line: '%s': No such file", r->v.exe);
 	else if (err->code == UX_EUNSUPPORTED)
 		addr2line_error(r->v.exe, "file format not recognized");
 	else

@@ -127,7 +127,7 @@ static const struct option symbolizer_long_options[] = {
 static bool symbolizer_bad_value(const struct symbolizer_options *o, const char *option,
 				 const char *value)
 {
-	fprintf(stderr, "%s: error: %s: unknown value '%.64s'\n", o->program, option, value);
+	ux_drop_in_complain("%s: error: %s: unknown value '%.64s'", o->program, option, value);
 	return false;
 }
 
@@ -321,8 +321,8 @@ static void symbolizer_deinit(struct symbolizer *r)
 
 static void symbolizer_error(const struct symbolizer *r, struct ux_bytes subject, const char *what)
 {
-	fprintf(stderr, "%s: error: '%.*s': %s\n", r->options.program, (int)subject.size,
-		(const char *)subject.data, what);
+	ux_drop_in_complain("%s: error: '%.*s': %s", r->options.program, (int)subject.size,
+			    (const char *)subject.data, what);
 }
 
 static const char *symbolizer_error_text(const struct ux_error *failure, char *text, size_t size)

@@ -6,10 +6,13 @@
 #include "elf_file.h"
 #include "file.h"
 #include "out.h"
+#include "output.h"
 #include "path_base.h"
 #include "text.h"
 #include "unhex/source.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 /* Removes a version suffix such as "-14" or "-19.1". */
@@ -125,6 +128,48 @@ void ux_drop_in_write_path(struct ux_out *out, const struct ux_frame *frame, boo
 			ux_out_u8(out, '/');
 	}
 	ux_out_cstr(out, frame->base);
+}
+
+static bool drop_in_is_plain(struct ux_bytes text)
+{
+	bool plain = true;
+	for (size_t i = 0; i < text.size; i++)
+		plain &= text.data[i] >= 0x20 && text.data[i] < 0x7f;
+	return plain;
+}
+
+void ux_drop_in_clean(struct ux_out *out, size_t before)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out copy = {0};
+	if (out->failed || drop_in_is_plain(ux_bytes(out->data + before, out->size - before)))
+		return;
+	ux_out_put(&copy, out->data + before, out->size - before);
+	struct ux_bytes text = ux_out_bytes(&copy);
+	bool terminal = isatty(STDOUT_FILENO);
+	out->size = before;
+	out->failed |= copy.failed;
+	if (terminal)
+		ux_text(out, text);
+	for (size_t i = 0; !terminal && i < text.size; i++)
+		if (text.data[i] == '\n' || text.data[i] == '\r')
+			ux_out_fmt(out, "\\x%02x", text.data[i]);
+		else
+			ux_out_u8(out, text.data[i]);
+}
+
+void ux_drop_in_complain(const char *fmt, ...)
+{
+	char text[2 * PATH_MAX];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_text(&out, ux_bytes_cstr(text));
+	ux_out_u8(&out, '\n');
+	/* A failure to print an error cannot be reported. */
+	if (!out.failed && ux_file_write(STDERR_FILENO, ux_out_bytes(&out), NULL) != UX_OK)
+		return;
 }
 
 /* State while a command line is expanded. */

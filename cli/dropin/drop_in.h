@@ -61,6 +61,16 @@ size_t ux_drop_in_frames(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame
  */
 void ux_drop_in_write_path(struct ux_out *out, const struct ux_frame *frame, bool base);
 
+/*
+ * Escapes the text from `before` on, which a file chose: line breaks, which would look like another
+ * answer to a program that reads lines; on a terminal all that ux_text() escapes. Other bytes stay
+ * as the replaced tools write them.
+ */
+void ux_drop_in_clean(struct ux_out *out, size_t before);
+
+/* Prints a line to stderr, escaped: it may quote a request or a name of a file. */
+void ux_drop_in_complain(const char *fmt, ...) ux_printf(1, 2);
+
 UX_VEC(ux_words, char *);
 
 /* A command line that owns its words and their list (malloc'ed). Zeroed = empty. */

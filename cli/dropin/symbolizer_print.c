@@ -29,7 +29,9 @@ static void symbolizer_print_source(struct ux_out *out, const struct ux_frame *f
 		if (line >= first) {
 			ux_out_fmt(out, "%-*" PRIu64 " %s: ", (int)source_lines_digits(last), line,
 				   line == frame->line ? ">" : " ");
+			size_t before = out->size;
 			ux_out_put(out, text.data, text.size);
+			ux_drop_in_clean(out, before);
 			ux_out_u8(out, '\n');
 		}
 	}
@@ -92,10 +94,23 @@ static void symbolizer_write_name(const struct ux_symbolizer_print *p, struct ux
 
 static void symbolizer_write_function(const struct ux_symbolizer_print *p, const char *name)
 {
+	size_t before = p->out->size;
 	if (*name)
 		symbolizer_write_name(p, ux_bytes_cstr(name), p->out);
 	else
 		ux_out_cstr(p->out, "??");
+	ux_drop_in_clean(p->out, before);
+}
+
+static void symbolizer_write_path(const struct ux_symbolizer_print *p, const struct ux_frame *f,
+				  bool base)
+{
+	size_t before = p->out->size;
+	if (*f->base)
+		ux_drop_in_write_path(p->out, f, base);
+	else
+		ux_out_cstr(p->out, "??");
+	ux_drop_in_clean(p->out, before);
 }
 
 static struct ux_json symbolizer_json_begin(struct ux_symbolizer_print *p,
@@ -197,10 +212,7 @@ static void symbolizer_write_verbose(const struct ux_symbolizer_print *p, const 
 				     uint64_t pc)
 {
 	ux_out_cstr(p->out, "  Filename: ");
-	if (*f->base)
-		ux_drop_in_write_path(p->out, f, p->basenames);
-	else
-		ux_out_cstr(p->out, "??");
+	symbolizer_write_path(p, f, p->basenames);
 	if (*f->function && !f->inlined)
 		ux_out_fmt(p->out, "\n  Function start address: 0x%" PRIx64, pc - f->offset);
 	ux_out_fmt(p->out, "\n  Line: %" PRIu32 "\n  Column: %u\n", f->line, f->column);
@@ -208,10 +220,7 @@ static void symbolizer_write_verbose(const struct ux_symbolizer_print *p, const 
 
 static void symbolizer_write_location(const struct ux_symbolizer_print *p, const struct ux_frame *f)
 {
-	if (*f->base)
-		ux_drop_in_write_path(p->out, f, p->basenames);
-	else
-		ux_out_cstr(p->out, "??");
+	symbolizer_write_path(p, f, p->basenames);
 	ux_out_fmt(p->out, ":%" PRIu32, f->line);
 	if (p->style == UX_SYMBOLIZER_LLVM)
 		ux_out_fmt(p->out, ":%u", f->column);
@@ -277,18 +286,22 @@ void ux_symbolizer_print_data(struct ux_symbolizer_print *p, const struct ux_sym
 		return;
 	}
 	symbolizer_write_address(p, q);
+	size_t before = p->out->size;
 	if (symbol)
 		symbolizer_write_full_name(p, ux_listed_symbol_name(symbol), p->out);
 	else
 		ux_out_cstr(p->out, "??");
+	ux_drop_in_clean(p->out, before);
 	ux_out_fmt(p->out, "\n%" PRIu64 " %" PRIu64 "\n", symbol ? symbol->start : 0,
 		   symbol ? symbol->size : 0);
 	if (declared) {
 		struct ux_frame at = {.dir = declared->file.dir, .base = declared->file.base};
-		ux_drop_in_write_path(p->out, &at, false);
+		symbolizer_write_path(p, &at, false);
 		ux_out_fmt(p->out, ":%" PRIu64 "\n", declared->line);
 	} else if (symbol && *symbol->file) {
-		ux_out_fmt(p->out, "%s:0\n", symbol->file);
+		struct ux_frame at = {.dir = "", .base = symbol->file};
+		symbolizer_write_path(p, &at, false);
+		ux_out_cstr(p->out, ":0\n");
 	} else {
 		ux_out_cstr(p->out, "??:?\n");
 	}

@@ -86,22 +86,6 @@ void ux_print_message(const char *fmt, ...)
 	text_to_stderr(&out);
 }
 
-/* Returns the size of the UTF-8 character at the start of s; 0 if it is invalid, a control
- * character or a bidirectional mark. */
-static size_t text_printable_size(struct ux_bytes s)
-{
-	size_t n = ux_utf8_printable_size(s);
-	if (n != 3 || s.data[0] != 0xe2)
-		return n;
-	/* U+200E.., U+202A.., U+2066.. are bidirectional marks, which reorder the text that a
-	 * person sees. */
-	uint8_t next = s.data[1], last = s.data[2];
-	bool bidi = (next == 0x80 &&
-		     (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae))) ||
-		    (next == 0x81 && last >= 0xa6 && last <= 0xa9);
-	return bidi ? 0 : n;
-}
-
 void ux_text(struct ux_out *out, struct ux_bytes s)
 {
 	while (s.size > 0) {
@@ -109,7 +93,7 @@ void ux_text(struct ux_out *out, struct ux_bytes s)
 		while (n < s.size && s.data[n] >= 0x20 && s.data[n] < 0x7f)
 			n++;
 		if (n == 0)
-			n = text_printable_size(s);
+			n = ux_utf8_harmless_size(s);
 		if (n == 0) {
 			ux_out_fmt(out, "\\x%02x", s.data[0]);
 			n = 1;

@@ -85,6 +85,18 @@ static void json_escape(struct ux_out *out, uint8_t c)
 	}
 }
 
+/*
+ * Escapes a control character or bidirectional mark of two or three bytes: answers are also read on
+ * terminals.
+ */
+static void json_escape_wide(struct ux_out *out, struct ux_bytes c)
+{
+	unsigned code = c.size == 2 ? c.data[0] & 0x1fu : c.data[0] & 0xfu;
+	for (size_t i = 1; i < c.size; i++)
+		code = code << 6 | (c.data[i] & 0x3fu);
+	ux_out_fmt(out, "\\u%04x", code);
+}
+
 static bool json_is_plain(const struct ux_json *j, uint8_t c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' &&
@@ -122,6 +134,8 @@ static void json_put_text(const struct ux_json *j, struct ux_bytes s)
 		struct ux_bytes c = ux_utf8_take(&s);
 		if (c.size == 1)
 			json_escape(out, c.data[0]);
+		else if (ux_utf8_harmless_size(c) == 0)
+			json_escape_wide(out, c);
 		else
 			ux_out_put(out, c.data, c.size);
 	}

@@ -196,6 +196,18 @@ size_t ux_utf8_printable_size(struct ux_bytes s)
 	return n == 2 && s.data[0] == 0xc2 && s.data[1] < 0xa0 ? 0 : n;
 }
 
+size_t ux_utf8_harmless_size(struct ux_bytes s)
+{
+	size_t n = ux_utf8_printable_size(s);
+	if (n != 3 || s.data[0] != 0xe2)
+		return n;
+	uint8_t next = s.data[1], last = s.data[2];
+	bool bidi = (next == 0x80 &&
+		     (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae))) ||
+		    (next == 0x81 && last >= 0xa6 && last <= 0xa9);
+	return bidi ? 0 : n;
+}
+
 bool ux_utf8_is_printable(struct ux_bytes text)
 {
 	while (text.size > 0) {

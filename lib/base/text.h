@@ -136,6 +136,12 @@ bool ux_text_cut(struct ux_bytes *text, size_t max);
 /* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
 
+/*
+ * As ux_utf8_printable_size(), but also 0 for separators of lines and for bidirectional marks,
+ * which reorder the text that a person sees: U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.
+ */
+size_t ux_utf8_harmless_size(struct ux_bytes s) ux_must;
+
 /* Returns whether the whole text is UTF-8 without control characters. */
 bool ux_utf8_is_printable(struct ux_bytes text) ux_must;
 

@@ -97,6 +97,68 @@ def test_whole_names_are_printed_where_they_are_requested(program):
     assert "int weigh<long>(box<long>) at " in CSI.sub("", text)
 
 
+HOSTILE = ["\x1b]0;title\x07", "\u202egnp.exe", "\x9b2Jclear", "two\nlines"]  # OSC, bidirectional, CSI in one byte
+NAMED = [f"hostile{n}" + "A" * (len(text.encode()) - 8) for n, text in enumerate(HOSTILE)]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A library with functions and a source file whose names have control characters; and their addresses."""
+    folder = tmp_path_factory.mktemp("hostile")
+    functions = "\n".join(f"void {name}(void) {{ __asm__(\"nop\"); }}" for name in NAMED)
+    (folder / "a.c").write_text('#line 1 "ev\\033]0;title\\007il\\nfile.c"\n' + functions + "\n")
+    library = folder / "hostile.so"
+    subprocess.run(["gcc", "-g", "-shared", "-fPIC", "-o", library, folder / "a.c"], check=True)
+    content = library.read_bytes()
+    table = subprocess.run(["nm", library], check=True, capture_output=True, text=True).stdout
+    for name, text in zip(NAMED, HOSTILE):
+        content = content.replace(name.encode(), text.encode())
+    library.write_bytes(content)
+    return library, [line.split()[0] for line in table.splitlines() if line.split()[-1] in NAMED]
+
+
+def assert_harmless(text):
+    """Only line breaks, tabs and colours act on a terminal."""
+    rest = CSI.sub("", text).replace("\n", "").replace("\t", "")
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", rest), repr(rest)
+
+
+@pytest.mark.parametrize("verb", [
+    ("lookup", "{file}"), ("lookup", "--demangle=none", "{file}"),
+    ("addr2line", "-f", "-i", "-e", "{file}"), ("addr2line", "-a", "-p", "-f", "-C", "-e", "{file}"),
+    ("llvm-symbolizer", "-e", "{file}"), ("llvm-symbolizer", "--output-style=GNU", "--functions=short", "-e", "{file}"),
+    ("llvm-symbolizer", "--verbose", "-e", "{file}"), ("llvm-symbolizer", "-p", "-a", "-e", "{file}"),
+    ("llvm-symbolizer", "--output-style=JSON", "-e", "{file}"),
+], ids=" ".join)
+def test_no_name_of_a_file_acts_on_a_terminal(hostile, verb):
+    library, addresses = hostile
+    status, text = on_terminal(*(word.format(file=library) for word in verb), *(f"0x{a}" for a in addresses))
+    assert status == 0 and "title" in text and "gnp.exe" in text
+    assert_harmless(text)
+
+
+@pytest.mark.parametrize("verb", ["id", "explain", "disas"])
+def test_no_verb_lets_a_name_act_on_a_terminal(hostile, verb):
+    library, addresses = hostile
+    _, text = on_terminal(verb, library, *([f"0x{addresses[0]}"] if verb != "id" else []))
+    assert_harmless(text)
+
+
+@pytest.mark.parametrize("tool", ["addr2line", "llvm-symbolizer"])
+def test_a_line_break_in_a_name_is_not_an_answer(hostile, tool):
+    """A program that reads the answers as lines sees as many for a hostile name as for another one."""
+    library, addresses = hostile
+    options = {"addr2line": ["-f"], "llvm-symbolizer": []}[tool]
+    for a in addresses:
+        out = subprocess.run([UNHEX, tool, *options, "-e", library, f"0x{a}"], check=True, capture_output=True).stdout
+        assert out.count(b"\n") == 2 + (tool == "llvm-symbolizer"), out
+
+
+def test_a_bad_request_is_not_repeated_as_it_is(hostile):
+    result = subprocess.run([UNHEX, "llvm-symbolizer"], input=b"bad\x1b]0;title\x07line\n", check=True, capture_output=True)
+    assert b"\x1b" not in result.stdout + result.stderr and rb"bad\x1b]0;title\x07line" in result.stderr
+
+
 def test_json_and_pipes_see_neither(program):
     _, text = on_terminal("lookup", program, WEIGH, "--json")
     assert "int weigh<long>(box<long>)" in text and "\x1b" not in text

@@ -220,6 +220,17 @@ static void any_byte_at_any_place_is_written_so_that_it_is_read_again(void **sta
 	}
 }
 
+static void what_acts_on_a_terminal_is_written_as_an_escape(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_json j = ux_json_make(&out);
+	ux_json_str(&j, UX_STR("\x1b\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa9\xc3\xa9\xe2\x82\xac"));
+	ux_out_u8(&out, 0);
+	assert_string_equal((char *)out.data,
+			    "\"\\u001b\\u007f\\u009b\\u202e\\u2069\xc3\xa9\xe2\x82\xac\"");
+}
+
 UX_SUITE(json_in)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +241,7 @@ UX_SUITE(json_in)
 		UX_TEST(members_and_elements_are_iterated),
 		UX_TEST(no_damage_is_read_past_its_end),
 		UX_TEST(any_byte_at_any_place_is_written_so_that_it_is_read_again),
+		UX_TEST(what_acts_on_a_terminal_is_written_as_an_escape),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
