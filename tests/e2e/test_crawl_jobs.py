@@ -210,9 +210,12 @@ def plans():
         for path in sorted((ROOT / "store/schema").glob("*.sql")):
             db.executescript(path.read_text())
         texts = "".join((ROOT / "store/index" / name).read_text() for name in ("package_rows.h", "packages.c", "package_status.c"))
-        columns = "".join(re.findall(r'"([^"]*)"', re.search(r"#define UX_PACKAGE_COLUMNS((?:.*\\\n)*.*)", texts)[1]))
+        macros = {name: "".join(re.findall(r'"([^"]*)"', text))
+                  for name, text in re.findall(r"#define (\w*PACKAGE_\w+)((?:.*\\\n)*.*)", texts)}
         for name, body in re.findall(r"UX_SQL\((\w+),(.*?)\);\n", texts, re.S):
-            sql = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', body.replace("UX_PACKAGE_COLUMNS", f'"{columns}"')))
+            for macro, text in macros.items():
+                body = re.sub(rf"\b{macro}\b", lambda _, text=text: f'"{text}"', body)
+            sql = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', body))
             values = {parameter: "" for parameter in re.findall(r":(\w+)", sql)}
             yield name, [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
 

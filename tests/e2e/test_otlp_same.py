@@ -7,11 +7,11 @@ import pytest
 from google.protobuf import json_format
 
 import otlp_message
-from live import wait_for
 from otlp_receiver import Receiver
 from test_otlp_server import NAME, PROTOBUF, json_of, send
 from test_otlp_sidecar import Sidecar
 from tool import UNHEX, build_id, instructions
+from waiting import wait_for
 
 HEADER = """template <class T> static inline __attribute__((always_inline)) T both(volatile T *p) { *p += 3; return *p * 7; }
 template <class T> __attribute__((noinline)) T shared(volatile T *p) { return both(p) + *p; }
