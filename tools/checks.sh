@@ -144,7 +144,7 @@ repeat_add() {
 }
 
 # Names the tests that passed only when repeated, and the ones among them that tests/repeated.txt does not name.
-judge_repeated() {
+name_repeated() {
 	[ -n "$repeated" ] || return 0
 	printf '== %s passed only when repeated alone:\n%s' "$(printf %s "$repeated" | wc -l)" "$repeated"
 	# shellcheck disable=SC2086 # an interpreter with its option
@@ -296,7 +296,7 @@ end_to_end() {
 }
 
 # The tests look at processes that are alive, beside as many others as there are cores: what failed is run once more,
-# alone, and judge_repeated() decides about what then passed. A sanitizer's report is a proof, and is not repeated.
+# alone, and name_repeated() names what then passed. A sanitizer's report is a proof, and is not repeated.
 e2e_again() {
 	! grep -qE "$SANITIZER_REPORT" "$work/e2e.xml" || return 0
 	printf '== e2e: what failed, once more and alone\n'
@@ -451,7 +451,7 @@ check_release_files() {
 for check in $checks; do
 	"check_$(printf %s "$check" | tr - _)"
 done
-judge_repeated
+name_repeated
 [ -z "$failures" ] || {
 	printf '== failed:%s\n' "$failures"
 	head -n 40 "$work/names" 2>/dev/null

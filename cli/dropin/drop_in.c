@@ -164,12 +164,7 @@ void ux_drop_in_complain(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	ux_text(&out, ux_bytes_cstr(text));
-	ux_out_u8(&out, '\n');
-	/* A failure to print an error cannot be reported. */
-	if (!out.failed && ux_file_write(STDERR_FILENO, ux_out_bytes(&out), NULL) != UX_OK)
-		return;
+	ux_print_line(ux_bytes_cstr(text));
 }
 
 /* State while a command line is expanded. */

@@ -73,6 +73,20 @@ void ux_json_failure(struct ux_out *out, const char *path, const struct ux_error
 	ux_out_u8(out, '\n');
 }
 
+/* Prints a line to stderr: `program`, then the text, escaped. */
+static void print_escaped(const char *program, struct ux_bytes text)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_cstr(&out, program);
+	ux_text(&out, text);
+	text_to_stderr(&out);
+}
+
+void ux_print_line(struct ux_bytes text)
+{
+	print_escaped("", text);
+}
+
 void ux_print_message(const char *fmt, ...)
 {
 	char text[1024];
@@ -80,10 +94,7 @@ void ux_print_message(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	ux_out_cstr(&out, "unhex: ");
-	ux_text(&out, ux_bytes_cstr(text));
-	text_to_stderr(&out);
+	print_escaped("unhex: ", ux_bytes_cstr(text));
 }
 
 void ux_text(struct ux_out *out, struct ux_bytes s)

@@ -30,6 +30,9 @@ int ux_print_error_note(const char *subject, const struct ux_error *err, const c
  */
 void ux_json_failure(struct ux_out *out, const char *path, const struct ux_error *err);
 
+/* Prints a line to stderr, escaped. */
+void ux_print_line(struct ux_bytes text);
+
 /* Prints "unhex: ..." to stderr. */
 void ux_print_message(const char *fmt, ...) ux_printf(1, 2);
 

@@ -18,7 +18,6 @@ static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
 
 struct abbrev_parser {
 	struct ux_cur cur;
-	const uint8_t *start; /* start of the table */
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
 	struct ux_dwarf_abbrev_buffers *buffers;
@@ -433,7 +432,6 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 	static const struct ux_dwarf_step none = {.flags = UX_STEP_LOOSE};
 	if (!abbrev_buffers_begin(buffers, table->layout))
 		return ux_error_nomem(err);
-	p.start = p.cur.pos;
 	uint64_t max = ux_min(table->end - table->off, (uint64_t)TABLE_MAX);
 	if (max < ux_cur_left(&p.cur))
 		p.cur.end = p.cur.pos + max;

@@ -279,7 +279,7 @@ struct ux_dwarf_known {
 };
 
 /*
- * Begins a table: drops the translations for another layout or selection, and all translations once
+ * Begins a table: drops the translations for another layout, and all translations once
  * the programs have more than UX_DWARF_KNOWN_WORDS_MAX words. True when it dropped them.
  */
 bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout,
@@ -294,8 +294,7 @@ ux_inline const struct ux_dwarf_known_abbrev *ux_dwarf_known_find(
 	return found ? *found : NULL;
 }
 
-/* Keeps a translation, if there is room for it; call: its layout of a call, or NULL. False when
- * memory is short. */
+/* Keeps a translation, if there is room for it. False when memory is short. */
 bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key key,
 			const struct ux_dwarf_abbrev *entry, const struct ux_dwarf_step *step)
 	ux_must;

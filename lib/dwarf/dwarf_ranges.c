@@ -21,12 +21,32 @@ void ux_dwarf_range_reader_init(struct ux_dwarf_range_reader *reader,
 	};
 }
 
-const struct ux_range *ux_dwarf_range_section(struct ux_dwarf_range_reader *reader, uint64_t lo)
+/*
+ * Finds the section that contains lo, after the section of the last range was checked. NULL: lo is
+ * not code.
+ */
+static const struct ux_range *range_section(struct ux_dwarf_range_reader *reader, uint64_t lo)
 {
 	const struct ux_range *section = ux_range_set_find(reader->text, lo);
 	if (section)
 		reader->section = section;
 	return section;
+}
+
+/* Appends one range, if it is not empty and begins in text. False when memory is short. */
+ux_inline bool range_add(struct ux_dwarf_range_reader *r, uint64_t lo, uint64_t hi)
+{
+	lo &= r->mask;
+	hi &= r->mask;
+	if (lo >= hi)
+		return true;
+	const struct ux_range *section = r->section;
+	if (ux_unlikely(lo - section->lo >= section->hi - section->lo)) {
+		section = range_section(r, lo);
+		if (!section)
+			return true;
+	}
+	return ux_range_vec_append(r->out, (struct ux_range){lo, ux_min(hi, section->hi)});
 }
 
 /* One range list. */
@@ -39,7 +59,7 @@ struct range_list {
 
 static void range_list_add(struct range_list *r, uint64_t lo, uint64_t hi)
 {
-	r->no_memory |= !ux_dwarf_range_add(r->reader, lo, hi);
+	r->no_memory |= !range_add(r->reader, lo, hi);
 }
 
 /* Returns false when the base is the tombstone of a dropped function. */
@@ -187,7 +207,7 @@ ux_inline bool range_list_run_pairs(struct range_list *r, const uint8_t **at, co
 		}
 		if (*p++ != DW_RLE_offset_pair || !ux_leb_short(&p, &lo) || !ux_leb_short(&p, &hi))
 			break;
-		if (has_base && !ux_dwarf_range_add(reader, base + lo, base + hi)) {
+		if (has_base && !range_add(reader, base + lo, base + hi)) {
 			r->no_memory = true;
 			break;
 		}
@@ -226,8 +246,8 @@ static bool range_read_low_high(struct ux_dwarf_range_reader *r, const struct ux
 	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_LOW_PC, &lo))
 		return true;
 	if (ux_dwarf_die_pc(r->ctx, die, UX_SLOT_HIGH_PC, &hi))
-		return ux_dwarf_range_add(r, lo, hi);
-	return !ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi) || ux_dwarf_range_add(r, lo, lo + hi);
+		return range_add(r, lo, hi);
+	return !ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi) || range_add(r, lo, lo + hi);
 }
 
 enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,

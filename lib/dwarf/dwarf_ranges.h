@@ -41,28 +41,6 @@ enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
 				 const struct ux_dwarf_die *die, struct ux_error *err) ux_must;
 
 /*
- * Finds the section that contains lo, after the section of the last range was checked. NULL: lo is
- * not code.
- */
-const struct ux_range *ux_dwarf_range_section(struct ux_dwarf_range_reader *reader, uint64_t lo);
-
-/* Appends one range, if it is not empty and begins in text. False when memory is short. */
-ux_inline bool ux_dwarf_range_add(struct ux_dwarf_range_reader *r, uint64_t lo, uint64_t hi)
-{
-	lo &= r->mask;
-	hi &= r->mask;
-	if (lo >= hi)
-		return true;
-	const struct ux_range *section = r->section;
-	if (ux_unlikely(lo - section->lo >= section->hi - section->lo)) {
-		section = ux_dwarf_range_section(r, lo);
-		if (!section)
-			return true;
-	}
-	return ux_range_vec_append(r->out, (struct ux_range){lo, ux_min(hi, section->hi)});
-}
-
-/*
  * Replaces the content of out by the ranges of the unit's own DIE (DWARF 5, 3.1.1), in any order,
  * including ranges of code that the linker dropped. The unit has no code outside of them. False
  * when they are unknown: the DIE has neither ranges nor low and high pc (some producers write

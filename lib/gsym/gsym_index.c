@@ -193,8 +193,7 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 	assert(g->index);
 	struct cut cut = {
 		.arena = index_work(g->index),
-		.head = {.size = r->size,
-			 .tree = r->inlines.pos,
+		.head = {.tree = r->inlines.pos,
 			 .tree_size = (uint32_t)ux_cur_left(&r->inlines),
 			 .lines = r->lines.pos,
 			 .lines_size = (uint32_t)ux_cur_left(&r->lines)},

@@ -37,7 +37,6 @@ struct gsym_cut {
 	_Alignas(GSYM_CUT_LINE) const uint8_t *tree; /* blocks of the record */
 	const uint8_t *lines;
 	uint32_t tree_size, lines_size;
-	uint32_t size; /* size of the function, 0 when unknown */
 	uint32_t n_buckets, n_spans, n_rows, n_nodes;
 	int32_t line_min; /* MinDelta */
 	uint8_t line_range;

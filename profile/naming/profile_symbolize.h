@@ -63,10 +63,10 @@ struct ux_profile_sources {
 	bool gsym_cache;                 /* use the cache of symbols that earlier commands extracted
 					    (extract_cache.h) */
 	ux_profile_server_fn *server;    /* NULL: none */
-	ux_profile_base_fn *server_base; /* NULL: there is no server */
-	ux_profile_head_fn *server_head; /* NULL: there is no server */
-	ux_profile_segments_fn *server_segments; /* NULL: there is no server */
-	ux_profile_runtime_fn *server_runtime;   /* NULL: there is no server */
+	ux_profile_base_fn *server_base; /* NULL: no server */
+	ux_profile_head_fn *server_head; /* NULL: no server */
+	ux_profile_segments_fn *server_segments; /* NULL: no server */
+	ux_profile_runtime_fn *server_runtime;   /* NULL: no server */
 	void *server_ctx;
 	ux_profile_progress_fn *progress; /* NULL: none */
 	void *progress_ctx;

@@ -29,11 +29,11 @@ ux_handler_fn ux_handle_otlp_profiles, ux_handle_symbolize_otlp;
 
 /*
  * Appends the message with names from the modules of the caller's namespace; as JSON if it was
- * converted from `json`, else as protobuf. Locations that cannot
- * be named stay unchanged: a missing module is fetched from upstreams in the background, and used
- * for the next message; when the request's budget is used up, the other locations stay without
- * names. UX_ECORRUPT: the message is malformed, with the offset. UX_EUNAVAILABLE: the request's
- * deadline has passed, or its client has left. UX_ELIMIT, UX_ENOMEM.
+ * converted from `json`, else as protobuf (`json` is empty). Locations that cannot be named stay
+ * unchanged: a missing module is fetched from upstreams in the background, and used for the next
+ * message; when the request's budget is used up, the other locations stay without names.
+ * UX_ECORRUPT: the message is malformed, with the offset. UX_EUNAVAILABLE: the request's deadline
+ * has passed, or its client has left. UX_ELIMIT, UX_ENOMEM.
  */
 enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message,
 			       struct ux_bytes json, struct ux_out *out) ux_must;

@@ -6,6 +6,7 @@
 
 enum {
 	FIRST_SLOTS = 256,
+	AHEAD = 16, /* how many slots ahead is prefetched */
 };
 
 void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l, size_t size,
@@ -159,9 +160,9 @@ ux_inline size_t frame_cache_find_in_slots(struct ux_frame_cache *m, const uint6
 {
 	size_t unknown = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (i + FRAME_CACHE_AHEAD < n)
-			__builtin_prefetch(&m->addresses[frame_cache_slot_index(
-				m, pcs[i + FRAME_CACHE_AHEAD] - back)]);
+		if (i + AHEAD < n)
+			__builtin_prefetch(
+				&m->addresses[frame_cache_slot_index(m, pcs[i + AHEAD] - back)]);
 		const struct address_slot *s = frame_cache_slot(m, pcs[i] - back);
 		ret[i] = pcs[i] < back ? 0 : s->frame == 0 ? UX_FRAME_UNKNOWN : s->frame - 1;
 		if (offsets)
@@ -268,9 +269,8 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 	m->addresses = table;
 	m->addresses_cap = cap;
 	for (size_t i = 0; i < n; i++) {
-		if (i + FRAME_CACHE_AHEAD < n)
-			__builtin_prefetch(
-				&table[frame_cache_slot_index(m, old[i + FRAME_CACHE_AHEAD].pc)]);
+		if (i + AHEAD < n)
+			__builtin_prefetch(&table[frame_cache_slot_index(m, old[i + AHEAD].pc)]);
 		if (old[i].frame != 0)
 			*frame_cache_slot(m, old[i].pc) = old[i];
 	}
@@ -278,7 +278,8 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 	return true;
 }
 
-bool frame_cache_reserve_address(struct ux_frame_cache *m)
+/* Makes a free slot for an address; false: no room. */
+static bool frame_cache_reserve_address(struct ux_frame_cache *m)
 {
 	return m->n_addresses < m->addresses_cap / 2 || frame_cache_grow_addresses(m);
 }
@@ -311,7 +312,9 @@ static bool frame_cache_add_far(struct ux_frame_cache *m, uint64_t pc, uint64_t 
 	return at != NULL;
 }
 
-bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset, uint32_t frame)
+/* Stores the innermost frame of an address; the caller made a free slot. */
+static bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset,
+			      uint32_t frame)
 {
 	struct address_slot *s = frame_cache_slot(m, pc);
 	if (offset >= OFFSET_FAR && !frame_cache_add_far(m, pc, offset))

@@ -11,10 +11,6 @@
 
 #include <pthread.h>
 
-enum {
-	FRAME_CACHE_AHEAD = 16, /* how many slots ahead is prefetched */
-};
-
 #define OFFSET_FAR UINT32_MAX
 
 enum {
@@ -122,14 +118,6 @@ void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align);
  * old table stays.
  */
 void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t size, size_t *ret_cap);
-
-/* --- addresses -------------------------------------------------------------------------------- */
-
-/* Makes a free slot for an address; false: no room. */
-bool frame_cache_reserve_address(struct ux_frame_cache *m);
-
-/* Stores the innermost frame of an address; the caller made a free slot. */
-bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset, uint32_t frame);
 
 /* --- frames, texts and files ------------------------------------------------------------------ */
 
