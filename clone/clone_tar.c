@@ -529,8 +529,10 @@ static enum ux_code tar_open_part(struct clone_tar *t, struct ux_error *err)
 	if (flock(t->out, LOCK_EX | LOCK_NB) != 0)
 		return ux_error_set(err, UX_ECONFLICT, "another copy to this archive is running");
 	UX_TRY(tar_count_written(t, &end, err));
-	/* zeros that a power cut left, or partial blocks, are written again */
-	end = ux_min(end, (uint64_t)st.st_size);
+	/*
+	 * Zeros that a power cut left, or partial blocks, are written again. The file grows if the
+	 * run was interrupted within the padding of the last object: padding is zeros.
+	 */
 	if (ftruncate(t->out, (off_t)end) != 0 || lseek(t->out, 0, SEEK_END) < 0)
 		return ux_error_os(err, errno, "cannot resume %.100s", t->part_path);
 	return UX_OK;

@@ -547,6 +547,30 @@ def test_a_wrong_signature_stops_the_copy(tmp_path, folder):
     fails(unhex("clone", "http://127.0.0.1:1", to, "--sign", tmp_path / "none"), 2, "none")
 
 
+def test_a_copy_into_an_archive_goes_on_from_any_byte(tmp_path):
+    """A kill may leave any number of bytes: the rest of an object, its padding, half a header; the archive is the same."""
+    source = tmp_path / "source"
+    rows = []
+    for i in range(3):
+        data = random.Random(i).randbytes(1000 + i)
+        path = f"buildid/{i:040x}/gsym"
+        (source / path).parent.mkdir(parents=True)
+        (source / path).write_bytes(data)
+        rows.append({"path": path, "sha256": hashlib.sha256(data).hexdigest(), "size": len(data),
+                     "ids": [f"gnu:{i:040x}"], "kind": "gsym", "quality": "lines", "counts": {}, "time": i})
+    head = {"unhex_manifest": 1, "objects": len(rows), "bytes": sum(r["size"] for r in rows)}
+    (source / MANIFEST).write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in [head] + rows))
+    fresh = tmp_path / "fresh.tar"
+    clone(source, fresh)
+    with tarfile.open(fresh) as t:
+        ends = [m.offset_data + m.size for m in t.getmembers()]
+    for cut in sorted({end + more for end in ends for more in (-1, 0, 1, 511, 512, 513)} | {1, 600, fresh.stat().st_size - 1}):
+        (tmp_path / "again.tar.part").write_bytes(fresh.read_bytes()[:cut])
+        clone(source, tmp_path / "again.tar")
+        assert (tmp_path / "again.tar").read_bytes() == fresh.read_bytes(), cut
+        (tmp_path / "again.tar").unlink()
+
+
 def test_a_copy_that_is_killed_goes_on_and_shows_no_half_object(tmp_path):
     """Twenty kills at random moments; after each, what is under a path is whole."""
     source = tmp_path / "source"
