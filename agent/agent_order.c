@@ -25,7 +25,8 @@ static int order_by_owner(const void *a, const void *b)
 {
 	const struct ux_mapped_file *x = a, *y = b;
 	UX_ORDER(x->ended, y->ended);
-	UX_ORDER(x->owner, y->owner);
+	UX_ORDER(x->process_owner, y->process_owner);
+	UX_ORDER(x->container, y->container);
 	UX_ORDER(x->key.size, y->key.size);
 	return 0;
 }
@@ -49,7 +50,9 @@ void ux_agent_order(struct ux_mapped_files *files)
 	qsort(f, files->size, sizeof(*f), order_by_owner);
 	for (size_t i = 0; i < files->size; i++) {
 		bool follows =
-			i > 0 && f[i].ended == f[i - 1].ended && f[i].owner == f[i - 1].owner &&
+			i > 0 && f[i].ended == f[i - 1].ended &&
+			f[i].process_owner == f[i - 1].process_owner &&
+			f[i].container == f[i - 1].container &&
 			ux_mapped_is_large(f[i].key.size) == ux_mapped_is_large(f[i - 1].key.size);
 		f[i].turn = follows ? f[i - 1].turn + 1 : 0;
 	}

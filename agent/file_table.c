@@ -73,18 +73,22 @@ static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *re
 	return code;
 }
 
-/* Returns the owner of a process: a hash of its user and its mount namespace, if they can be
- * read. */
-static uint64_t table_owner(pid_t pid)
+/*
+ * Sets who runs the file. The owner of /proc/PID would not do: it is root if the process has made
+ * itself undumpable, which any process may.
+ */
+static enum ux_code table_set_process(struct ux_mapped_file *f, pid_t pid, struct ux_error *err)
 {
-	char path[64], text[64];
-	struct stat st = {0};
-	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
-	(void)!stat(path, &st);
-	snprintf(path, sizeof(path), "/proc/%ld/ns/mnt", (long)pid);
-	ssize_t n = readlink(path, text, sizeof(text));
-	return ux_hash_mix(st.st_uid + UINT64_C(1),
-			   ux_hash_bytes(ux_bytes((const uint8_t *)text, n > 0 ? (size_t)n : 0)));
+	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
+	char text[64];
+	f->process_owner = UX_OWNER_UNKNOWN;
+	enum ux_code code = ux_proc_open(&proc, pid, NULL);
+	if (code != UX_OK)
+		return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+	f->process_owner = proc.real_uid;
+	ssize_t n = readlinkat(proc.dir, "ns/mnt", text, sizeof(text));
+	f->container = ux_hash_bytes(ux_bytes((const uint8_t *)text, n > 0 ? (size_t)n : 0));
+	return UX_OK;
 }
 
 /* Appends an open file, which the list then owns. pid 0: a file of the kernel. */
@@ -92,10 +96,13 @@ static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key k
 				 const char *path, int *fd, pid_t pid, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *name = strdup(path);
+	struct stat st;
 	struct ux_mapped_file file = {
 		.key = key, .path = name, .fd = *fd, .pid = pid, .kernel = pid == 0};
+	if (key.dev != 0 && fstat(*fd, &st) == 0)
+		file.file_owner = st.st_uid;
 	if (pid != 0)
-		file.owner = table_owner(pid);
+		UX_TRY(table_set_process(&file, pid, err));
 	if (!name || !ux_mapped_files_append(&t->waiting, file))
 		return ux_error_nomem(err);
 	name = NULL;

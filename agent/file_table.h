@@ -35,15 +35,25 @@ static inline bool ux_mapped_key_eq(struct ux_mapped_key a, struct ux_mapped_key
  * was deleted. */
 struct ux_mapped_file {
 	struct ux_mapped_key key;
-	char *path;     /* malloc'ed; as the process sees it, only for display */
-	int fd;         /* open for reading */
-	pid_t pid;      /* a process that mapped it and may have ended; 0: none */
-	bool kernel;    /* a file of the kernel: may be compressed, or a GSYM made from kallsyms */
-	uint64_t owner; /* hash of the user and the mount namespace of that process */
+	char *path;  /* malloc'ed; as the process sees it, only for display */
+	int fd;      /* open for reading */
+	pid_t pid;   /* a process that mapped it and may have ended; 0: none */
+	bool kernel; /* a file of the kernel: may be compressed, or a GSYM made from kallsyms */
+	/*
+	 * Who can have made the file, and who made this host run it. Both are kept because they
+	 * differ: anyone can run root's file, and root can run anyone's. The first process that
+	 * was seen with the file counts, since a later one only repeats it.
+	 */
+	uid_t file_owner;    /* st_uid; 0 for the vDSO, which the kernel made */
+	uid_t process_owner; /* real user of process `pid`, 0 for the kernel's files */
+	uint64_t container;  /* hash of the mount namespace of that process */
 	/* set by ux_agent_order(): */
 	bool ended;  /* that process has */
 	size_t turn; /* of the owner */
 };
+
+/* The process_owner of a file whose process had ended when the agent looked. */
+#define UX_OWNER_UNKNOWN ((uid_t)-1)
 
 UX_VEC(ux_mapped_files, struct ux_mapped_file);
 

@@ -21,9 +21,10 @@ static pid_t ended_process(void)
 	return pid;
 }
 
-static void add(struct ux_mapped_files *files, uint64_t owner, pid_t pid, uint64_t size)
+static void add(struct ux_mapped_files *files, uid_t owner, pid_t pid, uint64_t size)
 {
-	const struct ux_mapped_file f = {.key.size = size, .owner = owner, .pid = pid, .fd = -1};
+	const struct ux_mapped_file f = {
+		.key.size = size, .process_owner = owner, .pid = pid, .fd = -1};
 	assert_true(ux_mapped_files_append(files, f));
 }
 

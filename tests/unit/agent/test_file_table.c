@@ -7,7 +7,9 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A file of the test's own, mapped by nobody: the table looks at its path. */
@@ -72,6 +74,46 @@ static void a_file_waits_once_however_often_it_is_seen(void **state)
 	assert_int_equal(f->table.waiting.size, 1);
 	assert_string_equal(f->table.waiting.data[0].path, f->path);
 	assert_int_equal(f->table.waiting.data[0].key.size, 5);
+}
+
+/* Undumpable processes are in folders of root. */
+static void a_file_has_its_owner_and_the_user_of_its_process(void **state)
+{
+	struct fixture *f = *state;
+	const bool root = geteuid() == 0;
+	const uid_t other = root ? 4711 : getuid();
+	assert_int_equal(root ? chown(f->path, 4712, (gid_t)-1) : 0, 0);
+	int ready[2], hold[2];
+	assert_int_equal(pipe(ready) + pipe(hold), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		char byte = 0;
+		(void)close(hold[1]);
+		bool good = (!root || setuid(other) == 0) && prctl(PR_SET_DUMPABLE, 0) == 0 &&
+			    write(ready[1], &byte, 1) == 1;
+		_exit(good ? (int)read(hold[0], &byte, 1) : 1);
+	}
+	char byte = 0;
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	ux_file_table_begin(&f->table);
+	assert_int_equal(ux_file_table_sight(&f->table, pid, &f->map, NULL), UX_OK);
+	for (int i = 0; i < 2; i++) {
+		(void)close(ready[i]);
+		(void)close(hold[i]);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(f->table.waiting.size, 1);
+	assert_int_equal(f->table.waiting.data[0].file_owner, root ? 4712 : getuid());
+	assert_int_equal(f->table.waiting.data[0].process_owner, other);
+}
+
+static void the_user_of_a_process_that_has_ended_is_unknown(void **state)
+{
+	struct fixture *f = *state;
+	ux_file_table_begin(&f->table);
+	assert_int_equal(ux_file_table_sight(&f->table, INT32_MAX, &f->map, NULL), UX_OK);
+	assert_int_equal(f->table.waiting.size, 1);
+	assert_int_equal(f->table.waiting.data[0].process_owner, UX_OWNER_UNKNOWN);
 }
 
 /* Also immediately: a build overwrites a program that has just run, and runs it. */
@@ -219,6 +261,10 @@ UX_SUITE(file_table)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_file_is_looked_at_once_in_a_round, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_file_has_its_owner_and_the_user_of_its_process,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_user_of_a_process_that_has_ended_is_unknown,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_that_has_changed_is_another_one, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
