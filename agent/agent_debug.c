@@ -4,6 +4,7 @@
 #include "agent_work.h"
 
 #include "debug_paths.h"
+#include "file.h"
 #include "proc_files.h"
 
 #include <fcntl.h>
@@ -45,7 +46,7 @@ static int agent_open_debug(const struct debug_search *s, const char *path)
 			       ? fd
 			       : -1;
 	if (!s->proc)
-		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		return ux_file_open_regular(AT_FDCWD, path, 0, &fd, NULL) == UX_OK ? fd : -1;
 	return ux_proc_open_in_root(s->proc, /* root= */ true, path, &fd, NULL) == UX_OK ? fd : -1;
 }
 

@@ -43,29 +43,32 @@ static int64_t table_mtime(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * UX_CLOCK_NS_IN_S + st->st_mtim.tv_nsec;
 }
 
+static bool table_is_mapped(const struct ux_proc_map *map, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_ino == map->ino &&
+	       (uint64_t)makedev(major(st->st_dev), minor(st->st_dev)) == map->dev;
+}
+
 /* Returns whether the path of the mapping names the mapped file on this host too. Fills *st. */
 static bool table_stat_here(const struct ux_proc_map *map, struct stat *st)
 {
 	return !map->deleted && map->kind == UX_PROC_MAP_FILE && stat(map->path, st) == 0 &&
-	       S_ISREG(st->st_mode) && st->st_ino == map->ino &&
-	       (uint64_t)makedev(major(st->st_dev), minor(st->st_dev)) == map->dev;
+	       table_is_mapped(map, st);
 }
 
 /* Opens the file of a mapping whose process may have ended. */
 static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *ret,
 			       struct ux_error *err)
 {
-	struct stat before, after;
+	UX_FD(fd);
+	struct stat st;
 	struct ux_proc proc = {.dir = -1, .stat = -1};
-	if (table_stat_here(map, &before)) {
-		UX_FD(fd);
-		fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd >= 0 && fstat(fd, &after) == 0 && after.st_ino == before.st_ino &&
-		    after.st_dev == before.st_dev) {
-			*ret = fd;
-			fd = -1;
-			return UX_OK;
-		}
+	if (!map->deleted && map->kind == UX_PROC_MAP_FILE)
+		(void)!ux_file_open_regular(AT_FDCWD, map->path, 0, &fd, NULL);
+	if (fd >= 0 && fstat(fd, &st) == 0 && table_is_mapped(map, &st)) {
+		*ret = fd;
+		fd = -1;
+		return UX_OK;
 	}
 	UX_TRY(ux_proc_open(&proc, pid, err));
 	enum ux_code code = ux_proc_open_mapped(&proc, map, ret, err);

@@ -20,8 +20,8 @@ static enum ux_code host_kernel_sink(void *ctx, struct ux_bytes bytes, struct ux
 static bool host_kernel_add_path(struct ux_file_table *t, const char *path, struct ux_error *err)
 {
 	UX_FD(fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return fd >= 0 && ux_file_table_add_kernel(t, path, &fd, err) == UX_OK;
+	return ux_file_open_regular(AT_FDCWD, path, 0, &fd, NULL) == UX_OK &&
+	       ux_file_table_add_kernel(t, path, &fd, err) == UX_OK;
 }
 
 /* Adds the symbols that kallsyms has for a part of the kernel. */

@@ -46,8 +46,10 @@ static void archive_close_fd(int *fd)
 bool ux_push_archive_is(const char *path)
 {
 	uint8_t head[UX_MEMBERS_HEAD];
-	ux_cleanup(archive_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
+	ux_cleanup(archive_close_fd) int fd = -1;
+	if (ux_file_open_regular(AT_FDCWD, path, 0, &fd, NULL) != UX_OK)
+		return false;
+	ssize_t n = read(fd, head, sizeof(head));
 	return n > 0 && ux_member_kind(ux_bytes(head, (size_t)n), path) == UX_MEMBER_ARCHIVE;
 }
 
@@ -282,11 +284,9 @@ enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool
 {
 	struct ux_archive_walk w = {.p = p, .ret = ret, .named = named};
 	struct ux_error why = UX_ERROR_INIT;
-	ux_cleanup(archive_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		ux_error_os(&why, errno, "cannot open");
+	ux_cleanup(archive_close_fd) int fd = -1;
+	if (ux_file_open_regular(AT_FDCWD, path, 0, &fd, &why) != UX_OK)
 		return ux_archive_leave_out(&w, path, named, &why, err);
-	}
 	enum ux_code code = archive_read_fd(&w, path, fd, err);
 	ux_push_parts_deinit(&w.split);
 	return code;
@@ -302,9 +302,9 @@ static enum ux_code archive_part_of(const char *path, const struct ux_sandbox_pa
 	*ret = *part;
 	if (part->size > 0)
 		return UX_OK;
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*fd < 0 || fstat(*fd, &st) != 0)
-		return ux_error_os(err, errno, "cannot open");
+	UX_TRY(ux_file_open_regular(AT_FDCWD, path, 0, fd, err));
+	if (fstat(*fd, &st) != 0)
+		return ux_error_os(err, errno, "cannot stat");
 	*ret = (struct ux_sandbox_part){*fd, 0, (uint64_t)st.st_size};
 	return UX_OK;
 }

@@ -96,9 +96,13 @@ static enum ux_code image_open_blob(struct image *im, const char *digest,
 		return image_find_member(im, path, ret)
 			       ? UX_OK
 			       : ux_error_set(err, UX_ENOTFOUND, "has no blob %.19s...", digest);
-	int fd = openat(im->folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %s", path);
+	int fd = -1;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_file_open_regular(im->folder, path, O_NOFOLLOW, &fd, &why);
+	if (code == UX_EINVAL)
+		return ux_error_set(err, code, "%s is not a regular file", path);
+	if (code != UX_OK)
+		return ux_error_os(err, why.os_errno, "cannot open %s", path);
 	if (!ux_push_packs_append(&im->walk.p->packs, fd)) {
 		close(fd);
 		return ux_error_nomem(err);
@@ -301,12 +305,12 @@ static enum ux_code image_add(struct image *im, json_t *doc, unsigned depth, str
 
 static enum ux_code image_add_folder(struct image *im, struct ux_error *err)
 {
-	ux_cleanup(image_close_fd) int fd =
-		openat(im->folder, "index.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ux_cleanup(image_close_fd) int fd = -1;
+	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(json_decrefp) json_t *index = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open index.json of the OCI layout");
+	if (ux_file_open_regular(im->folder, "index.json", 0, &fd, &why) != UX_OK)
+		return ux_error_os(err, why.os_errno, "cannot open index.json of the OCI layout");
 	UX_TRY(ux_file_map_fd(fd, &file, err));
 	UX_TRY(image_parse(file.bytes, &index, err));
 	return image_add(im, index, 0, err);
@@ -376,10 +380,9 @@ static enum ux_code image_add_named(struct image *im, struct ux_error *err)
 		return im->folder < 0 ? ux_error_os(err, errno, "cannot open the folder")
 				      : image_add_folder(im, err);
 	}
-	ux_cleanup(image_close_fd) int fd = open(im->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open");
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+	ux_cleanup(image_close_fd) int fd = -1;
+	UX_TRY(S_ISREG(st.st_mode) ? ux_file_open_regular(AT_FDCWD, im->name, 0, &fd, err) : UX_OK);
+	if (fd < 0 || fstat(fd, &st) != 0 || st.st_size == 0)
 		return ux_error_set(err, UX_EINVAL, "is neither a folder nor a file with an image");
 	return image_add_tar(im, fd, (uint64_t)st.st_size, err);
 }

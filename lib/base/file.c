@@ -21,17 +21,24 @@ static const char *file_kind(mode_t mode)
 		return "a device";
 	if (S_ISSOCK(mode))
 		return "a socket";
+	if (S_ISLNK(mode))
+		return "a symbolic link, which is not followed";
 	return "of an unknown kind";
+}
+
+static enum ux_code file_stat_regular(int fd, struct stat *st, struct ux_error *err)
+{
+	if (fstat(fd, st) != 0)
+		return ux_error_os(err, errno, "cannot stat");
+	return S_ISREG(st->st_mode) ? UX_OK
+				    : ux_error_set(err, UX_EINVAL, "is %s; expected a regular file",
+						   file_kind(st->st_mode));
 }
 
 enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err)
 {
 	struct stat st;
-	if (fstat(fd, &st) != 0)
-		return ux_error_os(err, errno, "cannot stat");
-	if (!S_ISREG(st.st_mode))
-		return ux_error_set(err, UX_EINVAL, "is %s; expected a regular file",
-				    file_kind(st.st_mode));
+	UX_TRY(file_stat_regular(fd, &st, err));
 	void *data = NULL;
 	if (st.st_size > 0) {
 		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -54,13 +61,36 @@ static void file_close_fd(int *fd)
 		close(*fd);
 }
 
+enum ux_code ux_file_reopen_regular(int at, int *ret, struct ux_error *err)
+{
+	char name[64];
+	struct stat st;
+	UX_TRY(file_stat_regular(at, &st, err));
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
+	*ret = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot open");
+}
+
+enum ux_code ux_file_open_regular(int dir, const char *path, int flags, int *ret,
+				  struct ux_error *err)
+{
+	ux_cleanup(file_close_fd) int at = openat(dir, path, O_PATH | O_CLOEXEC | flags);
+	return at >= 0 ? ux_file_reopen_regular(at, ret, err)
+		       : ux_error_os(err, errno, "cannot open");
+}
+
 enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err)
 {
-	/* O_NONBLOCK: opening a FIFO without a writer must not block. */
-	ux_cleanup(file_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open");
-	return ux_file_map_fd(fd, ret, err);
+	ux_cleanup(file_close_fd) int fd = -1;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_file_open_regular(AT_FDCWD, path, 0, &fd, &why);
+	if (code != UX_OK && why.os_errno == ENOENT) /* or there is no /proc, as in some chroots */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		return ux_file_map_fd(fd, ret, err);
+	if (err && err->code == UX_OK)
+		*err = why;
+	return code;
 }
 
 enum ux_code ux_file_temporary(int *ret, struct ux_error *err)

@@ -27,6 +27,20 @@ enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err
 void ux_file_unmap(struct ux_mapping *m);
 
 /*
+ * Opens a regular file for reading. Opening any other kind of file can have effects (a tape
+ * rewinds, a watchdog starts, a FIFO wakes its writer), and whoever may write to the folder can
+ * replace the file between a look at it and the opening. So the path is resolved once, without
+ * opening the file, and what it led to is opened after a look. dir: as for openat(2). flags:
+ * further ones for the path, such as O_NOFOLLOW. UX_EINVAL: it is another kind of file.
+ * UX_ENOTFOUND: there is none, or /proc is not mounted, which this needs. UX_EDENIED, UX_EIO.
+ */
+enum ux_code ux_file_open_regular(int dir, const char *path, int flags, int *ret,
+				  struct ux_error *err) ux_must;
+
+/* Does the same for a path that was resolved to a descriptor with O_PATH. */
+enum ux_code ux_file_reopen_regular(int at, int *ret, struct ux_error *err) ux_must;
+
+/*
  * Gives the pages of a part of a mapping back to the system. The part can still be read, which maps
  * them again. Giving back the pages of a large file takes milliseconds, which a thread with nothing
  * else to do can spend before ux_file_unmap(). Any thread.

@@ -262,11 +262,7 @@ enum ux_code ux_jit_file_map(const char *path, pid_t pid, struct ux_mapping *ret
 	char dir[32];
 	struct stat st, process;
 	UX_FD(fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	if (fd < 0 && errno == ELOOP)
-		return ux_error_set(err, UX_EINVAL, "is a symbolic link, which is not followed");
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open");
+	UX_TRY(ux_file_open_regular(AT_FDCWD, path, O_NOFOLLOW, &fd, err));
 	if (fstat(fd, &st) != 0)
 		return ux_error_os(err, errno, "cannot stat");
 	(void)snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "elf_file.h"
+#include "file.h"
 #include "hash.h"
 #include "region.h"
 #include "text.h"
@@ -363,20 +364,6 @@ enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct u
 	return UX_OK;
 }
 
-/* Opens the file of an O_PATH descriptor for reading if it is a regular file, because opening
- * any other kind of file may have side effects. Returns -1 on failure; errno then has the reason,
- * or is 0 when it is not a regular file. */
-static int proc_reopen_regular(int path)
-{
-	char name[64];
-	struct stat st;
-	errno = 0;
-	if (path < 0 || fstat(path, &st) != 0 || !S_ISREG(st.st_mode))
-		return -1;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 /* Opens a path below root with openat2(), which Linux has since 5.6. On older kernels no links
  * in the path are followed. */
 static int proc_open_beneath(int root, const char *path)
@@ -420,13 +407,11 @@ enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char
 	at = proc_open_beneath(dir, path + strspn(path, "/"));
 	if (at < 0)
 		return ux_error_os(err, errno, "cannot open %.100s", path);
-	int fd = proc_reopen_regular(at);
-	if (fd < 0 && errno == 0)
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_file_reopen_regular(at, ret, &why);
+	if (code == UX_EINVAL)
 		return ux_error_set(err, UX_EINVAL, "%.100s is not a regular file", path);
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %.100s", path);
-	*ret = fd;
-	return UX_OK;
+	return code == UX_OK ? UX_OK : ux_error_os(err, why.os_errno, "cannot open %.100s", path);
 }
 
 bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map)
@@ -443,39 +428,52 @@ bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map)
 	       ((uint64_t)fs.f_type == BTRFS_SUPER_MAGIC && st.st_ino == map->ino);
 }
 
+/* Opens the link `name` of the process if it leads to the file of the mapping. */
+static bool proc_open_link(const struct ux_proc *p, const char *name, const struct ux_proc_map *map,
+			   bool certain, int *ret)
+{
+	UX_FD(at);
+	UX_FD(fd);
+	at = openat(p->dir, name, O_PATH | O_CLOEXEC);
+	if (at < 0 || ux_file_reopen_regular(at, &fd, NULL) != UX_OK ||
+	    (!certain && !ux_proc_file_is_mapped(fd, map)))
+		return false;
+	*ret = fd;
+	fd = -1;
+	return true;
+}
+
+bool ux_proc_open_linked(const struct ux_proc *p, const struct ux_proc_map *map, int *ret)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
+	/* A deleted file cannot be compared on each file system. */
+	return proc_open_link(p, name, map, /* certain= */ map->deleted, ret);
+}
+
 enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_map *map, int *ret,
 				 struct ux_error *err)
 {
-	char name[64];
-	UX_FD(at);
 	UX_FD(fd);
-	UX_FD(exe);
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
-	at = openat(p->dir, name, O_PATH | O_CLOEXEC);
-	fd = proc_reopen_regular(at);
-	enum ux_code code = UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
-	if (fd < 0 && map->kind == UX_PROC_MAP_FILE && !map->deleted) {
+	enum ux_code code = UX_OK;
+	if (ux_proc_open_linked(p, map, ret))
+		return UX_OK;
+	if (map->kind == UX_PROC_MAP_FILE && !map->deleted)
 		code = ux_proc_open_in_root(p, /* root= */ true, map->path, &fd, &why);
-		if (fd >= 0 && !ux_proc_file_is_mapped(fd, map))
-			ux_fd_close(&fd);
+	if (fd >= 0 && ux_proc_file_is_mapped(fd, map)) {
+		*ret = fd;
+		fd = -1;
+		return UX_OK;
 	}
-	if (fd < 0) {
-		exe = openat(p->dir, "exe", O_PATH | O_CLOEXEC);
-		fd = proc_reopen_regular(exe);
-		if (fd >= 0 && !ux_proc_file_is_mapped(fd, map))
-			ux_fd_close(&fd);
-	}
-	if (fd < 0 && code != UX_OK) {
-		if (err && err->code == UX_OK)
-			*err = why;
-		return code;
-	}
-	if (fd < 0)
+	/* On an overlay any file is taken for the mapped one, so this is the last attempt. */
+	if (proc_open_link(p, "exe", map, /* certain= */ false, ret))
+		return UX_OK;
+	if (code == UX_OK)
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "%.80s is %s; opening it needs CAP_SYS_ADMIN", map->path,
 				    map->deleted ? "deleted" : "replaced by another file");
-	*ret = fd;
-	fd = -1;
-	return UX_OK;
+	if (err && err->code == UX_OK)
+		*err = why;
+	return code;
 }

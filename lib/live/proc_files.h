@@ -74,10 +74,15 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 struct ux_bytes ux_proc_own_vdso(void);
 
 /*
- * Opens the file of a mapping, which may be deleted and in any mount namespace. It is opened
- * through /proc/PID/map_files (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else through the
- * root of the process if the same file is at that path, else through /proc/PID/exe. UX_ENOTFOUND:
- * another file is now at that path.
+ * Opens the file of a mapping, which may be deleted and in any mount namespace, through
+ * /proc/PID/map_files. This resolves no path, so that only the file itself can make it wait. False:
+ * it needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE, or leads to another file.
+ */
+bool ux_proc_open_linked(const struct ux_proc *p, const struct ux_proc_map *map, int *ret) ux_must;
+
+/*
+ * Does the same, else opens it through the root of the process if the same file is at that path,
+ * else through /proc/PID/exe. UX_ENOTFOUND: another file is now at that path.
  */
 enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_map *map, int *ret,
 				 struct ux_error *err) ux_must;

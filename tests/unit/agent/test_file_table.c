@@ -6,6 +6,8 @@
 #include "mapping_events.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -166,6 +168,39 @@ static void what_does_not_find_room_is_found_later(void **state)
 	assert_int_equal(f->table.waiting.size, 1);
 }
 
+/* Opening a device may have effects. inotify tells of every opening of the FIFO, which stands for
+ * one, and of none with O_PATH. */
+static void a_device_that_takes_the_files_place_is_not_opened(void **state)
+{
+	enum {
+		LOOKS = 100000
+	};
+	struct fixture *f = *state;
+	char fifo[80], event[256];
+	snprintf(fifo, sizeof(fifo), "%s.fifo", f->path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(watch >= 0 && inotify_add_watch(watch, fifo, IN_OPEN) >= 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		for (;;)
+			(void)renameat2(AT_FDCWD, f->path, AT_FDCWD, fifo, RENAME_EXCHANGE);
+	size_t found = 0;
+	for (int i = 0; i < LOOKS; i++) {
+		struct ux_file_table t = {.room = 1};
+		assert_int_equal(ux_file_table_sight(&t, INT32_MAX, &f->map, NULL), UX_OK);
+		found += t.waiting.size;
+		ux_file_table_deinit(&t);
+	}
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	ssize_t opened = read(watch, event, sizeof(event));
+	(void)close(watch);
+	(void)unlink(fifo);
+	assert_true(found > 0 && found < LOOKS);
+	assert_int_equal(opened, -1);
+}
+
 static void mappings_without_code_and_without_file_are_ignored(void **state)
 {
 	struct fixture *f = *state;
@@ -274,6 +309,8 @@ UX_SUITE(file_table)
 			tear_down),
 		cmocka_unit_test_setup_teardown(what_does_not_find_room_is_found_later, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_device_that_takes_the_files_place_is_not_opened,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(mappings_without_code_and_without_file_are_ignored,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_failed_allocation_is_reported, set_up,
