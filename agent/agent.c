@@ -24,6 +24,7 @@ static void agent_deinit(struct ux_agent *a)
 	ux_agent_metrics_close(&a->metrics);
 	ux_agent_public_close(a);
 	ux_host_watch_deinit(&a->watch);
+	ux_open_helper_deinit(&a->opener);
 	ux_mapped_files_free(&a->files);
 	ux_runtime_code_deinit(&a->runtime);
 	ux_agent_keys_deinit(&a->done);
@@ -111,6 +112,12 @@ static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 	return UX_OK;
 }
 
+void ux_agent_beat(void *ctx)
+{
+	struct ux_agent *a = ctx;
+	ux_agent_metric_set(&a->metrics.alive_ms, (uint64_t)ux_clock_ms());
+}
+
 /* Publishes the state of the agent as metrics. */
 static void agent_count(struct ux_agent *a)
 {
@@ -118,6 +125,7 @@ static void agent_count(struct ux_agent *a)
 	ux_agent_metric_set(&a->metrics.away, a->away);
 	ux_agent_metric_set(&a->metrics.known, a->state.known.n);
 	ux_agent_metric_set(&a->metrics.not_written, a->state.not_written);
+	ux_agent_metric_set(&a->metrics.hung, a->opener.hung);
 }
 
 /* Sends the snapshots of run-time code that are due. */
@@ -146,7 +154,9 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 		until = ux_min(until, ux_agent_runtime_due(a));
 		if (ux_agent_waiting(a) > 0) /* files wait for processor time */
 			until = ux_min(until, ux_clock_ms() + TIME_MS);
+		ux_agent_metric_set(&a->metrics.alive_ms, 0);
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
+		ux_agent_beat(a);
 		if (first)
 			agent_notice_hidden(a);
 		agent_count(a);
@@ -261,6 +271,9 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	UX_TRY(agent_open_state(&a, err));
 	ret->subject = NULL;
 	UX_TRY(ux_agent_public_open(&a, err));
+	a.opener.works = ux_agent_beat;
+	a.opener.ctx = &a;
+	a.metrics.patience_ms = (uint64_t)a.push.timeout_ms;
 	a.metrics.queue = a.queue;
 	a.metrics.watch = &a.watch;
 	ret->subject = options->metrics;

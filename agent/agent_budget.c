@@ -107,8 +107,10 @@ static int64_t budget_sleep(struct ux_agent *a, int64_t ns)
 static void budget_wait(struct ux_agent *a, pid_t child)
 {
 	const int64_t max = (int64_t)WAIT_MS * UX_CLOCK_NS_IN_MS;
-	for (int64_t ns; (ns = budget_look(a, child)) > 0;)
+	for (int64_t ns; (ns = budget_look(a, child)) > 0;) {
+		ux_agent_beat(a);
 		a->work.client.deadline_ms += budget_sleep(a, ux_min(ns, max));
+	}
 }
 
 bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended)
@@ -126,6 +128,7 @@ void ux_agent_budget_wait(struct ux_agent *a)
 void ux_agent_budget_pace(void *ctx, int child)
 {
 	struct ux_agent *a = ctx;
+	ux_agent_beat(a);
 	if (a->o->cpu_ppm != 0) { /* it has worked for one slice */
 		(void)setpriority(PRIO_PROCESS, (id_t)child, NICE);
 		(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, child, IOPRIO_CLASS_IDLE);

@@ -4,11 +4,9 @@
 #include "agent_work.h"
 
 #include "debug_paths.h"
-#include "file.h"
+#include "open_helper.h"
 #include "proc_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Returns the best quality without DWARF: Go's own tables have lines. */
@@ -24,7 +22,7 @@ struct debug_search {
 	struct ux_agent *agent;
 	struct ux_push_module *module;
 	const struct ux_id *id;
-	const struct ux_proc *proc; /* NULL: this host */
+	pid_t pid; /* 0: this host */
 	/* path in the link to a supplementary file; NULL: a debug file is searched */
 	const char *link;
 	struct ux_sandbox_part *ret; /* the supplementary file */
@@ -33,21 +31,17 @@ struct debug_search {
 	struct ux_error *err;
 };
 
-/*
- * Opens a debug file. A path that a program names may lead to a device, and opening a device can
- * have effects, so that only regular files are opened.
- */
-static int agent_open_debug(const struct debug_search *s, const char *path)
+/* Opens a debug file. Returns its size; 0: it cannot be opened. */
+static uint64_t agent_open_debug(const struct debug_search *s, const char *path, int *ret)
 {
-	const struct ux_proc host = {.dir = -1, .stat = -1, .pid = getpid()};
-	int fd = -1;
-	if (!s->proc && s->link)
-		return ux_proc_open_in_root(&host, /* root= */ false, path, &fd, NULL) == UX_OK
-			       ? fd
-			       : -1;
-	if (!s->proc)
-		return ux_file_open_regular(AT_FDCWD, path, 0, &fd, NULL) == UX_OK ? fd : -1;
-	return ux_proc_open_in_root(s->proc, /* root= */ true, path, &fd, NULL) == UX_OK ? fd : -1;
+	const enum ux_open_root root = s->pid != 0 ? UX_OPEN_PROCESS
+				       : s->link   ? UX_OPEN_HOST_ROOT
+						   : UX_OPEN_HOST;
+	struct ux_opened file;
+	if (ux_open_helper_path(&s->agent->opener, root, s->pid, path, &file, NULL) != UX_OK)
+		return 0;
+	*ret = file.fd;
+	return file.size;
 }
 
 /* Takes over the open debug file of the module. */
@@ -86,13 +80,12 @@ static enum ux_code agent_take_supplementary(struct debug_search *s, int *fd, ui
 static enum ux_code agent_try_debug(struct debug_search *s, const char *path, struct ux_error *err)
 {
 	UX_FD(fd);
-	struct stat st;
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules found = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	fd = agent_open_debug(s, path);
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+	const uint64_t size = agent_open_debug(s, path, &fd);
+	if (size == 0)
 		return UX_OK;
-	const struct ux_sandbox_part whole = {fd, 0, (uint64_t)st.st_size};
+	const struct ux_sandbox_part whole = {fd, 0, size};
 	enum ux_code code =
 		ux_push_part_read(&s->agent->work, path, &whole, /* packed= */ false, &found, &why);
 	if (code == UX_ENOMEM)
@@ -128,16 +121,15 @@ static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *
 static enum ux_code agent_find_debug(struct ux_agent *a, struct ux_push_module *m, pid_t pid,
 				     struct ux_error *err)
 {
-	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
 	const struct ux_id *id = ux_id_set_find(&m->ids, UX_ID_GNU);
 	enum ux_quality enough = a->push.no_dwarf ? UX_QUALITY_SYMTAB : UX_QUALITY_LINES;
 	struct debug_search s = {.agent = a, .module = m, .id = id};
 	if (!id || m->gsym || m->gpu != 0 || m->debug_only || m->claim >= enough)
 		return UX_OK;
 	UX_TRY(agent_search_debug(&s, err));
-	if (s.done || pid == 0 || ux_proc_open(&proc, pid, NULL) != UX_OK)
+	if (s.done || pid == 0)
 		return UX_OK;
-	s.proc = &proc;
+	s.pid = pid;
 	return agent_search_debug(&s, err);
 }
 
@@ -166,11 +158,10 @@ enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
 					 struct ux_sandbox_part *ret, struct ux_error *err)
 {
 	struct ux_agent *a = ctx;
-	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
 	struct debug_search s = {.agent = a, .module = m, .id = id, .link = path, .ret = ret};
 	UX_TRY(agent_search_supplementary(&s, err));
-	if (!s.done && a->owner != 0 && ux_proc_open(&proc, a->owner, NULL) == UX_OK) {
-		s.proc = &proc;
+	if (!s.done && a->owner != 0) {
+		s.pid = a->owner;
 		UX_TRY(agent_search_supplementary(&s, err));
 	}
 	if (!s.done && m->lost[0] == '\0')

@@ -2,6 +2,7 @@
 /* Counters and state of the agent, for Prometheus. */
 #include "agent_metrics.h"
 
+#include "clock.h"
 #include "http_server.h"
 #include "metric_text.h"
 
@@ -14,6 +15,7 @@
 enum {
 	BACKLOG = 16,
 	CONNECTIONS_MAX = 16,
+	STALLED_MS = 60000, /* ms without a sign; the watching thread gives a sign each 10 s */
 	MS_IN_S = 1000,
 };
 
@@ -63,6 +65,9 @@ static void metrics_write_host(struct ux_agent_metrics *m, struct ux_out *out)
 		{"unhex_agent_vanished_files_total", "counter",
 		 "Mapped files that were gone before they were opened, counted at each scan.",
 		 s.vanished},
+		{"unhex_agent_hung_total", "counter",
+		 "Times that a file system did not answer, so that its files were put off.",
+		 s.hung + metric_read(&m->hung)},
 		{"unhex_agent_mapping_events_total", "counter",
 		 "New mappings reported by the kernel.", s.events},
 		{"unhex_agent_lost_events_total", "counter",
@@ -148,11 +153,28 @@ static enum ux_code metrics_answer(struct ux_request *req, struct ux_response *r
 	return ux_response_out(req, res, UX_METRIC_TEXT_TYPE);
 }
 
+static bool metrics_is_old(uint64_t sign_ms, uint64_t now_ms, uint64_t max_ms)
+{
+	return sign_ms != 0 && sign_ms < now_ms && now_ms - sign_ms > max_ms;
+}
+
+const char *ux_agent_metrics_stalled(const struct ux_agent_metrics *m, uint64_t now_ms)
+{
+	if (metrics_is_old(metric_read(&m->watch->alive_ms), now_ms, STALLED_MS))
+		return "finding files";
+	return metrics_is_old(metric_read(&m->alive_ms), now_ms, STALLED_MS + m->patience_ms)
+		       ? "sending symbols"
+		       : NULL;
+}
+
+/* A probe that asks whether the port answers would never find a loop that hangs. */
 static enum ux_code metrics_answer_health(struct ux_request *req, struct ux_response *res)
 {
-	(void)req;
-	res->type = "application/json";
-	res->body = UX_STR("{\"status\":\"ok\"}\n");
+	const char *what = ux_agent_metrics_stalled(req->app, (uint64_t)ux_clock_ms());
+	ux_out_fmt(&req->out, "{\"status\":\"%s\"%s%s%s}\n", what ? "stalled" : "ok",
+		   what ? ",\"part\":\"" : "", what ? what : "", what ? "\"" : "");
+	UX_TRY(ux_response_out(req, res, "application/json"));
+	res->status = what ? 503 : res->status;
 	return UX_OK;
 }
 

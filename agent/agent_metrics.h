@@ -22,6 +22,10 @@ struct ux_agent_metrics {
 	_Atomic uint64_t not_written; /* answers that could not be kept on disk */
 	_Atomic uint64_t waiting;     /* files that were found and are not processed yet */
 	_Atomic uint64_t away;        /* 1: the last attempt to reach the server failed */
+	_Atomic uint64_t hung;        /* times that a file system did not answer the agent's loop */
+	/* monotonic time in ms of the last sign of the agent's loop; 0: it waits for files */
+	_Atomic uint64_t alive_ms;
+	uint64_t patience_ms; /* the longest time without a sign: the loop waits for the server */
 	_Atomic uint64_t cpu_ms;
 	_Atomic uint64_t paused_ms;
 	/* processes with run-time code that the agent follows */
@@ -43,6 +47,12 @@ struct ux_agent_metrics {
 enum ux_code ux_agent_metrics_open(struct ux_agent_metrics *m, const char *address,
 				   struct ux_error *err) ux_must;
 void ux_agent_metrics_close(struct ux_agent_metrics *m);
+
+/*
+ * Returns which part of the agent has made no progress for too long at this monotonic time; NULL:
+ * none. Any thread.
+ */
+const char *ux_agent_metrics_stalled(const struct ux_agent_metrics *m, uint64_t now_ms);
 
 /* Writes the metrics in Prometheus' text format. Any thread. */
 void ux_agent_metrics_write(struct ux_agent_metrics *m, struct ux_out *out);

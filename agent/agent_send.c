@@ -35,7 +35,59 @@ static void agent_move_file(struct ux_mapped_file *files, size_t from, size_t to
 static bool agent_is_fleeting(const struct ux_mapped_file *f)
 {
 	struct stat st;
-	return !f->kernel && f->key.dev != 0 && fstat(f->fd, &st) == 0 && st.st_nlink == 0;
+	return !f->kernel && !f->far && f->key.dev != 0 && fstat(f->fd, &st) == 0 &&
+	       st.st_nlink == 0;
+}
+
+/* --- far files -------------------------------------------------------------------------------- */
+
+/* Copies a far file. UX_EUNAVAILABLE: it waits until its file system answers again. */
+static enum ux_code agent_copy(struct ux_agent *a, struct ux_mapped_file *f, struct ux_error *err)
+{
+	const struct ux_opened before = {.fd = -1};
+	struct ux_opened now;
+	struct ux_proc_map map = f->map;
+	map.path = f->path;
+	UX_TRY(ux_open_helper_mapped(&a->opener, f->pid, &map, &before, /* copy= */ true, &now,
+				     &f->again_ms, err));
+	f->fd = now.fd;
+	if (now.fd < 0 || now.size != f->key.size || now.mtime_ns != f->key.mtime_ns)
+		return ux_error_set(err, UX_ENOTFOUND, "has changed since it was found");
+	return UX_OK;
+}
+
+/*
+ * Copies the far ones of the first n waiting files, unless their answer is known. A file whose file
+ * system does not answer is put off; any other failure is reported, and the file is dropped.
+ * Returns how many of the n are left.
+ */
+static size_t agent_copy_far(struct ux_agent *a, size_t n)
+{
+	struct ux_mapped_files *all = &a->files;
+	for (size_t i = 0; i < n;) {
+		struct ux_mapped_file *f = &all->data[i];
+		struct ux_error why = UX_ERROR_INIT;
+		if (!f->far || f->fd >= 0 ||
+		    ux_agent_state_find(&a->state, ux_agent_file_key(&a->state, &f->key),
+					ux_clock_wall()) != UX_AGENT_UNKNOWN ||
+		    agent_copy(a, f, &why) == UX_OK) {
+			i++;
+			continue;
+		}
+		struct ux_mapped_file off = *f;
+		memmove(f, f + 1, (all->size - i - 1) * sizeof(*f));
+		n--;
+		if (why.code == UX_EUNAVAILABLE && !off.ended) {
+			all->data[all->size - 1] = off;
+			continue;
+		}
+		ux_push_report_left_out(&a->work, off.path, /* named= */ true, &why);
+		all->size--;
+		ux_mapped_file_deinit(&off);
+		ux_host_watch_give_back(&a->watch, 1);
+	}
+	ux_agent_metric_set(&a->metrics.hung, a->opener.hung);
+	return n;
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
@@ -45,6 +97,7 @@ static enum ux_code agent_turn(struct ux_agent *a, struct ux_agent_batch *b, str
 {
 	const int64_t end = ux_clock_ms() + TURN_MS;
 	while (ux_agent_batch_next(b) && ux_clock_ms() < end) {
+		ux_agent_beat(a);
 		/* A process with run-time code may end before all files were sent. */
 		UX_TRY(ux_agent_runtime_step(a, err));
 		UX_TRY(ux_agent_batch_step(b, err));
@@ -86,11 +139,12 @@ static size_t agent_choose(struct ux_agent *a, size_t max)
 {
 	struct ux_mapped_file *f = a->files.data;
 	size_t n = 0;
+	const int64_t now = ux_clock_ms();
 	bool low[2][2]; /* no time left: [large files][files of ended processes] */
 	for (int i = 0; i < 4; i++)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
 	for (size_t i = 0; i < a->files.size && n < max; i++) {
-		if (!low[ux_mapped_is_large(f[i].key.size)][f[i].ended] &&
+		if (!low[ux_mapped_is_large(f[i].key.size)][f[i].ended] && f[i].again_ms <= now &&
 		    (n == 0 || f[i].ended == f[0].ended))
 			agent_move_file(f, i, n++);
 	}
@@ -107,6 +161,7 @@ static enum ux_code agent_begin_some(struct ux_agent *a, bool kept, bool *more,
 	ux_agent_order(&a->files);
 	size_t n = agent_choose(a, kept ? BATCH_QUEUED : BATCH_MAX);
 	*more = *more || n > 0;
+	n = agent_copy_far(a, n);
 	if (!kept)
 		UX_TRY(agent_keep_fleeting(a, &n, err));
 	return agent_begin(a, n, kept, err);
@@ -152,6 +207,7 @@ static enum ux_code agent_deal(struct ux_agent *a, bool kept, struct ux_error *e
 {
 	for (bool more = true; more;) {
 		more = false;
+		ux_agent_beat(a);
 		if (!kept)
 			UX_TRY(ux_agent_queue_send(a, &more, err));
 		UX_TRY(agent_begin_some(a, kept, &more, err));

@@ -72,6 +72,7 @@ struct ux_agent {
 	struct ux_push_options push; /* o->push, completed */
 	struct ux_push_work work;    /* client, children, counts */
 	struct ux_host_watch watch;
+	struct ux_open_helper opener;      /* for debug files and copies; the watch has its own */
 	struct ux_push_packs *debug_files; /* of the batch whose turn it is now */
 	pid_t owner; /* a process that has mapped the module under extraction; 0: none */
 	struct ux_mapped_files files;    /* files that were found and are in no batch */
@@ -110,6 +111,9 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
  * stay in a->files.
  */
 enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err) ux_must;
+
+/* Shows that the loop goes on (ux_agent_metrics_stalled()). ctx: struct ux_agent. */
+void ux_agent_beat(void *ctx);
 
 /* Sorts files by the order in which they are processed. */
 void ux_agent_order(struct ux_mapped_files *files);

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -43,37 +45,25 @@ static int64_t table_mtime(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * UX_CLOCK_NS_IN_S + st->st_mtim.tv_nsec;
 }
 
-static bool table_is_mapped(const struct ux_proc_map *map, const struct stat *st)
+/*
+ * Returns whether the file that was seen is still at its path on this host. This only asks
+ * the caches of the kernel, so that no file system can make it wait, and costs no message to
+ * the opener: most sightings are of known libraries.
+ */
+static bool table_is_unchanged(const struct ux_proc_map *map, const struct ux_seen_file *seen)
 {
-	return S_ISREG(st->st_mode) && st->st_ino == map->ino &&
-	       (uint64_t)makedev(major(st->st_dev), minor(st->st_dev)) == map->dev;
-}
-
-/* Returns whether the path of the mapping names the mapped file on this host too. Fills *st. */
-static bool table_stat_here(const struct ux_proc_map *map, struct stat *st)
-{
-	return !map->deleted && map->kind == UX_PROC_MAP_FILE && stat(map->path, st) == 0 &&
-	       table_is_mapped(map, st);
-}
-
-/* Opens the file of a mapping whose process may have ended. */
-static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *ret,
-			       struct ux_error *err)
-{
-	UX_FD(fd);
-	struct stat st;
-	struct ux_proc proc = {.dir = -1, .stat = -1};
-	if (!map->deleted && map->kind == UX_PROC_MAP_FILE)
-		(void)!ux_file_open_regular(AT_FDCWD, map->path, 0, &fd, NULL);
-	if (fd >= 0 && fstat(fd, &st) == 0 && table_is_mapped(map, &st)) {
-		*ret = fd;
-		fd = -1;
-		return UX_OK;
-	}
-	UX_TRY(ux_proc_open(&proc, pid, err));
-	enum ux_code code = ux_proc_open_mapped(&proc, map, ret, err);
-	ux_proc_close(&proc);
-	return code;
+	UX_FD(at);
+	struct statx st;
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED};
+	if (map->deleted || map->kind != UX_PROC_MAP_FILE)
+		return false;
+	at = (int)syscall(SYS_openat2, AT_FDCWD, map->path, &how, sizeof(how));
+	return at >= 0 &&
+	       statx(at, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) == 0 &&
+	       S_ISREG(st.stx_mode) && st.stx_ino == map->ino &&
+	       (uint64_t)makedev(st.stx_dev_major, st.stx_dev_minor) == map->dev &&
+	       st.stx_size == seen->size &&
+	       st.stx_mtime.tv_sec * UX_CLOCK_NS_IN_S + st.stx_mtime.tv_nsec == seen->mtime_ns;
 }
 
 /*
@@ -94,18 +84,17 @@ static enum ux_code table_set_process(struct ux_mapped_file *f, pid_t pid, struc
 	return UX_OK;
 }
 
-/* Appends an open file, which the list then owns. pid 0: a file of the kernel. */
-static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
-				 const char *path, int *fd, pid_t pid, struct ux_error *err)
+/* Completes a file and appends it; the list then owns its descriptor, *fd. */
+static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_file file,
+				 const char *path, int *fd, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *name = strdup(path);
-	struct stat st;
-	struct ux_mapped_file file = {
-		.key = key, .path = name, .fd = *fd, .pid = pid, .kernel = pid == 0};
-	if (key.dev != 0 && fstat(*fd, &st) == 0)
-		file.file_owner = st.st_uid;
-	if (pid != 0)
-		UX_TRY(table_set_process(&file, pid, err));
+	file.path = name;
+	file.map.path = NULL;
+	file.fd = *fd;
+	file.kernel = file.pid == 0;
+	if (!file.kernel)
+		UX_TRY(table_set_process(&file, file.pid, err));
 	if (!name || !ux_mapped_files_append(&t->waiting, file))
 		return ux_error_nomem(err);
 	name = NULL;
@@ -146,7 +135,19 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	seen->size = image.bytes.size;
 	const struct ux_mapped_key key = {.size = image.bytes.size,
 					  .mtime_ns = (int64_t)ux_hash_bytes(image.bytes)};
-	return table_append(t, key, "[vdso]", &fd, pid, err);
+	return table_append(t, (struct ux_mapped_file){.key = key, .pid = pid}, "[vdso]", &fd, err);
+}
+
+/* Counts a file that could not be opened. */
+static void table_count_unopened(struct ux_file_table *t, enum ux_code code, bool deleted,
+				 int64_t again_ms)
+{
+	if (code == UX_EUNAVAILABLE)
+		t->again_ms = t->again_ms == 0 ? again_ms : ux_min(t->again_ms, again_ms);
+	else if (code == UX_EDENIED || deleted)
+		t->hidden++;
+	else
+		t->vanished++;
 }
 
 /* Opens the file of a mapping, and appends it unless the same file was seen there before. */
@@ -154,31 +155,35 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 			       const struct ux_proc_map *map, struct ux_error *err)
 {
 	UX_FD(fd);
-	struct stat st;
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = table_open(pid, map, &fd, &why);
+	const struct ux_opened before = {.size = seen->size, .mtime_ns = seen->mtime_ns};
+	struct ux_opened now;
+	int64_t again_ms = 0;
+	enum ux_code code = ux_open_helper_mapped(t->opener, pid, map, &before, /* copy= */ false,
+						  &now, &again_ms, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
-		bool denied = code == UX_EDENIED || map->deleted;
-		t->hidden += denied;
-		t->vanished += !denied;
+		table_count_unopened(t, code, map->deleted, again_ms);
 		return UX_OK;
 	}
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+	fd = now.fd;
+	if (now.same || now.size == 0)
 		return UX_OK;
-	const struct ux_mapped_key key = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
-					  table_mtime(&st)};
-	if (key.size == seen->size && key.mtime_ns == seen->mtime_ns)
-		return UX_OK;
-	size_t room = ux_mapped_is_large(key.size) ? t->room_large : t->room;
+	size_t room = ux_mapped_is_large(now.size) ? t->room_large : t->room;
 	if (t->waiting.size >= room) {
 		t->left = true;
 		return UX_OK;
 	}
-	seen->size = key.size;
-	seen->mtime_ns = key.mtime_ns;
-	return table_append(t, key, map->path, &fd, pid, err);
+	seen->size = now.size;
+	seen->mtime_ns = now.mtime_ns;
+	const struct ux_mapped_file file = {
+		.key = {now.dev, now.ino, now.size, now.mtime_ns},
+		.pid = pid,
+		.file_owner = now.owner,
+		.far = now.far,
+		.map = *map,
+	};
+	return table_append(t, file, map->path, &fd, err);
 }
 
 /* Notes a process that has run-time code. */
@@ -210,7 +215,6 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 				 struct ux_error *err)
 {
 	bool fresh = false;
-	struct stat st;
 	if (!map->exec || (map->kind == UX_PROC_MAP_FILE && table_is_excluded(t, map->path)))
 		return UX_OK;
 	table_make_room(t);
@@ -227,8 +231,7 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 	if (!fresh && seen->round == t->round)
 		return UX_OK;
 	seen->round = t->round;
-	if (!fresh && table_stat_here(map, &st) && (uint64_t)st.st_size == seen->size &&
-	    table_mtime(&st) == seen->mtime_ns)
+	if (!fresh && table_is_unchanged(map, seen))
 		return UX_OK;
 	return table_look(t, seen, pid, map, err);
 }
@@ -263,5 +266,6 @@ enum ux_code ux_file_table_add_kernel(struct ux_file_table *t, const char *path,
 		return UX_OK;
 	seen->size = key.size;
 	seen->mtime_ns = key.mtime_ns;
-	return table_append(t, key, path, fd, /* pid= */ 0, err);
+	return table_append(t, (struct ux_mapped_file){.key = key, .file_owner = st.st_uid}, path,
+			    fd, err);
 }

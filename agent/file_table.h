@@ -6,6 +6,7 @@
 #include "error.h"
 #include "hash.h"
 #include "map.h"
+#include "open_helper.h"
 #include "proc_files.h"
 #include "vec.h"
 
@@ -31,13 +32,19 @@ static inline bool ux_mapped_key_eq(struct ux_mapped_key a, struct ux_mapped_key
 	return a.dev == b.dev && a.ino == b.ino && a.size == b.size && a.mtime_ns == b.mtime_ns;
 }
 
-/* A file that waits to be identified and sent. It is open, so that it can still be read after it
- * was deleted. */
+/*
+ * A file that waits to be identified and sent. It is open, so that it can still be read after it
+ * was deleted. A far one is not: closing it may hang.
+ */
 struct ux_mapped_file {
 	struct ux_mapped_key key;
-	char *path;  /* malloc'ed; as the process sees it, only for display */
-	int fd;      /* open for reading */
-	pid_t pid;   /* a process that mapped it and may have ended; 0: none */
+	char *path; /* malloc'ed; as the process sees it, only for display */
+	int fd;     /* open for reading; -1: a far file that was not copied yet */
+	bool far;   /* reading it may hang, so the agent has at most a copy (open_helper.h) */
+	/* of a far file: the mapping by which it is copied; its path is `path` */
+	struct ux_proc_map map;
+	int64_t again_ms; /* not before this monotonic time: its file system did not answer */
+	pid_t pid;        /* a process that mapped it and may have ended; 0: none */
 	bool kernel; /* a file of the kernel: may be compressed, or a GSYM made from kallsyms */
 	/*
 	 * Who can have made the file, and who made this host run it. Both are kept because they
@@ -115,7 +122,7 @@ static inline bool ux_host_pid_eq(pid_t a, pid_t b)
 /* Processes; the values have no meaning. */
 UX_MAP(ux_host_pid_set, pid_t, bool, ux_host_pid_hash, ux_host_pid_eq);
 
-/* Zeroed: nothing was seen. One thread at a time. */
+/* Zeroed, but for the opener: nothing was seen. One thread at a time. */
 struct ux_file_table {
 	struct ux_seen_files seen;
 	struct ux_mapped_files waiting; /* in the order in which they were found */
@@ -125,7 +132,11 @@ struct ux_file_table {
 	size_t room;       /* number of files that may still be appended */
 	size_t room_large; /* the same for large files */
 	bool left;         /* files were skipped because there was no room */
-	uint64_t round;    /* see ux_file_table_begin() */
+	/* monotonic time when files were skipped for a file system that did not answer are to be
+	 * looked for again; 0: there were none */
+	int64_t again_ms;
+	struct ux_open_helper *opener; /* opens all files of processes */
+	uint64_t round;                /* see ux_file_table_begin() */
 	/* With `follow_runtime`: processes that have code that is in no file, or that write a
 	 * jitdump. `compilers` are the new ones, compilers_seen all that were found since that set
 	 * was cleared. */

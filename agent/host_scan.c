@@ -125,6 +125,8 @@ enum ux_code ux_host_scan_run(struct ux_host_scan *s, enum ux_host_scan_depth de
 			continue;
 		s->again = s->again || p->reads == 0;
 		p->reads++;
+		if (s->works)
+			s->works(s->ctx);
 		UX_TRY(host_read_process(s, p->pid, t, err));
 	}
 	s->turn = to;

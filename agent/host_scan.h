@@ -26,8 +26,10 @@ struct ux_host_scan {
 	size_t turn;                        /* index of the process that is read again next */
 	/* /proc/loadavg at the last scan, which contains the newest process ID */
 	char last_loadavg[64];
-	bool again;      /* the last scan read a process for the first time */
-	uint64_t denied; /* processes whose mappings this user may not read */
+	bool again;               /* the last scan read a process for the first time */
+	uint64_t denied;          /* processes whose mappings this user may not read */
+	void (*works)(void *ctx); /* called before each process; NULL: nothing */
+	void *ctx;
 };
 
 void ux_host_scan_deinit(struct ux_host_scan *s);

@@ -21,9 +21,21 @@ enum {
 	TURN_MS = 60000,
 };
 
+/* Shows that the thread goes on. ctx: struct ux_host_watch. */
+static void watch_beat(void *ctx)
+{
+	struct ux_host_watch *w = ctx;
+	atomic_store_explicit(&w->alive_ms, (uint64_t)ux_clock_ms(), memory_order_relaxed);
+}
+
 enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err)
 {
 	w->stop = -1;
+	w->table.opener = &w->opener;
+	w->opener.works = watch_beat;
+	w->opener.ctx = w;
+	w->scan.works = watch_beat;
+	w->scan.ctx = w;
 	(void)pthread_mutex_init(&w->lock, NULL);
 	ux_condition_init(&w->arrived);
 	w->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -40,6 +52,7 @@ void ux_host_watch_deinit(struct ux_host_watch *w)
 	ux_mapping_events_close(&w->events);
 	ux_host_scan_deinit(&w->scan);
 	ux_file_table_deinit(&w->table);
+	ux_open_helper_deinit(&w->opener);
 	ux_mapped_files_free(&w->inbox);
 	ux_host_pids_deinit(&w->compilers);
 	(void)pthread_cond_destroy(&w->arrived);
@@ -103,6 +116,7 @@ static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 		.files = w->table.found,
 		.hidden = w->table.hidden,
 		.vanished = w->table.vanished,
+		.hung = w->opener.hung,
 		.events = w->events.seen,
 		.lost = w->events.lost,
 		.nameless = w->kernel.nameless,
@@ -133,14 +147,23 @@ static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scann
 			ux_mapping_events_close(&w->events);
 		all = true;
 	}
-	if (all)
+	if (all) {
 		w->table.left = false;
+		w->table.again_ms = 0;
+	}
 	if (all || now - *scanned >= TURN_MS || ux_host_scan_is_due(&w->scan)) {
 		*scanned = now;
 		UX_TRY(ux_host_scan_run(&w->scan, all ? UX_HOST_SCAN_ALL : UX_HOST_SCAN_NEW,
 					&w->table, err));
 	}
 	return ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err);
+}
+
+/* Returns the time at which the thread has to do something although there are no events. */
+static int64_t watch_due(const struct ux_host_watch *w, int64_t listed)
+{
+	int64_t due = listed + (w->events.open ? LIST_EVENTS_MS : LIST_MS);
+	return w->table.again_ms != 0 ? ux_min(due, w->table.again_ms) : due;
 }
 
 /* Follows the events of the kernel until the thread should end, and then returns UX_OK. */
@@ -150,9 +173,10 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 	int64_t listed = ux_clock_ms(), scanned = listed;
 	for (;;) {
 		bool lost = false, stop = false;
-		const int64_t list_ms = w->events.open ? LIST_EVENTS_MS : LIST_MS;
-		int64_t left = ux_max(listed + list_ms - ux_clock_ms(), INT64_C(0));
+		int64_t left = ux_max(watch_due(w, listed) - ux_clock_ms(), INT64_C(0));
+		atomic_store_explicit(&w->alive_ms, 0, memory_order_relaxed);
 		bool news = ux_mapping_events_wait(&w->events, w->stop, (int)left, &stop);
+		watch_beat(w);
 		if (stop)
 			return UX_OK;
 		if (news) {
@@ -162,8 +186,9 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 		}
 		/* Skipped files are found again once there is room. */
 		lost = lost || w->events.ended ||
+		       (w->table.again_ms != 0 && w->table.again_ms <= ux_clock_ms()) ||
 		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MAX / 2);
-		if (lost || ux_clock_ms() >= listed + list_ms) {
+		if (lost || ux_clock_ms() >= watch_due(w, listed)) {
 			listed = ux_clock_ms();
 			/* Other processes may have got their IDs meanwhile. */
 			ux_host_pid_set_deinit(&w->table.compilers_seen);

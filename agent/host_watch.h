@@ -8,6 +8,7 @@
 #include "mapping_events.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Counts so far. */
 struct ux_host_seen {
@@ -16,6 +17,7 @@ struct ux_host_seen {
 	uint64_t files;     /* distinct mapped files that were found */
 	uint64_t hidden;    /* times that this user was not allowed to open a file */
 	uint64_t vanished;  /* times that a file was gone before it could be opened */
+	uint64_t hung;      /* times that a file system did not answer */
 	uint64_t events;    /* mapping events from the kernel */
 	/* times that the kernel lost events because its buffer was full */
 	uint64_t lost;
@@ -27,12 +29,15 @@ struct ux_host_seen {
 
 struct ux_host_watch {
 	struct ux_file_table table; /* only the thread uses it, and the fields up to the lock */
+	struct ux_open_helper opener;
 	struct ux_host_scan scan;
 	struct ux_host_kernel kernel;
 	const char *debug_dirs; /* where the kernel's files are searched; NULL: the default */
 	struct ux_mapping_events events;
 	pthread_t thread;
 	bool started;
+	/* monotonic time in ms of the thread's last sign; 0: it waits for events */
+	_Atomic uint64_t alive_ms;
 	int stop;               /* eventfd that stops the thread; -1: none */
 	pthread_mutex_t lock;   /* of what follows */
 	pthread_cond_t arrived; /* uses the monotonic clock */

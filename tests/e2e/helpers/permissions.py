@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which end-to-end tests need what a container may forbid: namespaces of their own, or recording by the kernel.
+"""Which end-to-end tests need what a container may forbid: namespaces of their own, FUSE, or recording by the kernel.
 
 They are skipped where that is forbidden, and the end of the run names them; everywhere else they run.
 """
@@ -16,6 +16,8 @@ NAMESPACES = {
     "test_agent.py":
         "test_a_debug_file_that_only_a_container_has_gives_the_names "
         "test_a_program_in_another_mount_and_process_namespace_is_sent",
+    "test_agent_hung.py":
+        "test_a_mount_that_hangs_costs_its_own_files_alone test_a_signal_ends_the_agent_while_a_file_system_hangs",
     "test_agent_dwz.py": "test_one_that_only_a_container_has_is_found",
     "test_agent_operation.py": "test_a_full_disk_costs_what_would_be_kept_alone",
     "test_disk.py": "test_a_file_system_that_is_full_takes_uploads_again_when_it_has_room",
@@ -30,6 +32,7 @@ NAMESPACES = {
         "test_the_debian_package_of_a_file_is_named_and_the_archive_that_has_it",
     "test_extract_cache.py": "test_a_full_disk_costs_nothing",
 }
+FUSE = {"test_agent_hung.py": NAMESPACES["test_agent_hung.py"]}
 RECORDING = {
     # Without records of the kernel the agent scans, and a process may have ended before.
     "test_agent.py":
@@ -83,6 +86,15 @@ def may_make_namespaces():
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+@functools.cache
+def may_mount_fuse():
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC))
+        return True
+    except OSError:
+        return False
+
+
 may_record = functools.cache(may_record)
 
 
@@ -94,6 +106,8 @@ def forbidden(file, function):
     """Why the test cannot run here; None if it can."""
     if needs(NAMESPACES, file, function) and not may_make_namespaces():
         return "namespaces cannot be made here"
+    if needs(FUSE, file, function) and not may_mount_fuse():
+        return "there is no FUSE here"
     if needs(RECORDING, file, function) and not may_record():
         return "this machine's kernel lets nobody record"
     return None

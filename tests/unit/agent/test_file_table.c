@@ -17,6 +17,7 @@
 /* A file of the test's own, mapped by nobody: the table looks at its path. */
 struct fixture {
 	char path[64];
+	struct ux_open_helper opener;
 	struct ux_file_table table;
 	struct ux_proc_map map;
 };
@@ -41,6 +42,7 @@ static int set_up(void **state)
 	write_file(f->path, "first");
 	assert_int_equal(stat(f->path, &st), 0);
 	f->table.room = 8;
+	f->table.opener = &f->opener;
 	f->map = (struct ux_proc_map){.start = 0x1000,
 				      .end = 0x2000,
 				      .dev = st.st_dev,
@@ -56,6 +58,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 	ux_file_table_deinit(&f->table);
+	ux_open_helper_deinit(&f->opener);
 	(void)unlink(f->path);
 	free(f);
 	return 0;
@@ -168,12 +171,23 @@ static void what_does_not_find_room_is_found_later(void **state)
 	assert_int_equal(f->table.waiting.size, 1);
 }
 
+static void an_opener_that_was_killed_is_started_again(void **state)
+{
+	struct fixture *f = *state;
+	sight(f);
+	assert_int_equal(kill(f->opener.pid, SIGKILL), 0);
+	write_file(f->path, "second");
+	sight(f);
+	assert_int_equal(f->table.waiting.size, 2);
+	assert_int_equal(f->opener.hung, 0);
+}
+
 /* Opening a device may have effects. inotify tells of every opening of the FIFO, which stands for
  * one, and of none with O_PATH. */
 static void a_device_that_takes_the_files_place_is_not_opened(void **state)
 {
 	enum {
-		LOOKS = 100000
+		LOOKS = 30000
 	};
 	struct fixture *f = *state;
 	char fifo[80], event[256];
@@ -187,7 +201,7 @@ static void a_device_that_takes_the_files_place_is_not_opened(void **state)
 			(void)renameat2(AT_FDCWD, f->path, AT_FDCWD, fifo, RENAME_EXCHANGE);
 	size_t found = 0;
 	for (int i = 0; i < LOOKS; i++) {
-		struct ux_file_table t = {.room = 1};
+		struct ux_file_table t = {.room = 1, .opener = &f->opener};
 		assert_int_equal(ux_file_table_sight(&t, INT32_MAX, &f->map, NULL), UX_OK);
 		found += t.waiting.size;
 		ux_file_table_deinit(&t);
@@ -215,8 +229,8 @@ static void mappings_without_code_and_without_file_are_ignored(void **state)
 
 static enum ux_code sight_in_new_table(void *ctx)
 {
-	const struct fixture *f = ctx;
-	struct ux_file_table t = {.room = 1};
+	struct fixture *f = ctx;
+	struct ux_file_table t = {.room = 1, .opener = &f->opener};
 	enum ux_code code = ux_file_table_sight(&t, getpid(), &f->map, NULL);
 	ux_file_table_deinit(&t);
 	return code;
@@ -224,6 +238,7 @@ static enum ux_code sight_in_new_table(void *ctx)
 
 static void each_failed_allocation_is_reported(void **state)
 {
+	sight(*state); /* the opener runs from now on: its own allocations do not fail */
 	assert_true(each_failed_alloc(sight_in_new_table, *state, /* may_recover= */ false) > 2);
 }
 
@@ -308,6 +323,8 @@ UX_SUITE(file_table)
 			another_file_at_the_path_is_not_taken_for_the_mapped_one, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(what_does_not_find_room_is_found_later, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(an_opener_that_was_killed_is_started_again, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_device_that_takes_the_files_place_is_not_opened,
 						set_up, tear_down),
