@@ -40,7 +40,7 @@ static void agent_raise_files(void)
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
 		return;
-	limit.rlim_cur = ux_min(limit.rlim_max, (rlim_t)UX_MAPPED_WAITING_MAX * 2);
+	limit.rlim_cur = ux_min(limit.rlim_max, (rlim_t)UX_FILE_ROOM_MAX * 2);
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 

@@ -134,7 +134,7 @@ static enum ux_code batch_identify(struct ux_agent_batch *b, size_t number,
 					       ux_clock_wall());
 	if (b->known[number] != UX_AGENT_UNKNOWN)
 		return UX_OK;
-	a->large = ux_mapped_is_large(file->key.size);
+	ux_agent_budget_charge(a, file, file->key.size);
 	ux_agent_budget_wait(a);
 	b->known[number] = UX_AGENT_NOTHING;
 	b->read[number] = true;
@@ -235,6 +235,7 @@ static enum ux_code batch_take_files(struct ux_agent_batch *b, size_t n, struct 
 	b->files.size = n;
 	found->size -= n;
 	memmove(found->data, found->data + n, found->size * sizeof(*found->data));
+	b->agent->ordered -= ux_min(n, b->agent->ordered);
 	return UX_OK;
 }
 
@@ -351,7 +352,7 @@ static enum ux_code batch_send_module(struct ux_agent_batch *b, size_t i, struct
 	t->task.end = batch_end_task;
 	b->tasks++;
 	enum ux_code code = batch_extract(t, err);
-	a->large = false;
+	ux_agent_budget_charge(a, NULL, 0);
 	if (code != UX_OK) {
 		ux_kept_results_free(&t->task.results);
 		batch_end_task(a, &t->task, /* sent= */ false);
@@ -366,7 +367,7 @@ static enum ux_code batch_queue_module(struct ux_agent_batch *b, size_t i, struc
 	struct ux_agent *a = b->agent;
 	a->failed = false;
 	enum ux_code code = ux_agent_queue_module(a, &b->modules.data[i], err);
-	a->large = false;
+	ux_agent_budget_charge(a, NULL, 0);
 	return code;
 }
 
@@ -381,7 +382,7 @@ enum ux_code ux_agent_batch_step(struct ux_agent_batch *b, struct ux_error *err)
 	size_t i = b->next++;
 	a->debug_files = &b->debug_files;
 	a->owner = b->files.data[b->owners[i]].pid;
-	a->large = ux_mapped_is_large(b->modules.data[i].part.size);
+	ux_agent_budget_charge(a, &b->files.data[b->owners[i]], b->modules.data[i].part.size);
 	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	return b->kept ? batch_queue_module(b, i, err) : batch_send_module(b, i, err);
@@ -420,7 +421,7 @@ void ux_agent_batches_settle(struct ux_agent *a)
 			continue;
 		}
 		batch_remember(b);
-		ux_host_watch_give_back(&a->watch, b->files.size);
+		ux_host_watch_give_back(&a->watch, b->files.data, b->files.size);
 		batch_drop(a, i);
 	}
 	ux_agent_metric_set(&a->metrics.waiting, ux_agent_waiting(a));

@@ -32,6 +32,7 @@ enum {
 	/* percent of the share up to which new files begin: a file that has begun should not
 	 * wait */
 	BEGUN_SHARE = 65,
+	OWNER_SHARE = 55, /* the same, for the files of one user */
 	ENDED_SHARE = 50, /* the same, for files whose processes have ended */
 	WAIT_MS = 1000,   /* longest sleep between two checks */
 };
@@ -89,6 +90,8 @@ static int64_t budget_look(struct ux_agent *a, pid_t child)
 		return 0;
 	ux_usage_add(&a->cpu, now, more);
 	ux_usage_add(&a->cpu_of[a->large], now, more);
+	if (a->spender)
+		ux_usage_add(&a->spender->cpu[a->large], now, more);
 	return ux_max(ux_usage_wait(&a->cpu, now, max),
 		      ux_usage_wait(&a->cpu_of[a->large], now, part));
 }
@@ -118,6 +121,46 @@ bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended)
 	(void)budget_look(a, 0);
 	const int64_t max = budget_share(a, ended ? ENDED_SHARE : BEGUN_SHARE);
 	return max > 0 && ux_usage_wait(&a->cpu_of[large], ux_clock_ns(), max) > 0;
+}
+
+bool ux_agent_budget_is_spent(struct ux_agent *a, bool large, uid_t owner)
+{
+	const int64_t max = budget_share(a, OWNER_SHARE), now = ux_clock_ns();
+	for (size_t i = 0; max > 0 && i < UX_AGENT_SPENDERS_MAX; i++) {
+		struct ux_agent_spender *s = &a->spenders[i];
+		if (s->owner == owner && ux_usage_wait(&s->cpu[large], now, max) > 0)
+			return true;
+	}
+	return false;
+}
+
+static int64_t budget_spent(const struct ux_agent_spender *s)
+{
+	return s->cpu[0].sum + s->cpu[1].sum;
+}
+
+/* Returns the counts of a user, which may take the place of the one who has used least. */
+static struct ux_agent_spender *budget_spender(struct ux_agent *a, uid_t owner)
+{
+	struct ux_agent_spender *least = a->spenders;
+	for (size_t i = 0; i < UX_AGENT_SPENDERS_MAX; i++) {
+		struct ux_agent_spender *s = &a->spenders[i];
+		for (int k = 0; k < 2; k++)
+			ux_usage_advance(&s->cpu[k], ux_clock_ns());
+		if (s->owner == owner && budget_spent(s) > 0)
+			return s;
+		if (budget_spent(s) < budget_spent(least))
+			least = s;
+	}
+	*least = (struct ux_agent_spender){.owner = owner};
+	return least;
+}
+
+void ux_agent_budget_charge(struct ux_agent *a, const struct ux_mapped_file *f, uint64_t size)
+{
+	(void)budget_look(a, 0); /* the use until now belongs to the file before */
+	a->large = f && ux_mapped_is_large(size);
+	a->spender = f ? budget_spender(a, f->process_owner) : NULL;
 }
 
 void ux_agent_budget_wait(struct ux_agent *a)

@@ -19,6 +19,7 @@ enum {
 	BATCH_MAX = 32,    /* files of one query */
 	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
 	TURN_MS = 1000,    /* ms of a batch's turn */
+	ORDER_MS = 1000,   /* ms for which files without new ones stay in their order */
 	WAIT_MS = 200,     /* ms to wait for a sender before the agent looks for new files */
 };
 
@@ -83,8 +84,9 @@ static size_t agent_copy_far(struct ux_agent *a, size_t n)
 		}
 		ux_push_report_left_out(&a->work, off.path, /* named= */ true, &why);
 		all->size--;
+		a->ordered = 0; /* unknown: they are put in order again */
+		ux_host_watch_give_back(&a->watch, &off, 1);
 		ux_mapped_file_deinit(&off);
-		ux_host_watch_give_back(&a->watch, 1);
 	}
 	ux_agent_metric_set(&a->metrics.hung, a->opener.hung);
 	return n;
@@ -144,11 +146,24 @@ static size_t agent_choose(struct ux_agent *a, size_t max)
 	for (int i = 0; i < 4; i++)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
 	for (size_t i = 0; i < a->files.size && n < max; i++) {
-		if (!low[ux_mapped_is_large(f[i].key.size)][f[i].ended] && f[i].again_ms <= now &&
-		    (n == 0 || f[i].ended == f[0].ended))
+		const bool large = ux_mapped_is_large(f[i].key.size);
+		if (!low[large][f[i].ended] && f[i].again_ms <= now &&
+		    (n == 0 || f[i].ended == f[0].ended) &&
+		    (a->o->once || !ux_agent_budget_is_spent(a, large, f[i].process_owner)))
 			agent_move_file(f, i, n++);
 	}
 	return n;
+}
+
+/* Puts the waiting files in order if there are new ones, or if processes may have ended. */
+static void agent_put_in_order(struct ux_agent *a)
+{
+	const int64_t now = ux_clock_ms();
+	if (a->files.size == a->ordered && now - a->ordered_ms < ORDER_MS)
+		return;
+	ux_agent_order(&a->files, now);
+	a->ordered = a->files.size;
+	a->ordered_ms = now;
 }
 
 /* Begins a batch with some of the waiting files. *more: set if there were any. */
@@ -158,7 +173,7 @@ static enum ux_code agent_begin_some(struct ux_agent *a, bool kept, bool *more,
 	UX_TRY(ux_host_watch_take(&a->watch, /* deadline_ms= */ 0, &a->files, err));
 	if (a->batches.size >= UX_AGENT_BATCHES_MAX)
 		return UX_OK;
-	ux_agent_order(&a->files);
+	agent_put_in_order(a);
 	size_t n = agent_choose(a, kept ? BATCH_QUEUED : BATCH_MAX);
 	*more = *more || n > 0;
 	n = agent_copy_far(a, n);
@@ -171,8 +186,10 @@ static enum ux_code agent_begin_some(struct ux_agent *a, bool kept, bool *more,
 static bool agent_has_time(struct ux_agent *a, const struct ux_agent_batch *b)
 {
 	const struct ux_mapped_file *f = ux_agent_batch_next(b);
-	return f && (a->o->once ||
-		     !ux_agent_budget_is_low(a, ux_mapped_is_large(f->key.size), f->ended));
+	return f &&
+	       (a->o->once ||
+		(!ux_agent_budget_is_low(a, ux_mapped_is_large(f->key.size), f->ended) &&
+		 !ux_agent_budget_is_spent(a, ux_mapped_is_large(f->key.size), f->process_owner)));
 }
 
 /* Gives a turn to the batch that has waited longest, and makes it the last one. *more: set if there

@@ -16,7 +16,8 @@
 #include "usage_window.h"
 
 enum {
-	UX_AGENT_PUBLIC_MAX = 8, /* debuginfod servers */
+	UX_AGENT_PUBLIC_MAX = 8,    /* debuginfod servers */
+	UX_AGENT_SPENDERS_MAX = 16, /* users whose use is counted: the ones with the most */
 };
 
 enum {
@@ -66,6 +67,12 @@ struct ux_runtime_code {
 
 struct ux_proc;
 
+/* Processor time for the files of a user. */
+struct ux_agent_spender {
+	uid_t owner;
+	struct ux_usage_window cpu[2]; /* for small files, and for large ones */
+};
+
 struct ux_agent {
 	const struct ux_agent_options *o;
 	struct ux_agent_summary *summary;
@@ -76,6 +83,8 @@ struct ux_agent {
 	struct ux_push_packs *debug_files; /* of the batch whose turn it is now */
 	pid_t owner; /* a process that has mapped the module under extraction; 0: none */
 	struct ux_mapped_files files;    /* files that were found and are in no batch */
+	size_t ordered;                  /* files that were put in order, and still wait */
+	int64_t ordered_ms;              /* monotonic time at which they were */
 	struct ux_agent_batches batches; /* under way */
 	struct ux_agent_senders senders;
 	struct ux_agent_keys done;        /* IDs for which nothing is left to do */
@@ -89,9 +98,11 @@ struct ux_agent {
 	struct ux_usage_window cpu;       /* processor time... */
 	struct ux_usage_window cpu_of[2]; /* ...for small files, and for large ones */
 	bool large;                       /* processor time is charged to large files now */
-	pthread_mutex_t bytes_lock;       /* of `bytes` */
-	struct ux_bucket bytes;           /* for uploads over all connections */
-	int64_t cpu_ns;                   /* processor time that was used since the start */
+	struct ux_agent_spender *spender; /* and to this user; NULL: to none */
+	struct ux_agent_spender spenders[UX_AGENT_SPENDERS_MAX];
+	pthread_mutex_t bytes_lock; /* of `bytes` */
+	struct ux_bucket bytes;     /* for uploads over all connections */
+	int64_t cpu_ns;             /* processor time that was used since the start */
 	struct ux_agent_metrics metrics;
 	struct ux_runtime_code runtime;
 	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MAX];
@@ -115,8 +126,8 @@ enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err) ux_must;
 /* Shows that the loop goes on (ux_agent_metrics_stalled()). ctx: struct ux_agent. */
 void ux_agent_beat(void *ctx);
 
-/* Sorts files by the order in which they are processed. */
-void ux_agent_order(struct ux_mapped_files *files);
+/* Sorts files by the order in which they are processed, at this monotonic time. */
+void ux_agent_order(struct ux_mapped_files *files, int64_t now_ms);
 
 enum ux_agent_taken {
 	UX_AGENT_NEW,
@@ -178,6 +189,15 @@ void ux_agent_budget_wait(struct ux_agent *a);
  * of their part of the minute's processor time.
  */
 bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended);
+
+/*
+ * Returns whether the files of this user have used their part of the minute's processor time:
+ * otherwise other users' files would wait for the next minute.
+ */
+bool ux_agent_budget_is_spent(struct ux_agent *a, bool large, uid_t owner);
+
+/* Charges the use from now on to a file, and to small or large ones by this size; NULL: to none. */
+void ux_agent_budget_charge(struct ux_agent *a, const struct ux_mapped_file *f, uint64_t size);
 
 /* Stops a child while there is no processor time. ctx: struct ux_agent; see struct
  * ux_sandbox_limits. */

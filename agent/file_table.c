@@ -93,8 +93,7 @@ static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_file 
 	file.map.path = NULL;
 	file.fd = *fd;
 	file.kernel = file.pid == 0;
-	if (!file.kernel)
-		UX_TRY(table_set_process(&file, file.pid, err));
+	file.found_ms = ux_clock_ms();
 	if (!name || !ux_mapped_files_append(&t->waiting, file))
 		return ux_error_nomem(err);
 	name = NULL;
@@ -135,7 +134,9 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	seen->size = image.bytes.size;
 	const struct ux_mapped_key key = {.size = image.bytes.size,
 					  .mtime_ns = (int64_t)ux_hash_bytes(image.bytes)};
-	return table_append(t, (struct ux_mapped_file){.key = key, .pid = pid}, "[vdso]", &fd, err);
+	struct ux_mapped_file file = {.key = key, .pid = pid};
+	UX_TRY(table_set_process(&file, pid, err));
+	return table_append(t, file, "[vdso]", &fd, err);
 }
 
 /* Counts a file that could not be opened. */
@@ -169,20 +170,20 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 	fd = now.fd;
 	if (now.same || now.size == 0)
 		return UX_OK;
-	size_t room = ux_mapped_is_large(now.size) ? t->room_large : t->room;
-	if (t->waiting.size >= room) {
-		t->left = true;
-		return UX_OK;
-	}
-	seen->size = now.size;
-	seen->mtime_ns = now.mtime_ns;
-	const struct ux_mapped_file file = {
+	struct ux_mapped_file file = {
 		.key = {now.dev, now.ino, now.size, now.mtime_ns},
 		.pid = pid,
 		.file_owner = now.owner,
 		.far = now.far,
 		.map = *map,
 	};
+	UX_TRY(table_set_process(&file, pid, err));
+	UX_TRY(ux_file_room_take(t->room, file.process_owner, ux_mapped_is_large(now.size),
+				 &file.counted, err));
+	if (!file.counted) /* it is found again when there is room */
+		return UX_OK;
+	seen->size = now.size;
+	seen->mtime_ns = now.mtime_ns;
 	return table_append(t, file, map->path, &fd, err);
 }
 

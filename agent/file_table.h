@@ -4,6 +4,7 @@
 #define UX_FILE_TABLE_H
 
 #include "error.h"
+#include "file_room.h"
 #include "hash.h"
 #include "map.h"
 #include "open_helper.h"
@@ -54,9 +55,11 @@ struct ux_mapped_file {
 	uid_t file_owner;    /* st_uid; 0 for the vDSO, which the kernel made */
 	uid_t process_owner; /* real user of process `pid`, 0 for the kernel's files */
 	uint64_t container;  /* hash of the mount namespace of that process */
+	bool counted;        /* it has taken room */
+	int64_t found_ms;    /* monotonic time at which it was found */
 	/* set by ux_agent_order(): */
-	bool ended;  /* that process has */
-	size_t turn; /* of the owner */
+	bool ended;  /* that process has, unless the file has its turn for its age */
+	size_t turn; /* of its user */
 };
 
 /* The process_owner of a file whose process had ended when the agent looked. */
@@ -68,8 +71,6 @@ void ux_mapped_file_deinit(struct ux_mapped_file *f);
 void ux_mapped_files_free(struct ux_mapped_files *v);
 
 enum {
-	UX_MAPPED_WAITING_MAX = 4096,  /* maximum number of waiting files, which are open */
-	UX_MAPPED_LARGE_MAX = 1024,    /* additional room for large files */
 	UX_MAPPED_LARGE_MIN = 4 << 20, /* minimum bytes of a large file */
 	/* inodes that are remembered; when there are more, all are forgotten */
 	UX_MAPPED_SEEN_MAX = 1 << 16,
@@ -122,16 +123,14 @@ static inline bool ux_host_pid_eq(pid_t a, pid_t b)
 /* Processes; the values have no meaning. */
 UX_MAP(ux_host_pid_set, pid_t, bool, ux_host_pid_hash, ux_host_pid_eq);
 
-/* Zeroed, but for the opener: nothing was seen. One thread at a time. */
+/* Zeroed, but for opener and room: nothing was seen. One thread at a time. */
 struct ux_file_table {
 	struct ux_seen_files seen;
 	struct ux_mapped_files waiting; /* in the order in which they were found */
 	uint64_t found;                 /* distinct files that were found since the start */
 	uint64_t hidden;   /* times that a file could not be opened for lack of permission */
 	uint64_t vanished; /* times that a file was gone before it could be opened */
-	size_t room;       /* number of files that may still be appended */
-	size_t room_large; /* the same for large files */
-	bool left;         /* files were skipped because there was no room */
+	struct ux_file_room *room; /* a file of a process waits only if there is some */
 	/* monotonic time when files were skipped for a file system that did not answer are to be
 	 * looked for again; 0: there were none */
 	int64_t again_ms;

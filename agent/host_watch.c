@@ -31,6 +31,8 @@ static void watch_beat(void *ctx)
 enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err)
 {
 	w->stop = -1;
+	ux_file_room_init(&w->room, UX_FILE_ROOM_MAX);
+	w->table.room = &w->room;
 	w->table.opener = &w->opener;
 	w->opener.works = watch_beat;
 	w->opener.ctx = w;
@@ -53,6 +55,7 @@ void ux_host_watch_deinit(struct ux_host_watch *w)
 	ux_host_scan_deinit(&w->scan);
 	ux_file_table_deinit(&w->table);
 	ux_open_helper_deinit(&w->opener);
+	ux_file_room_deinit(&w->room);
 	ux_mapped_files_free(&w->inbox);
 	ux_host_pids_deinit(&w->compilers);
 	(void)pthread_cond_destroy(&w->arrived);
@@ -93,23 +96,13 @@ static enum ux_code watch_move_pids(struct ux_host_pids *to, struct ux_host_pids
 	return UX_OK;
 }
 
-/* Computes how many files may still be appended to the table. */
-static void watch_make_room(struct ux_host_watch *w)
-{
-	const size_t open = w->inbox.size + w->taken, max = UX_MAPPED_WAITING_MAX;
-	const size_t large = max + UX_MAPPED_LARGE_MAX;
-	w->table.room = max - ux_min(open, max);
-	w->table.room_large = large - ux_min(open, large);
-}
-
-/* Moves the files that were found to the inbox, and computes how many may still follow. */
+/* Moves the files that were found to the inbox. */
 static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 {
 	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
 	bool news = w->table.waiting.size > 0 || w->table.compilers.size > 0;
 	UX_TRY(watch_move(&w->inbox, &w->table.waiting, err));
 	UX_TRY(watch_move_pids(&w->compilers, &w->table.compilers, err));
-	watch_make_room(w);
 	w->seen = (struct ux_host_seen){
 		.processes = w->scan.processes.size,
 		.denied = w->scan.denied,
@@ -130,7 +123,6 @@ static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 
 enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err)
 {
-	watch_make_room(w);
 	UX_TRY(ux_host_scan_run(&w->scan, UX_HOST_SCAN_ALL, &w->table, err));
 	UX_TRY(ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err));
 	return watch_deliver(w, err);
@@ -147,10 +139,8 @@ static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scann
 			ux_mapping_events_close(&w->events);
 		all = true;
 	}
-	if (all) {
-		w->table.left = false;
+	if (all)
 		w->table.again_ms = 0;
-	}
 	if (all || now - *scanned >= TURN_MS || ux_host_scan_is_due(&w->scan)) {
 		*scanned = now;
 		UX_TRY(ux_host_scan_run(&w->scan, all ? UX_HOST_SCAN_ALL : UX_HOST_SCAN_NEW,
@@ -187,7 +177,7 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 		/* Skipped files are found again once there is room. */
 		lost = lost || w->events.ended ||
 		       (w->table.again_ms != 0 && w->table.again_ms <= ux_clock_ms()) ||
-		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MAX / 2);
+		       ux_file_room_has_eased(&w->room);
 		if (lost || ux_clock_ms() >= watch_due(w, listed)) {
 			listed = ux_clock_ms();
 			/* Other processes may have got their IDs meanwhile. */
@@ -233,7 +223,6 @@ enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
 		if (!ux_condition_wait(&w->arrived, lock, deadline_ms))
 			break;
 	}
-	w->taken += w->inbox.size;
 	UX_TRY(watch_move(ret, &w->inbox, err));
 	if (w->failed != UX_OK && err && err->code == UX_OK)
 		*err = w->why;
@@ -248,11 +237,11 @@ enum ux_code ux_host_watch_take_compilers(struct ux_host_watch *w, struct ux_hos
 	return watch_move_pids(ret, &w->compilers, err);
 }
 
-void ux_host_watch_give_back(struct ux_host_watch *w, size_t n)
+void ux_host_watch_give_back(struct ux_host_watch *w, const struct ux_mapped_file *files, size_t n)
 {
-	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
-	(void)lock;
-	w->taken -= ux_min(n, w->taken);
+	for (size_t i = 0; i < n; i++)
+		if (files[i].counted)
+			ux_file_room_give_back(&w->room, files[i].process_owner);
 }
 
 struct ux_host_seen ux_host_watch_seen(struct ux_host_watch *w)

@@ -30,6 +30,7 @@ struct ux_host_seen {
 struct ux_host_watch {
 	struct ux_file_table table; /* only the thread uses it, and the fields up to the lock */
 	struct ux_open_helper opener;
+	struct ux_file_room room; /* of the files that wait here or were passed on; any thread */
 	struct ux_host_scan scan;
 	struct ux_host_kernel kernel;
 	const char *debug_dirs; /* where the kernel's files are searched; NULL: the default */
@@ -44,7 +45,6 @@ struct ux_host_watch {
 	struct ux_mapped_files inbox;
 	struct ux_host_pids compilers; /* processes with run-time code */
 	struct ux_host_seen seen;
-	size_t taken;        /* files that were passed on and are still open */
 	enum ux_code failed; /* the error that ended the thread: UX_ENOMEM, UX_EIO; UX_OK: none */
 	struct ux_error why;
 };
@@ -67,7 +67,7 @@ enum ux_code ux_host_watch_start(struct ux_host_watch *w, struct ux_error *ret_w
 
 /*
  * Appends the files in the inbox to *ret. If it is empty, waits until deadline_ms (monotonic clock;
- * INT64_MAX: no end). ux_host_watch_give_back() tells how many of them the caller has closed. On
+ * INT64_MAX: no end). ux_host_watch_give_back() tells which of them the caller closes. On
  * failure the thread has ended; the code is its error.
  */
 enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
@@ -79,7 +79,7 @@ enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
  */
 enum ux_code ux_host_watch_take_compilers(struct ux_host_watch *w, struct ux_host_pids *ret,
 					  struct ux_error *err) ux_must;
-void ux_host_watch_give_back(struct ux_host_watch *w, size_t n);
+void ux_host_watch_give_back(struct ux_host_watch *w, const struct ux_mapped_file *files, size_t n);
 
 /* Returns the current counts. Any thread. */
 struct ux_host_seen ux_host_watch_seen(struct ux_host_watch *w);

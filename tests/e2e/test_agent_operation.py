@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -289,6 +290,34 @@ def test_large_programs_do_not_wait_for_thousands_of_small_ones(server, tmp_path
         waited = time.monotonic() - begin
         small.result()
     print(f"large programs were known after {waited:.1f} s")
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the programs are of x86-64")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run programs of others")
+def test_programs_of_a_user_do_not_wait_for_thousands_of_another_one(server, tmp_path):
+    """Small ones for small ones, with the default share of a core, most of which the others would use up."""
+    nobody, service = 65534, 4711
+    with tempfile.TemporaryDirectory() as folder:  # that of the test is closed to others
+        os.chmod(folder, 0o755)
+        paths = throw_away(pathlib.Path(folder) / "programs", 5000)
+        own = [compile_c(pathlib.Path(folder), f"service{i}", SLEEPER % (f"service{i}", f"service{i}"), flags=("-O0",
+                         f"-Wl,--build-id=0x{os.urandom(16).hex()}")) for i in range(4)]
+        once(server, tmp_path, "--no-gpu")  # what runs here anyway
+        with agent(server, tmp_path), concurrent.futures.ThreadPoolExecutor() as pool:
+            small = pool.submit(run_all, paths, 25, user=nobody)
+            pause_for(15, "thousands of small programs are in the queue")
+            processes = [subprocess.Popen([path], user=service) for path in own]
+            begin = time.monotonic()
+            try:
+                # Some seconds on a machine with nothing else to do; they waited for minutes, until the others had ended.
+                wait_for(lambda: all(is_there(server, path) for path in own), 30)
+            finally:
+                for process in processes:
+                    process.kill()
+                    process.wait()
+            waited = time.monotonic() - begin
+            small.result()
+    print(f"a service's programs were known after {waited:.1f} s")
 
 
 def test_excluded_paths_are_not_read(server, program, tmp_path):

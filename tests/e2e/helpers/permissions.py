@@ -41,6 +41,7 @@ RECORDING = {
     "test_agent_operation.py":
         "test_large_programs_do_not_wait_for_thousands_of_small_ones "
         "test_many_different_programs_take_no_memory_for_good "
+        "test_programs_of_a_user_do_not_wait_for_thousands_of_another_one "
         "test_what_was_deleted_while_the_server_was_away_survives_a_kill",
     "test_dev.py": "test_an_interrupt_ends_everything_that_the_show_started test_the_show_stays_until_it_is_ended",
     "test_profile_jit.py": "test_our_own_recordings_have_the_names",

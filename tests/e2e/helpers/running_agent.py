@@ -93,11 +93,11 @@ def throw_away(folder, n):
     return paths
 
 
-def run_all(paths, seconds):
-    """Starts the programs evenly within that time."""
+def run_all(paths, seconds, **how):
+    """Starts the programs evenly within that time, as Popen() is told."""
     begin, running = time.monotonic(), []
     for i, path in enumerate(paths):
-        running = [p for p in running if p.poll() is None] + [subprocess.Popen([path], stdin=subprocess.DEVNULL)]
+        running = [p for p in running if p.poll() is None] + [subprocess.Popen([path], stdin=subprocess.DEVNULL, **how)]
         pause_for(begin + i * seconds / len(paths) - time.monotonic(), "the programs start evenly")
     for process in running:
         process.wait()

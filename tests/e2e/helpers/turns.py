@@ -28,6 +28,7 @@ TURNS = (
         "test_web.py::test_an_upload_goes_on_when_the_network_is_lost_without_a_sign",
     },
     {
+        "test_agent_operation.py::test_programs_of_a_user_do_not_wait_for_thousands_of_another_one",
         "test_access.py::test_a_body_without_a_length_hears_why_it_is_refused_while_it_is_sent",
         "test_agent_operation.py::test_a_kill_at_any_time_leaves_a_state_that_can_be_read",
         "test_agent_operation.py::test_many_different_programs_take_no_memory_for_good",

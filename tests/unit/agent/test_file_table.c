@@ -18,6 +18,7 @@
 struct fixture {
 	char path[64];
 	struct ux_open_helper opener;
+	struct ux_file_room room;
 	struct ux_file_table table;
 	struct ux_proc_map map;
 };
@@ -41,7 +42,8 @@ static int set_up(void **state)
 	(void)close(fd);
 	write_file(f->path, "first");
 	assert_int_equal(stat(f->path, &st), 0);
-	f->table.room = 8;
+	ux_file_room_init(&f->room, 8);
+	f->table.room = &f->room;
 	f->table.opener = &f->opener;
 	f->map = (struct ux_proc_map){.start = 0x1000,
 				      .end = 0x2000,
@@ -59,6 +61,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 	ux_file_table_deinit(&f->table);
 	ux_open_helper_deinit(&f->opener);
+	ux_file_room_deinit(&f->room);
 	(void)unlink(f->path);
 	free(f);
 	return 0;
@@ -162,11 +165,12 @@ static void another_file_at_the_path_is_not_taken_for_the_mapped_one(void **stat
 static void what_does_not_find_room_is_found_later(void **state)
 {
 	struct fixture *f = *state;
-	f->table.room = 0;
+	f->room.max = 0;
 	sight(f);
 	assert_int_equal(f->table.waiting.size, 0);
-	assert_true(f->table.left);
-	f->table.room = 1;
+	assert_int_equal(f->room.refused, 1);
+	assert_true(ux_file_room_has_eased(&f->room));
+	f->room.max = 1;
 	sight(f);
 	assert_int_equal(f->table.waiting.size, 1);
 }
@@ -201,9 +205,11 @@ static void a_device_that_takes_the_files_place_is_not_opened(void **state)
 			(void)renameat2(AT_FDCWD, f->path, AT_FDCWD, fifo, RENAME_EXCHANGE);
 	size_t found = 0;
 	for (int i = 0; i < LOOKS; i++) {
-		struct ux_file_table t = {.room = 1, .opener = &f->opener};
+		struct ux_file_table t = {.room = &f->room, .opener = &f->opener};
 		assert_int_equal(ux_file_table_sight(&t, INT32_MAX, &f->map, NULL), UX_OK);
 		found += t.waiting.size;
+		if (t.waiting.size > 0)
+			ux_file_room_give_back(&f->room, UX_OWNER_UNKNOWN);
 		ux_file_table_deinit(&t);
 	}
 	assert_int_equal(kill(pid, SIGKILL), 0);
@@ -230,9 +236,12 @@ static void mappings_without_code_and_without_file_are_ignored(void **state)
 static enum ux_code sight_in_new_table(void *ctx)
 {
 	struct fixture *f = ctx;
-	struct ux_file_table t = {.room = 1, .opener = &f->opener};
+	struct ux_file_room room;
+	ux_file_room_init(&room, 1);
+	struct ux_file_table t = {.room = &room, .opener = &f->opener};
 	enum ux_code code = ux_file_table_sight(&t, getpid(), &f->map, NULL);
 	ux_file_table_deinit(&t);
+	ux_file_room_deinit(&room);
 	return code;
 }
 
