@@ -2,6 +2,7 @@
 /* Finds the files of the running kernel and its modules. */
 #include "host_kernel.h"
 
+#include "clock.h"
 #include "debug_paths.h"
 #include "file.h"
 #include "kernel.h"
@@ -14,14 +15,6 @@
 static enum ux_code host_kernel_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	return ux_file_write(*(const int *)ctx, bytes, err);
-}
-
-/* Adds a file of the kernel by its path. False: it cannot be opened. */
-static bool host_kernel_add_path(struct ux_file_table *t, const char *path, struct ux_error *err)
-{
-	UX_FD(fd);
-	return ux_file_open_regular(AT_FDCWD, path, 0, &fd, NULL) == UX_OK &&
-	       ux_file_table_add_kernel(t, path, &fd, err) == UX_OK;
 }
 
 /* Adds the symbols that kallsyms has for a part of the kernel. */
@@ -44,14 +37,23 @@ static enum ux_code host_kernel_add_part(struct ux_host_kernel *h, const struct 
 					 struct ux_file_table *t, struct ux_error *err)
 {
 	const struct ux_kernel_dirs dirs = {.root = "", .release = k->release, .debug = debug_dirs};
-	ux_cleanup(ux_kernel_files_close) struct ux_kernel_files files = {0};
+	UX_FD(fd);
+	char path[PATH_MAX];
+	struct ux_opened file;
+	int64_t again_ms = 0;
 	if (!part->is_file)
 		return UX_OK;
-	UX_TRY(ux_kernel_files_find(&dirs, part->name, part->build_id, &files, err));
-	if (files.debug_path && host_kernel_add_path(t, files.debug_path, err))
-		return UX_OK;
-	if (files.path && host_kernel_add_path(t, files.path, err))
-		return UX_OK;
+	enum ux_code code = ux_open_helper_kernel(t->opener, &dirs, part->name, part->build_id,
+						  path, &file, &again_ms, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code == UX_OK) {
+		fd = file.fd;
+		return ux_file_table_add_kernel(t, path, &fd, err);
+	}
+	if (code == UX_EUNAVAILABLE)
+		h->again_ms = again_ms;
+	/* Names are better than nothing until the file can be read. */
 	return host_kernel_add_symbols(h, k, part, t, err);
 }
 
@@ -71,9 +73,10 @@ enum ux_code ux_host_kernel_look(struct ux_host_kernel *h, const char *debug_dir
 	/* A kernel without loadable modules has no /proc/modules. */
 	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MAX, &list, NULL) == UX_OK)
 		modules = ux_hash_bytes(list.bytes);
-	if (h->looked && modules == h->modules)
+	if (h->looked && modules == h->modules && (h->again_ms == 0 || h->again_ms > ux_clock_ms()))
 		return UX_OK;
 	h->looked = true;
+	h->again_ms = 0;
 	h->modules = modules;
 	ux_cleanup(host_kernel_drop) struct ux_kernel *k = ux_kernel_read("", 0);
 	if (!k)

@@ -9,6 +9,9 @@
 struct ux_host_kernel {
 	uint64_t modules; /* hash of /proc/modules at the last call */
 	bool looked;
+	/* monotonic time when files whose file system did not answer are searched again; 0: all
+	 * were searched */
+	int64_t again_ms;
 	/* parts (the kernel or modules) without a file and without symbols in kallsyms */
 	uint64_t nameless;
 	struct ux_error why; /* reason why /proc/kallsyms has no symbols; code UX_OK: it has them */

@@ -3,6 +3,7 @@
 #ifndef UX_HOST_WATCH_H
 #define UX_HOST_WATCH_H
 
+#include "file_room.h"
 #include "host_kernel.h"
 #include "host_scan.h"
 #include "mapping_events.h"

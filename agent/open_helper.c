@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,14 +26,21 @@ enum {
 	WHOLE_MS = 60000,    /* ms for one file */
 	AGAIN_MS = 10000,    /* ms until the first new attempt; doubles... */
 	AGAIN_SHIFT_MAX = 6, /* ...up to 11 minutes */
+	PLACE_PARTS = 2,     /* components of a path that name a place */
 	PIECE = 1 << 20,     /* bytes of a copy between two signs */
 	COPY_MAX = 1 << 30,  /* bytes of the largest file that is copied */
-	PLACE_PARTS = 2,     /* components of a path that name a place */
 };
 
 /* A request to the helper. It is the same program, so that both use the same layout. */
+enum open_kind {
+	OPEN_MAPPING,
+	OPEN_PATH,
+	OPEN_KERNEL, /* its path has the folders of debug files */
+	OPEN_JIT,    /* answered by a message for each file, and a last one */
+};
+
 struct open_request {
-	bool is_path; /* else a mapping */
+	enum open_kind kind;
 	bool copy;
 	bool no_walk; /* the path is not resolved: it hung */
 	enum ux_open_root root;
@@ -42,11 +48,15 @@ struct open_request {
 	struct ux_proc_map map; /* without its path */
 	struct ux_opened before;
 	char path[PATH_MAX];
+	char module[NAME_MAX + 1];
+	char release[NAME_MAX + 1];
+	char build_id[UX_ID_TEXT];
 };
 
 enum open_sign {
 	SIGN_ANSWER,
 	SIGN_WORKS, /* a piece was copied */
+	SIGN_FOUND, /* a file with run-time code: the last four fields of the message */
 	SIGN_WALKS, /* from now on a path is resolved: what hangs is no more the mapping's device */
 };
 
@@ -54,15 +64,19 @@ struct open_answer {
 	enum open_sign sign;
 	struct ux_error err;
 	struct ux_opened file; /* its descriptor comes with the message */
+	char path[PATH_MAX];   /* of the found file */
+	bool in_root;
+	bool is_dump;
+	struct stat st;
 };
-
-/* --- the helper ------------------------------------------------------------------------------- */
 
 /* The descriptor of a message, in the form of the kernel. */
 union open_passed {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
+
+/* --- the helper ------------------------------------------------------------------------------- */
 
 static bool open_send(int talk, const struct open_answer *a)
 {
@@ -190,13 +204,75 @@ static enum ux_code open_copy(int talk, int *fd, uint64_t size, struct ux_error 
 	return UX_OK;
 }
 
-static enum ux_code open_answer_to(int talk, struct open_request *r, struct ux_opened *ret,
+static enum ux_code open_kernel(int talk, const struct open_request *r, char path[PATH_MAX],
+				int *ret, struct ux_error *err)
+{
+	const struct ux_kernel_dirs dirs = {.root = "", .release = r->release, .debug = r->path};
+	ux_cleanup(ux_kernel_files_close) struct ux_kernel_files files = {0};
+	open_send_sign(talk, SIGN_WALKS);
+	UX_TRY(ux_kernel_files_find(&dirs, r->module, r->build_id, &files, err));
+	const char *found[] = {files.debug_path, files.path};
+	for (size_t i = 0; i < ux_countof(found); i++) {
+		if (!found[i] || ux_file_open_regular(AT_FDCWD, found[i], 0, ret, NULL) != UX_OK)
+			continue;
+		snprintf(path, PATH_MAX, "%s", found[i]);
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_ENOTFOUND, "this host has no file of it");
+}
+
+static enum ux_code open_found_jit(void *ctx, const struct ux_jit_found *found,
+				   struct ux_error *err)
+{
+	const int *talk = ctx;
+	struct open_answer a = {.sign = SIGN_FOUND,
+				.file.fd = found->fd,
+				.in_root = found->in_root,
+				.is_dump = found->is_dump,
+				.st = found->st};
+	if (!open_is_local(found->fd))
+		return UX_OK;
+	snprintf(a.path, sizeof(a.path), "%s", found->path);
+	return open_send(*talk, &a) ? UX_OK : ux_error_os(err, errno, "cannot send a file");
+}
+
+static enum ux_code open_jit(int talk, const struct open_request *r, struct ux_error *err)
+{
+	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
+	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
+	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
+	open_send_sign(talk, SIGN_WALKS);
+	if (ux_proc_open(&proc, r->pid, NULL) != UX_OK ||
+	    ux_proc_read(proc.dir, "maps", UX_PROC_MAPS_MAX, &text, NULL) != UX_OK ||
+	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
+		return ux_error_set(err, UX_ENOTFOUND, "process %d has ended", (int)r->pid);
+	return ux_jit_files_find(&proc, &maps, open_found_jit, &talk, err);
+}
+
+static enum ux_code open_file(int talk, struct open_request *r, char path[PATH_MAX], int *ret,
+			      struct ux_error *err)
+{
+	switch (r->kind) {
+	case OPEN_PATH:
+		return open_path(talk, r, ret, err);
+	case OPEN_KERNEL:
+		return open_kernel(talk, r, path, ret, err);
+	case OPEN_MAPPING:
+	case OPEN_JIT:
+		break;
+	}
+	return open_mapped(talk, r, ret, err);
+}
+
+static enum ux_code open_answer_to(int talk, struct open_request *r, struct open_answer *a,
 				   struct ux_error *err)
 {
 	UX_FD(fd);
 	struct stat st;
-	r->path[PATH_MAX - 1] = '\0';
-	UX_TRY(r->is_path ? open_path(talk, r, &fd, err) : open_mapped(talk, r, &fd, err));
+	struct ux_opened *ret = &a->file;
+	if (r->kind == OPEN_JIT)
+		return open_jit(talk, r, err);
+	UX_TRY(open_file(talk, r, a->path, &fd, err));
 	if (fstat(fd, &st) != 0)
 		return ux_error_os(err, errno, "cannot stat");
 	ret->dev = st.st_dev;
@@ -239,7 +315,7 @@ static _Noreturn void open_main(int talk, pid_t parent)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	while (recv(0, &r, sizeof(r), 0) == (ssize_t)sizeof(r)) {
 		struct open_answer a = {.err = UX_ERROR_INIT, .file.fd = -1};
-		enum ux_code code = open_answer_to(0, &r, &a.file, &a.err);
+		enum ux_code code = open_answer_to(0, &r, &a, &a.err);
 		a.err.code = code;
 		bool sent = open_send(0, &a);
 		ux_fd_close(&a.file.fd);
@@ -403,6 +479,16 @@ static bool open_receive(struct ux_open_helper *h, struct open_answer *a)
 	return n == (ssize_t)sizeof(*a);
 }
 
+/* Passes on a file with run-time code, and closes it. */
+static void open_found(struct ux_open_helper *h, struct open_answer *a)
+{
+	a->path[PATH_MAX - 1] = '\0';
+	const struct ux_jit_found found = {a->file.fd, a->path, a->in_root, a->is_dump, a->st};
+	if (h->found && h->found_code == UX_OK && a->file.fd >= 0)
+		h->found_code = h->found(h->found_ctx, &found, NULL);
+	ux_fd_close(&a->file.fd);
+}
+
 enum open_waited {
 	WAITED_ANSWER,
 	WAITED_ENDED,
@@ -426,6 +512,8 @@ static enum open_waited open_wait(struct ux_open_helper *h, struct open_answer *
 			return WAITED_ENDED;
 		if (a->sign == SIGN_ANSWER)
 			return WAITED_ANSWER;
+		if (a->sign == SIGN_FOUND)
+			open_found(h, a);
 		*ret_walks = *ret_walks || a->sign == SIGN_WALKS;
 		until = ux_clock_ms() + ANSWER_MS;
 		if (h->works)
@@ -433,33 +521,33 @@ static enum open_waited open_wait(struct ux_open_helper *h, struct open_answer *
 	}
 }
 
-/* Asks the helper, which is started again once if it has died. dev 0: the path alone. */
-static enum ux_code open_ask(struct ux_open_helper *h, struct open_request *r, uint64_t dev,
-			     struct ux_opened *ret, int64_t *ret_again_ms, struct ux_error *err)
+/*
+ * Asks the helper, which is started again once if it has died. device: the place that hangs unless
+ * a path is resolved; 0: none. path: the place that hangs otherwise.
+ */
+static enum ux_code open_ask(struct ux_open_helper *h, struct open_request *r, uint64_t device,
+			     uint64_t path, struct open_answer *ret, int64_t *ret_again_ms,
+			     struct ux_error *err)
 {
-	const uint64_t device = open_place_of_device(dev);
-	const uint64_t path = open_place_of_path(r->path, r->is_path ? r->pid : 0);
 	(void)open_count_stuck(h);
 	const int64_t walk = open_left_alone(h, path);
-	*ret_again_ms = ux_max(dev != 0 ? open_left_alone(h, device) : 0, r->is_path ? walk : 0);
+	*ret_again_ms = device != 0 ? open_left_alone(h, device) : walk;
 	if (*ret_again_ms != 0)
 		return ux_error_set(err, UX_EUNAVAILABLE, "its file system does not answer");
 	r->no_walk = walk != 0;
 	*ret_again_ms = ux_max(walk, ux_clock_ms() + AGAIN_MS);
 	for (int i = 0; i < 2; i++) {
-		struct open_answer a = {.err = UX_ERROR_INIT};
 		bool walks = false;
 		UX_TRY(open_start(h, err));
 		enum open_waited waited =
 			send(h->talk, r, sizeof(*r), MSG_NOSIGNAL) == (ssize_t)sizeof(*r)
-				? open_wait(h, &a, &walks)
+				? open_wait(h, ret, &walks)
 				: WAITED_ENDED;
 		if (waited == WAITED_ANSWER) {
 			open_place_forget(h, walks ? path : device);
-			*ret = a.file;
-			if (a.err.code != UX_OK && err && err->code == UX_OK)
-				*err = a.err;
-			return a.err.code;
+			if (ret->err.code != UX_OK && err && err->code == UX_OK)
+				*err = ret->err;
+			return ret->err.code;
 		}
 		pid_t pid = open_kill(h);
 		if (waited == WAITED_TIME) {
@@ -473,27 +561,77 @@ static enum ux_code open_ask(struct ux_open_helper *h, struct open_request *r, u
 	return ux_error_set(err, UX_EUNAVAILABLE, "the process that opens files has died");
 }
 
+static enum ux_code open_text(char *to, size_t size, const char *from, struct ux_error *err)
+{
+	return snprintf(to, size, "%s", from) < (int)size
+		       ? UX_OK
+		       : ux_error_set(err, UX_ELIMIT, "path or name has more than %zu bytes",
+				      size - 1);
+}
+
 enum ux_code ux_open_helper_mapped(struct ux_open_helper *h, pid_t pid,
 				   const struct ux_proc_map *map, const struct ux_opened *before,
 				   bool copy, struct ux_opened *ret, int64_t *ret_again_ms,
 				   struct ux_error *err)
 {
-	struct open_request r = {.copy = copy, .pid = pid, .map = *map, .before = *before};
+	struct open_request r = {
+		.kind = OPEN_MAPPING, .copy = copy, .pid = pid, .map = *map, .before = *before};
+	struct open_answer a;
 	*ret = (struct ux_opened){.fd = -1};
-	if (strlen(map->path) >= sizeof(r.path))
-		return ux_error_set(err, UX_ELIMIT, "path has more than %d bytes", PATH_MAX - 1);
-	memcpy(r.path, map->path, strlen(map->path));
-	return open_ask(h, &r, map->dev, ret, ret_again_ms, err);
+	UX_TRY(open_text(r.path, sizeof(r.path), map->path, err));
+	UX_TRY(open_ask(h, &r, open_place_of_device(map->dev), open_place_of_path(r.path, 0), &a,
+			ret_again_ms, err));
+	*ret = a.file;
+	return UX_OK;
 }
 
 enum ux_code ux_open_helper_path(struct ux_open_helper *h, enum ux_open_root root, pid_t pid,
 				 const char *path, struct ux_opened *ret, struct ux_error *err)
 {
-	struct open_request r = {.is_path = true, .copy = true, .root = root, .pid = pid};
+	struct open_request r = {.kind = OPEN_PATH, .copy = true, .root = root, .pid = pid};
+	struct open_answer a;
 	int64_t again_ms = 0;
 	*ret = (struct ux_opened){.fd = -1};
-	if (strlen(path) >= sizeof(r.path))
-		return ux_error_set(err, UX_ELIMIT, "path has more than %d bytes", PATH_MAX - 1);
-	memcpy(r.path, path, strlen(path));
-	return open_ask(h, &r, 0, ret, &again_ms, err);
+	UX_TRY(open_text(r.path, sizeof(r.path), path, err));
+	UX_TRY(open_ask(h, &r, 0, open_place_of_path(path, pid), &a, &again_ms, err));
+	*ret = a.file;
+	return UX_OK;
+}
+
+enum ux_code ux_open_helper_kernel(struct ux_open_helper *h, const struct ux_kernel_dirs *dirs,
+				   const char *module, const char *build_id, char path[PATH_MAX],
+				   struct ux_opened *ret, int64_t *ret_again_ms,
+				   struct ux_error *err)
+{
+	struct open_request r = {.kind = OPEN_KERNEL, .copy = true};
+	struct open_answer a;
+	*ret = (struct ux_opened){.fd = -1};
+	*ret_again_ms = 0;
+	UX_TRY(open_text(r.path, sizeof(r.path), dirs->debug, err));
+	UX_TRY(open_text(r.module, sizeof(r.module), module, err));
+	UX_TRY(open_text(r.release, sizeof(r.release), dirs->release, err));
+	UX_TRY(open_text(r.build_id, sizeof(r.build_id), build_id, err));
+	UX_TRY(open_ask(h, &r, 0, open_place_of_path("kernel", 0), &a, ret_again_ms, err));
+	*ret = a.file;
+	memcpy(path, a.path, PATH_MAX);
+	path[PATH_MAX - 1] = '\0';
+	return UX_OK;
+}
+
+enum ux_code ux_open_helper_jit(struct ux_open_helper *h, pid_t pid, ux_jit_found_fn *fn, void *ctx,
+				struct ux_error *err)
+{
+	struct open_request r = {.kind = OPEN_JIT, .pid = pid};
+	struct open_answer a;
+	char name[64], text[64] = "";
+	int64_t again_ms = 0;
+	/* Processes of a container hang together. */
+	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", (int)pid);
+	(void)!readlink(name, text, sizeof(text) - 1);
+	h->found = fn;
+	h->found_ctx = ctx;
+	h->found_code = UX_OK;
+	enum ux_code code = open_ask(h, &r, 0, open_place_of_path(text, 0), &a, &again_ms, err);
+	h->found = NULL;
+	return h->found_code == UX_ENOMEM ? ux_error_nomem(err) : code;
 }

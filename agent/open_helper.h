@@ -12,7 +12,10 @@
 #define UX_OPEN_HELPER_H
 
 #include "error.h"
+#include "id.h"
+#include "kernel_files.h"
 #include "proc_maps.h"
+#include "process.h"
 
 #include <sys/types.h>
 
@@ -40,6 +43,10 @@ struct ux_open_helper {
 	/* called when the helper works, which may take a minute for a copy; NULL: none */
 	void (*works)(void *ctx);
 	void *ctx;
+	/* during ux_open_helper_jit() */
+	ux_jit_found_fn *found;
+	void *found_ctx;
+	enum ux_code found_code;
 };
 
 /* Ends the process, without waiting for one that hangs. */
@@ -81,5 +88,23 @@ enum ux_open_root {
 enum ux_code ux_open_helper_path(struct ux_open_helper *h, enum ux_open_root root, pid_t pid,
 				 const char *path, struct ux_opened *ret, struct ux_error *err)
 	ux_must;
+
+/*
+ * Opens the file that ux_kernel_files_find() finds for a part of the kernel, or its debug file. The
+ * caller closes ret->fd. UX_ENOTFOUND: there is none. UX_EUNAVAILABLE: a file system did not
+ * answer; *ret_again_ms is the monotonic time of the next attempt.
+ */
+enum ux_code ux_open_helper_kernel(struct ux_open_helper *h, const struct ux_kernel_dirs *dirs,
+				   const char *module, const char *build_id, char path[PATH_MAX],
+				   struct ux_opened *ret, int64_t *ret_again_ms,
+				   struct ux_error *err) ux_must;
+
+/*
+ * Passes the perf maps and jitdumps of a process to fn, as ux_jit_files_find() does, but no far
+ * ones: they grow, and a copy would not. Codes of fn. UX_EUNAVAILABLE: a file system did not
+ * answer. UX_ENOTFOUND: the process has ended, or its mappings cannot be read.
+ */
+enum ux_code ux_open_helper_jit(struct ux_open_helper *h, pid_t pid, ux_jit_found_fn *fn, void *ctx,
+				struct ux_error *err) ux_must;
 
 #endif

@@ -113,8 +113,6 @@ static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_pro
 {
 	struct runtime_search search = {.agent = a, .process = p};
 	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
-	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
 	*ret_lives = false;
 	if (ux_proc_open(&proc, p->pid, NULL) != UX_OK)
 		return UX_OK;
@@ -124,11 +122,12 @@ static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_pro
 	 * second. */
 	if (proc.started_ns > p->started_ns + UX_CLOCK_NS_IN_S)
 		return UX_OK;
-	if (ux_proc_read(proc.dir, "maps", UX_PROC_MAPS_MAX, &text, NULL) != UX_OK ||
-	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
-		return UX_OK;
-	*ret_lives = true;
-	return ux_jit_files_find(&proc, &maps, runtime_find_file, &search, err);
+	enum ux_code code =
+		ux_open_helper_jit(&a->opener, p->pid, runtime_find_file, &search, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	*ret_lives = code != UX_ENOTFOUND;
+	return UX_OK;
 }
 
 /* --- a snapshot ------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ import pytest
 
 from hung_mount import hung_mount
 from running_agent import Agent, build_id, running_agent
-from test_agent import build, end, known, once, start
+from test_agent import PROGRAM, build, end, known, once, start
 from test_agent_operation import UnixConnection, read_metrics, values
 from tool import UNHEX
 from waiting import wait_for
@@ -46,6 +46,33 @@ def test_a_mount_that_hangs_costs_its_own_files_alone(server, tmp_path, held):
             assert not known(server, build_id(hanging))
             mount.answer()
             wait_for(lambda: agent.running() and known(server, build_id(hanging)), 120)
+
+
+RUN_TIME_CODE = PROGRAM.replace("int main(", "#include <sys/mman.h>\nint main(").replace(
+    "\tif (write(", "\tif (mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)\n\t\treturn 1;\n\tif (write(")
+
+
+def test_folders_of_debug_files_and_run_time_code_may_hang(server, tmp_path):
+    """The agent is in the namespace of the mount: also its own paths hang."""
+    other, path = build(tmp_path, "other"), tmp_path / "metrics"
+    with hung_mount(tmp_path / "mount", build(tmp_path, "hanging", RUN_TIME_CODE)) as mount:
+        mount.hang("LOOKUP", "OPEN")  # the command itself looks whether the folder of its option is there
+        agent = Agent(server, tmp_path, "--jit", "--debug-dir", mount.folder, "--metrics", f"unix:{path}",
+                      around=("nsenter", "-m", "-t", str(mount.process.pid)))
+        try:
+            mount.wait_held()
+            process = start(other, "600000")
+            try:
+                wait_for(lambda: agent.running() and known(server, build_id(other)), 120)
+            finally:
+                end(process)
+            # The watching thread searches the kernel's files; the loop searches debug files, and lists of run-time code.
+            wait_for(lambda: values(read_metrics(UnixConnection(path)))["unhex_agent_hung_total"] >= 4, 120)
+            assert health(path) == (200, {"status": "ok"})
+            agent.process.terminate()
+            assert agent.process.wait(10) == -15
+        finally:
+            agent.process.kill()
 
 
 @pytest.mark.parametrize("held", (ALL, ("READ",)), ids=("open", "read"))

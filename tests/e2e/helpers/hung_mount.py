@@ -91,7 +91,8 @@ def main(folder, program):
     if os.fork() == 0:  # no thread: starting a program suspends all of them, and it waits for the server
         server.serve()
     os.close(server.fd)
-    process = subprocess.Popen([f"{folder}/program", "600000"], stdout=subprocess.PIPE)
+    env = {**os.environ, "DOTNET_PerfMapJitDumpPath": folder}  # where the agent looks for lists of run-time code
+    process = subprocess.Popen([f"{folder}/program", "600000"], stdout=subprocess.PIPE, env=env)
     process.stdout.readline()
     print("ready", flush=True)
     signal.pause()

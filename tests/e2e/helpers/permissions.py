@@ -17,7 +17,8 @@ NAMESPACES = {
         "test_a_debug_file_that_only_a_container_has_gives_the_names "
         "test_a_program_in_another_mount_and_process_namespace_is_sent",
     "test_agent_hung.py":
-        "test_a_mount_that_hangs_costs_its_own_files_alone test_a_signal_ends_the_agent_while_a_file_system_hangs",
+        "test_a_mount_that_hangs_costs_its_own_files_alone test_a_signal_ends_the_agent_while_a_file_system_hangs "
+        "test_folders_of_debug_files_and_run_time_code_may_hang",
     "test_agent_dwz.py": "test_one_that_only_a_container_has_is_found",
     "test_agent_operation.py": "test_a_full_disk_costs_what_would_be_kept_alone",
     "test_disk.py": "test_a_file_system_that_is_full_takes_uploads_again_when_it_has_room",
