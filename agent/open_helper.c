@@ -63,7 +63,8 @@ enum open_sign {
 struct open_answer {
 	enum open_sign sign;
 	struct ux_error err;
-	struct ux_opened file; /* its descriptor comes with the message */
+	struct ux_opened file; /* its descriptor comes with the message... */
+	bool passed;           /* ...unless this is false */
 	char path[PATH_MAX];   /* of the found file */
 	bool in_root;
 	bool is_dump;
@@ -317,6 +318,7 @@ static _Noreturn void open_main(int talk, pid_t parent)
 		struct open_answer a = {.err = UX_ERROR_INIT, .file.fd = -1};
 		enum ux_code code = open_answer_to(0, &r, &a, &a.err);
 		a.err.code = code;
+		a.passed = a.file.fd >= 0;
 		bool sent = open_send(0, &a);
 		ux_fd_close(&a.file.fd);
 		if (!sent)
@@ -445,18 +447,22 @@ static enum ux_code open_start(struct ux_open_helper *h, struct ux_error *err)
 				    "%d file systems do not answer: no more files are opened",
 				    UX_OPEN_STUCK_MAX);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return ux_error_os(err, errno, "cannot create a socket for opening files");
-	h->pid = fork();
-	if (h->pid == 0)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "cannot create a socket for opening files: %s",
+				    strerror(errno));
+	pid_t pid = fork();
+	if (pid == 0)
 		open_main(pair[1], parent);
 	int why = errno;
 	(void)close(pair[1]);
+	if (pid < 0) {
+		(void)close(pair[0]);
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "cannot start a process for opening files: %s", strerror(why));
+	}
 	h->talk = pair[0];
-	if (h->pid > 0)
-		return UX_OK;
-	h->pid = 0;
-	(void)close(pair[0]);
-	return ux_error_os(err, why, "cannot start a process for opening files");
+	h->pid = pid;
+	return UX_OK;
 }
 
 /* Receives a message with its descriptor. False: the helper has ended. */
@@ -545,6 +551,9 @@ static enum ux_code open_ask(struct ux_open_helper *h, struct open_request *r, u
 				: WAITED_ENDED;
 		if (waited == WAITED_ANSWER) {
 			open_place_forget(h, walks ? path : device);
+			if (ret->passed && ret->file.fd < 0)
+				return ux_error_set(err, UX_EUNAVAILABLE,
+						    "there is no free descriptor for it");
 			if (ret->err.code != UX_OK && err && err->code == UX_OK)
 				*err = ret->err;
 			return ret->err.code;
