@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 enum {
-	UX_FILE_ROOM_MAX = 4096,   /* files that may wait: they are open */
+	UX_FILE_ROOM_MAX = 8192, /* files that may wait, which are open; one user has half of it */
 	UX_FILE_ROOM_LARGE = 1024, /* additional room for large ones */
 };
 

@@ -25,7 +25,7 @@ static void a_user_with_thousands_of_files_leaves_room_for_others(void **state)
 	(void)state;
 	struct ux_file_room r;
 	ux_file_room_init(&r, UX_FILE_ROOM_MAX);
-	assert_int_equal(take_all(&r, NOBODY, false, 5000), UX_FILE_ROOM_MAX / 2);
+	assert_int_equal(take_all(&r, NOBODY, false, 9000), UX_FILE_ROOM_MAX / 2);
 	assert_int_equal(take_all(&r, SERVICE, false, 1000), 1000);
 	assert_int_equal(take_all(&r, NOBODY, false, 1), 0);
 	for (uid_t other = 1000; other < 1008; other++) /* helpers of the first one */
