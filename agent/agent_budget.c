@@ -58,22 +58,17 @@ static int64_t budget_timeval_ns(const struct timeval *t)
 	return (int64_t)t->tv_sec * UX_CLOCK_NS_IN_S + (int64_t)t->tv_usec * 1000;
 }
 
-/* Returns the processor time of a running child; 0: there is none. */
-static int64_t budget_child_ns(pid_t child)
-{
-	clockid_t clock = 0;
-	return child > 0 && clock_getcpuclockid(child, &clock) == 0 ? ux_clock_read(clock) : 0;
-}
-
-/* Returns the processor time of this process, of its ended children, and of the running ones. */
-static int64_t budget_used_ns(const struct ux_agent *a, pid_t child)
+/* Returns the processor time of this process, of its ended children, and of the running child. */
+static int64_t budget_used_ns(pid_t child)
 {
 	struct rusage ended = {0};
+	clockid_t clock = 0;
 	int64_t ns = ux_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	if (getrusage(RUSAGE_CHILDREN, &ended) == 0)
 		ns += budget_timeval_ns(&ended.ru_utime) + budget_timeval_ns(&ended.ru_stime);
-	return ns + budget_child_ns(child) + budget_child_ns(a->opener.pid) +
-	       budget_child_ns(a->watch.opener.pid);
+	if (child > 0 && clock_getcpuclockid(child, &clock) == 0)
+		ns += ux_clock_read(clock);
+	return ns;
 }
 
 /* Returns `percent` of a minute's processor time, in ns. */
@@ -87,7 +82,7 @@ static int64_t budget_share(const struct ux_agent *a, int64_t percent)
 static int64_t budget_look(struct ux_agent *a, pid_t child)
 {
 	const int64_t max = budget_share(a, USED_SHARE), part = budget_share(a, PART_SHARE);
-	int64_t now = ux_clock_ns(), used = budget_used_ns(a, child);
+	int64_t now = ux_clock_ns(), used = budget_used_ns(child);
 	int64_t more = ux_max(used - a->cpu_ns, INT64_C(0));
 	a->cpu_ns = ux_max(a->cpu_ns, used);
 	ux_agent_metric_set(&a->metrics.cpu_ms, (uint64_t)(a->cpu_ns / UX_CLOCK_NS_IN_MS));

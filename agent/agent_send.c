@@ -155,11 +155,16 @@ static size_t agent_choose(struct ux_agent *a, size_t max)
 	return n;
 }
 
-/* Puts the waiting files in order if there are new ones, or if processes may have ended. */
+/*
+ * Puts the waiting files in order, if there are new ones or processes may have ended. Sorting
+ * thousands of files at each turn would take the whole share of a core, so more of them wait longer
+ * for their place: a second for each thousand.
+ */
 static void agent_put_in_order(struct ux_agent *a)
 {
 	const int64_t now = ux_clock_ms();
-	if (a->files.size == a->ordered && now - a->ordered_ms < ORDER_MS)
+	const int64_t since = now - a->ordered_ms, thousands = (int64_t)a->files.size / 1000;
+	if (since < ORDER_MS * thousands || (a->files.size == a->ordered && since < ORDER_MS))
 		return;
 	ux_agent_order(&a->files, now);
 	a->ordered = a->files.size;

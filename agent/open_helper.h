@@ -34,7 +34,7 @@ struct ux_open_place {
 
 /* Zeroed: no process runs. One thread at a time. */
 struct ux_open_helper {
-	_Atomic pid_t pid; /* 0: none. Any thread may read it */
+	pid_t pid; /* 0: none */
 	int talk;
 	pid_t dying; /* the last one that died by itself; 0: it was waited for */
 	struct ux_open_place places[UX_OPEN_PLACES_MAX];
