@@ -33,6 +33,10 @@ enum {
 	 * wait */
 	BEGUN_SHARE = 65,
 	OWNER_SHARE = 55, /* the same, for the files of one user */
+	/* the same, for a user who has used less than LIGHT_USE: several others may have used up
+	 * what is for new files */
+	LIGHT_SHARE = 74,
+	LIGHT_USE = 3,
 	ENDED_SHARE = 50, /* the same, for files whose processes have ended */
 	WAIT_MS = 1000,   /* longest sleep between two checks */
 };
@@ -132,6 +136,16 @@ bool ux_agent_budget_is_spent(struct ux_agent *a, bool large, uid_t owner)
 			return true;
 	}
 	return false;
+}
+
+bool ux_agent_budget_is_light(struct ux_agent *a, bool large, uid_t owner)
+{
+	const int64_t max = budget_share(a, LIGHT_SHARE), now = ux_clock_ns();
+	int64_t used = 0;
+	for (size_t i = 0; i < UX_AGENT_SPENDERS_MAX; i++)
+		if (a->spenders[i].owner == owner)
+			used = ux_max(used, a->spenders[i].cpu[large].sum);
+	return used < budget_share(a, LIGHT_USE) && ux_usage_wait(&a->cpu_of[large], now, max) == 0;
 }
 
 static int64_t budget_spent(const struct ux_agent_spender *s)

@@ -147,8 +147,9 @@ static size_t agent_choose(struct ux_agent *a, size_t max)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
 	for (size_t i = 0; i < a->files.size && n < max; i++) {
 		const bool large = ux_mapped_is_large(f[i].key.size);
-		if (!low[large][f[i].ended] && f[i].again_ms <= now &&
-		    (n == 0 || f[i].ended == f[0].ended) &&
+		if ((!low[large][f[i].ended] ||
+		     ux_agent_budget_is_light(a, large, f[i].process_owner)) &&
+		    f[i].again_ms <= now && (n == 0 || f[i].ended == f[0].ended) &&
 		    (a->o->once || !ux_agent_budget_is_spent(a, large, f[i].process_owner)))
 			agent_move_file(f, i, n++);
 	}

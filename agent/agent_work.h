@@ -196,6 +196,9 @@ bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended);
  */
 bool ux_agent_budget_is_spent(struct ux_agent *a, bool large, uid_t owner);
 
+/* Returns whether this user has used so little that its files need not wait for others' time. */
+bool ux_agent_budget_is_light(struct ux_agent *a, bool large, uid_t owner);
+
 /* Charges the use from now on to a file, and to small or large ones by this size; NULL: to none. */
 void ux_agent_budget_charge(struct ux_agent *a, const struct ux_mapped_file *f, uint64_t size);
 
