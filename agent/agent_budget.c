@@ -33,8 +33,7 @@ enum {
 	 * wait */
 	BEGUN_SHARE = 65,
 	OWNER_SHARE = 55, /* the same, for the files of one user */
-	/* the same, for a user who has used less than LIGHT_USE: several others may have used up
-	 * what is for new files */
+	/* the same, for a user who has used less than LIGHT_USE: others may have used the rest */
 	LIGHT_SHARE = 74,
 	LIGHT_USE = 3,
 	ENDED_SHARE = 50, /* the same, for files whose processes have ended */
