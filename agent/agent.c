@@ -224,7 +224,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 	return ux_agent_queue_ids(a, err);
 }
 
-/* Sets the host name under which the server lists run-time code. Recordings use the same name. */
+/* Sets the name under which the server knows this host. Recordings use the same name. */
 static void agent_name_host(struct ux_agent *a)
 {
 	struct utsname host;
@@ -233,6 +233,7 @@ static void agent_name_host(struct ux_agent *a)
 		name = host.nodename;
 	snprintf(a->runtime.host, sizeof(a->runtime.host), "%.*s", UX_RUNTIME_HOST_MAX,
 		 name ? name : "");
+	a->push.provenance.facts[UX_HOST] = a->runtime.host;
 }
 
 enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agent_summary *ret,
@@ -264,6 +265,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;
 	a.watch.table.follow_runtime = options->jit;
+	a.watch.table.root_only = options->root_only;
 	a.watch.table.exclude = options->exclude;
 	a.watch.table.n_exclude = options->n_exclude;
 	agent_name_host(&a);

@@ -36,8 +36,9 @@ struct ux_agent_options {
 	/* patterns of paths to skip, see struct ux_file_table */
 	const char *const *exclude;
 	size_t n_exclude;
-	bool jit; /* also send snapshots of run-time code */
-	/* host name under which the server lists run-time code; NULL: from uname(2) */
+	bool root_only; /* leave out files that others than root can change */
+	bool jit;       /* also send snapshots of run-time code */
+	/* host name under which the server lists files and run-time code; NULL: from uname(2) */
 	const char *host;
 	const char *metrics; /* address that serves metrics: "HOST:PORT", "unix:PATH"; NULL: none */
 	bool once;           /* end after pushing the code that runs now */

@@ -37,19 +37,34 @@ size_t ux_agent_waiting(const struct ux_agent *a)
 
 /* --- IDs that are known ----------------------------------------------------------------------- */
 
-enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids,
+/* Writes the keys of a module: of its File ID, or of all IDs if it has none. Returns their number.
+ */
+static size_t agent_id_keys(const struct ux_agent *a, const struct ux_id_set *ids,
+			    enum ux_trust trust, struct ux_agent_key ret[UX_ID_SET_MAX])
+{
+	const struct ux_id *file = ux_id_set_find(ids, UX_ID_FILE);
+	if (file) {
+		ret[0] = ux_agent_id_key(&a->state, file, trust);
+		return 1;
+	}
+	for (size_t i = 0; i < ids->size; i++)
+		ret[i] = ux_agent_id_key(&a->state, &ids->ids[i], trust);
+	return ids->size;
+}
+
+enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, enum ux_trust trust,
 			       enum ux_agent_taken *ret, struct ux_error *err)
 {
 	struct ux_agent_key keys[UX_ID_SET_MAX];
+	const size_t n = agent_id_keys(a, ids, trust, keys);
 	*ret = UX_AGENT_NEW;
-	for (size_t i = 0; i < ids->size; i++) {
-		keys[i] = ux_agent_id_key(&a->state, &ids->ids[i]);
+	for (size_t i = 0; i < n; i++) {
 		if (ux_agent_state_find(&a->state, keys[i], ux_clock_wall()) != UX_AGENT_UNKNOWN)
 			*ret = UX_AGENT_REMEMBERED;
 		else if (*ret == UX_AGENT_NEW && ux_agent_keys_find(&a->done, keys[i]))
 			*ret = UX_AGENT_TAKEN;
 	}
-	for (size_t i = 0; i < ids->size && *ret == UX_AGENT_NEW; i++) {
+	for (size_t i = 0; i < n && *ret == UX_AGENT_NEW; i++) {
 		bool fresh = false;
 		if (!ux_agent_keys_insert(&a->done, keys[i], &fresh))
 			return ux_error_nomem(err);
@@ -57,12 +72,13 @@ enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids,
 	return UX_OK;
 }
 
-void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
+void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids, enum ux_trust trust,
 			   enum ux_agent_known known)
 {
-	for (size_t i = 0; i < ids->size; i++)
-		ux_agent_state_put(&a->state, ux_agent_id_key(&a->state, &ids->ids[i]), known,
-				   ux_clock_wall());
+	struct ux_agent_key keys[UX_ID_SET_MAX];
+	const size_t n = agent_id_keys(a, ids, trust, keys);
+	for (size_t i = 0; i < n; i++)
+		ux_agent_state_put(&a->state, keys[i], known, ux_clock_wall());
 }
 
 enum ux_code ux_agent_forget_ids(struct ux_agent *a, struct ux_error *err)
@@ -100,11 +116,16 @@ static enum ux_code batch_append(struct ux_agent_batch *b, size_t file, struct u
  * Appends a module unless it is known. If another file's copy of the module is still on its way to
  * the server, this file is not remembered: a restarted agent may no longer find the other file.
  */
-static enum ux_code batch_add_module(struct ux_agent_batch *b, size_t file, pid_t pid,
-				     struct ux_push_module *m, struct ux_error *err)
+static enum ux_code batch_add_module(struct ux_agent_batch *b, size_t file,
+				     const struct ux_mapped_file *from, struct ux_push_module *m,
+				     struct ux_error *err)
 {
 	enum ux_agent_taken taken = UX_AGENT_NEW;
-	UX_TRY(ux_agent_complete(b->agent, m, pid, err));
+	m->origin = (struct ux_push_origin){.trust = from->trust,
+					    .file_owner = from->file_owner,
+					    .process_owner = from->process_owner,
+					    .mount_namespace = from->container};
+	UX_TRY(ux_agent_complete(b->agent, m, from->pid, err));
 	if (m->claim == UX_QUALITY_NONE) {
 		ux_push_report(&b->agent->work,
 			       &(struct ux_push_result){.path = m->path,
@@ -116,7 +137,7 @@ static enum ux_code batch_add_module(struct ux_agent_batch *b, size_t file, pid_
 	}
 	if (b->known[file] == UX_AGENT_NOTHING)
 		b->known[file] = UX_AGENT_THERE;
-	UX_TRY(ux_agent_take_ids(b->agent, &m->ids, &taken, err));
+	UX_TRY(ux_agent_take_ids(b->agent, &m->ids, m->origin.trust, &taken, err));
 	if (taken == UX_AGENT_TAKEN)
 		b->known[file] = UX_AGENT_UNKNOWN;
 	return taken == UX_AGENT_NEW ? batch_append(b, file, m, err) : UX_OK;
@@ -151,7 +172,7 @@ static enum ux_code batch_identify(struct ux_agent_batch *b, size_t number,
 		b->known[number] = a->failed ? UX_AGENT_UNKNOWN : UX_AGENT_NOTHING;
 	}
 	for (size_t i = 0; i < found.size; i++)
-		UX_TRY(batch_add_module(b, number, file->pid, &found.data[i], err));
+		UX_TRY(batch_add_module(b, number, file, &found.data[i], err));
 	return UX_OK;
 }
 
@@ -217,7 +238,8 @@ static enum ux_code batch_query(struct ux_agent_batch *b, struct ux_error *err)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		entries[i] = (struct ux_push_query_entry){&b->modules.data[i].ids,
-							  b->modules.data[i].claim};
+							  b->modules.data[i].claim,
+							  b->modules.data[i].origin.trust};
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	UX_TRY(ux_push_query(&a->work.client, entries, n, a->push.force, b->answers, err));
 	for (size_t i = 0; i < n; i++)
@@ -311,7 +333,7 @@ static void batch_end_task(struct ux_agent *a, struct ux_agent_task *task, bool 
 	if (!sent || a->failed)
 		b->known[b->owners[t->module]] = UX_AGENT_UNKNOWN;
 	else if (!a->push.dry_run)
-		ux_agent_remember_ids(a, &m->ids, t->known);
+		ux_agent_remember_ids(a, &m->ids, m->origin.trust, t->known);
 	b->tasks--;
 	ux_push_gsym_deinit(&t->gsym);
 	free(t);

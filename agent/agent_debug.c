@@ -4,6 +4,7 @@
 #include "agent_work.h"
 
 #include "debug_paths.h"
+#include "file_trust.h"
 #include "open_helper.h"
 #include "proc_files.h"
 
@@ -31,32 +32,32 @@ struct debug_search {
 	struct ux_error *err;
 };
 
-/* Opens a debug file. Returns its size; 0: it cannot be opened. */
-static uint64_t agent_open_debug(const struct debug_search *s, const char *path, int *ret)
+/* Opens a debug file. False: it cannot be opened, or is empty. */
+static bool agent_open_debug(const struct debug_search *s, const char *path, struct ux_opened *ret)
 {
 	const enum ux_open_root root = s->pid != 0 ? UX_OPEN_PROCESS
 				       : s->link   ? UX_OPEN_HOST_ROOT
 						   : UX_OPEN_HOST;
-	struct ux_opened file;
-	if (ux_open_helper_path(&s->agent->opener, root, s->pid, path, &file, NULL) != UX_OK)
-		return 0;
-	*ret = file.fd;
-	return file.size;
+	return ux_open_helper_path(&s->agent->opener, root, s->pid, path, ret, NULL) == UX_OK &&
+	       ret->size > 0;
 }
 
-/* Takes over the open debug file of the module. */
+/* Takes over the open debug file of the module, which is trusted no further than that. */
 static enum ux_code agent_take_debug(struct debug_search *s, const char *path, int *fd,
-				     uint64_t size, enum ux_quality claim, struct ux_error *err)
+				     const struct ux_opened *file, enum ux_quality claim,
+				     struct ux_error *err)
 {
+	const enum ux_trust trust = ux_file_trust(file, /* host= */ s->pid == 0);
 	struct ux_push_module *m = s->module;
 	free(m->debug);
 	m->debug = strdup(path);
 	if (!m->debug || !ux_push_packs_append(s->agent->debug_files, *fd))
 		return ux_error_nomem(err);
-	m->debug_part = (struct ux_sandbox_part){*fd, 0, size};
+	m->debug_part = (struct ux_sandbox_part){*fd, 0, file->size};
 	*fd = -1;
 	m->debug_found = true;
 	m->claim = claim;
+	m->origin.trust = ux_min(m->origin.trust, trust);
 	s->done = true;
 	return UX_OK;
 }
@@ -82,10 +83,12 @@ static enum ux_code agent_try_debug(struct debug_search *s, const char *path, st
 	UX_FD(fd);
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules found = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	const uint64_t size = agent_open_debug(s, path, &fd);
-	if (size == 0)
+	struct ux_opened file = {.fd = -1};
+	const bool opened = agent_open_debug(s, path, &file);
+	fd = file.fd;
+	if (!opened)
 		return UX_OK;
-	const struct ux_sandbox_part whole = {fd, 0, size};
+	const struct ux_sandbox_part whole = {fd, 0, file.size};
 	enum ux_code code =
 		ux_push_part_read(&s->agent->work, path, &whole, /* packed= */ false, &found, &why);
 	if (code == UX_ENOMEM)
@@ -97,8 +100,7 @@ static enum ux_code agent_try_debug(struct debug_search *s, const char *path, st
 		if (s->link)
 			UX_TRY(agent_take_supplementary(s, &fd, whole.size, err));
 		else if (found.data[i].claim > s->module->claim)
-			UX_TRY(agent_take_debug(s, path, &fd, whole.size, found.data[i].claim,
-						err));
+			UX_TRY(agent_take_debug(s, path, &fd, &file, found.data[i].claim, err));
 	}
 	return UX_OK;
 }

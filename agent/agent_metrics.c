@@ -60,6 +60,8 @@ static void metrics_write_host(struct ux_agent_metrics *m, struct ux_out *out)
 		{"unhex_agent_denied_processes", "gauge",
 		 "Processes whose mappings this user may not read.", s.denied},
 		{"unhex_agent_files_total", "counter", "Distinct mapped files found.", s.files},
+		{"unhex_agent_untrusted_files_total", "counter",
+		 "Mapped files left out because others than root can change them.", s.untrusted},
 		{"unhex_agent_hidden_files_total", "counter",
 		 "Mapped files that this user may not open, counted at each scan.", s.hidden},
 		{"unhex_agent_vanished_files_total", "counter",

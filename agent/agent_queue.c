@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The format of messages: a magic number with the version, the size and checksum of the head, then
- * the head with the quality, the IDs and the path. The symbols follow unchanged, so that they are
- * sent from the file's pages without a copy in memory. Only this machine reads them, so integers
- * have its byte order.
+ * the head with the quality, the IDs, the path and the origin. The symbols follow unchanged, so
+ * that they are sent from the file's pages without a copy in memory. Only this machine reads them,
+ * so integers have its byte order.
  */
 #include "agent_queue.h"
 
@@ -12,9 +12,10 @@
 #include <nettle/sha2.h>
 
 enum {
-	MAGIC = 0x31716875, /* "uhq1" */
+	MAGIC_FIRST = 0x31716875, /* "uhq1": without the origin */
+	MAGIC = 0x32716875,       /* "uhq2" */
 	CHECK_SIZE = 8,
-	HEAD_MAX = UX_AGENT_PATH_MAX + UX_ID_SET_MAX * (UX_ID_BYTES_MAX + 2) + 16,
+	HEAD_MAX = UX_AGENT_PATH_MAX + UX_ID_SET_MAX * (UX_ID_BYTES_MAX + 2) + 48,
 };
 
 static void message_checksum(struct ux_bytes head, uint8_t ret[CHECK_SIZE])
@@ -41,6 +42,10 @@ void ux_agent_message_write_head(struct ux_out *out, const struct ux_agent_messa
 	}
 	ux_out_u16(&head, (uint16_t)path);
 	ux_out_put(&head, m->path.data, path);
+	ux_out_u8(&head, (uint8_t)m->origin.trust);
+	ux_out_u32(&head, m->origin.file_owner);
+	ux_out_u32(&head, m->origin.process_owner);
+	ux_out_u64(&head, m->origin.mount_namespace);
 	message_checksum(ux_out_bytes(&head), check);
 	ux_out_u32(out, MAGIC);
 	ux_out_u32(out, (uint32_t)head.size);
@@ -66,6 +71,21 @@ static enum ux_code message_parse_ids(struct ux_cur *c, struct ux_id_set *ret, s
 	return ux_cur_status(c, err);
 }
 
+static void message_parse_origin(struct ux_cur *c, bool first, struct ux_push_origin *ret)
+{
+	*ret = (struct ux_push_origin){
+		.trust = UX_TRUST_USER, .file_owner = UINT32_MAX, .process_owner = UINT32_MAX};
+	if (first)
+		return;
+	uint8_t trust = ux_cur_u8(c);
+	if (trust >= UX_TRUST_COUNT)
+		ux_cur_bad(c, "unknown level of trust");
+	ret->trust = (enum ux_trust)trust;
+	ret->file_owner = ux_cur_u32(c);
+	ret->process_owner = ux_cur_u32(c);
+	ret->mount_namespace = ux_cur_u64(c);
+}
+
 enum ux_code ux_agent_message_parse(struct ux_bytes bytes, struct ux_agent_message *ret,
 				    struct ux_error *err)
 {
@@ -76,7 +96,7 @@ enum ux_code ux_agent_message_parse(struct ux_bytes bytes, struct ux_agent_messa
 	uint32_t size = ux_cur_u32(&c);
 	struct ux_bytes stored = ux_cur_take(&c, CHECK_SIZE);
 	UX_TRY(ux_cur_status(&c, err));
-	if (magic != MAGIC)
+	if (magic != MAGIC && magic != MAGIC_FIRST)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "queued symbols begin with %08" PRIx32 "; expected %08x", magic,
 				    MAGIC);
@@ -94,6 +114,7 @@ enum ux_code ux_agent_message_parse(struct ux_bytes bytes, struct ux_agent_messa
 		ux_cur_bad(&h, "unknown quality");
 	UX_TRY(message_parse_ids(&h, &ret->ids, err));
 	ret->path = ux_cur_take(&h, ux_cur_u16(&h));
+	message_parse_origin(&h, magic == MAGIC_FIRST, &ret->origin);
 	if (ux_cur_more(&h))
 		ux_cur_bad(&h, "unexpected bytes after the path");
 	UX_TRY(ux_cur_status(&h, err));

@@ -6,6 +6,7 @@
 #include "disk_queue.h"
 #include "id.h"
 #include "out.h"
+#include "push_module.h"
 #include "unhex/quality.h"
 
 enum {
@@ -16,7 +17,8 @@ enum {
 struct ux_agent_message {
 	struct ux_id_set ids;
 	enum ux_quality quality;
-	struct ux_bytes path; /* path under which the server lists the module */
+	struct ux_push_origin origin; /* of a message of unhex 0.1: a file that users can change */
+	struct ux_bytes path;         /* path under which the server lists the module */
 	struct ux_bytes gsym;
 };
 

@@ -58,10 +58,12 @@ struct ux_agent_key ux_agent_file_key(const struct ux_agent_state *s,
 	return state_key(s, "file", ux_bytes((const uint8_t *)numbers, sizeof(numbers)));
 }
 
-struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id)
+struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id,
+				    enum ux_trust trust)
 {
-	char text[UX_ID_TEXT];
-	return state_key(s, "id", ux_bytes_cstr(ux_id_format(id, text)));
+	char text[UX_ID_TEXT], whole[UX_ID_TEXT + 32];
+	snprintf(whole, sizeof(whole), "%s %s", ux_trust_name(trust), ux_id_format(id, text));
+	return state_key(s, "id", ux_bytes_cstr(whole));
 }
 
 struct ux_agent_key ux_agent_number_key(const struct ux_agent_state *s, const char *kind,

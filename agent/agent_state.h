@@ -80,7 +80,9 @@ void ux_agent_state_close(struct ux_agent_state *s);
 
 struct ux_agent_key ux_agent_file_key(const struct ux_agent_state *s,
 				      const struct ux_mapped_key *file);
-struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id);
+/* The answer about a file that more people can change says nothing about one with the same ID. */
+struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id,
+				    enum ux_trust trust);
 
 /* Returns the key under which the number of a thing is kept, which `numbers` identify; kind is a
  * word that the caller chooses. */

@@ -77,6 +77,7 @@ enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
 		return UX_OK;
 	const struct ux_agent_message message = {.ids = m->ids,
 						 .quality = stats.quality,
+						 .origin = m->origin,
 						 .path = ux_bytes_cstr(m->path),
 						 .gsym = gsym.file.bytes};
 	if (code == UX_OK)
@@ -102,7 +103,8 @@ enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err)
 		enum ux_agent_taken taken = UX_AGENT_NEW;
 		enum ux_code code = UX_OK;
 		if (ux_agent_message_parse(m.file.bytes, &message, NULL) == UX_OK)
-			code = ux_agent_take_ids(a, &message.ids, &taken, err);
+			code = ux_agent_take_ids(a, &message.ids, message.origin.trust, &taken,
+						 err);
 		from = m.number + 1;
 		ux_disk_message_close(&m);
 		UX_TRY(code);
@@ -167,8 +169,13 @@ static enum ux_code queue_upload(struct ux_agent_task *task, struct ux_push_work
 {
 	struct queue_task *t = (struct queue_task *)task;
 	char path[UX_AGENT_PATH_MAX + 1];
+	struct ux_provenance from = w->o->provenance;
+	struct ux_push_origin_text text;
+	ux_push_origin_describe(&t->m->origin, &text, &from);
 	const struct ux_push_upload upload = {
 		.ids = &t->m->ids,
+		.trust = t->m->origin.trust,
+		.provenance = &from,
 		.quality = t->m->quality,
 		.bytes = t->m->gsym,
 		.kind = "gsym",
@@ -199,7 +206,7 @@ static void queue_end_task(struct ux_agent *a, struct ux_agent_task *task, bool 
 	if (sent && t->m) {
 		queue_report(a, t);
 		if (!a->failed)
-			ux_agent_remember_ids(a, &t->m->ids, UX_AGENT_THERE);
+			ux_agent_remember_ids(a, &t->m->ids, t->m->origin.trust, UX_AGENT_THERE);
 	}
 	if (sent)
 		ux_disk_queue_remove(a->queue, 0, t->number);
@@ -235,7 +242,8 @@ static enum ux_code queue_send_batch(struct ux_agent *a, struct queue_batch *b,
 	for (size_t i = 0; i < b->n; i++)
 		if (b->messages[i].ids.size > 0)
 			b->entries[n++] = (struct ux_push_query_entry){&b->messages[i].ids,
-								       b->messages[i].quality};
+								       b->messages[i].quality,
+								       b->messages[i].origin.trust};
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	if (n > 0)
 		UX_TRY(ux_push_query(&a->work.client, b->entries, n, false, b->answers, err));

@@ -135,9 +135,12 @@ enum ux_agent_taken {
 	UX_AGENT_REMEMBERED, /* the server answered earlier that it needs nothing */
 };
 
-/* Returns whether a module with one of these IDs is known. If not, takes its IDs: they are known
- * from now on. UX_ENOMEM. */
-enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids,
+/*
+ * Returns whether a module with these IDs and this trust is known. If not, takes its IDs: they are
+ * known from now on. Files with the same build ID and different File IDs are different modules, or
+ * a program of any user could keep root's library from being sent. UX_ENOMEM.
+ */
+enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, enum ux_trust trust,
 			       enum ux_agent_taken *ret, struct ux_error *err) ux_must;
 
 /*
@@ -163,8 +166,8 @@ enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
 /* Closes the debug files of a batch's modules. */
 void ux_agent_close_debug_files(struct ux_push_packs *files);
 
-/* Keeps the answer about the module with these IDs for the next run. */
-void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
+/* Keeps the answer about the module with these IDs and this trust for the next run. */
+void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids, enum ux_trust trust,
 			   enum ux_agent_known known);
 
 /* --- what others have ------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* Remembers which mapped files were seen, and finds the new ones. */
 #include "file_table.h"
 
+#include "file_trust.h"
+
 #include "clock.h"
 #include "file.h"
 
@@ -73,15 +75,33 @@ static bool table_is_unchanged(const struct ux_proc_map *map, const struct ux_se
 static enum ux_code table_set_process(struct ux_mapped_file *f, pid_t pid, struct ux_error *err)
 {
 	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
-	char text[64];
 	f->process_owner = UX_OWNER_UNKNOWN;
 	enum ux_code code = ux_proc_open(&proc, pid, NULL);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 	f->process_owner = proc.real_uid;
-	ssize_t n = readlinkat(proc.dir, "ns/mnt", text, sizeof(text));
-	f->container = ux_hash_bytes(ux_bytes((const uint8_t *)text, n > 0 ? (size_t)n : 0));
+	f->container = ux_mount_namespace_read(proc.dir);
 	return UX_OK;
+}
+
+/* Returns the number of the mount namespace of a process in /proc; 0: unknown. */
+static uint64_t table_mounts_of(const char *proc)
+{
+	UX_FD(dir);
+	dir = open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? 0 : ux_mount_namespace_read(dir);
+}
+
+/*
+ * Sets who can have made the file: root of the host, if it is in the mount namespace of the agent
+ * or of the first process, or found there by its path.
+ */
+static void table_set_trust(struct ux_mapped_file *f, const struct ux_opened *file)
+{
+	const bool host = file->here ||
+			  (f->container != 0 && (f->container == table_mounts_of("/proc/self") ||
+						 f->container == table_mounts_of("/proc/1")));
+	f->trust = ux_file_trust(file, host);
 }
 
 /* Completes a file and appends it; the list then owns its descriptor, *fd. */
@@ -134,7 +154,7 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	seen->size = image.bytes.size;
 	const struct ux_mapped_key key = {.size = image.bytes.size,
 					  .mtime_ns = (int64_t)ux_hash_bytes(image.bytes)};
-	struct ux_mapped_file file = {.key = key, .pid = pid};
+	struct ux_mapped_file file = {.key = key, .pid = pid, .trust = UX_TRUST_HOST};
 	UX_TRY(table_set_process(&file, pid, err));
 	return table_append(t, file, "[vdso]", &fd, err);
 }
@@ -178,6 +198,13 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 		.map = *map,
 	};
 	UX_TRY(table_set_process(&file, pid, err));
+	table_set_trust(&file, &now);
+	if (t->root_only && file.trust < UX_TRUST_CONTAINER) {
+		seen->size = now.size; /* it is not looked up again */
+		seen->mtime_ns = now.mtime_ns;
+		t->untrusted++;
+		return UX_OK;
+	}
 	UX_TRY(ux_file_room_take(t->room, file.process_owner, ux_mapped_is_large(now.size),
 				 &file.counted, err));
 	if (!file.counted) /* it is found again when there is room */
@@ -267,6 +294,8 @@ enum ux_code ux_file_table_add_kernel(struct ux_file_table *t, const char *path,
 		return UX_OK;
 	seen->size = key.size;
 	seen->mtime_ns = key.mtime_ns;
-	return table_append(t, (struct ux_mapped_file){.key = key, .file_owner = st.st_uid}, path,
-			    fd, err);
+	return table_append(t,
+			    (struct ux_mapped_file){
+				    .key = key, .file_owner = st.st_uid, .trust = UX_TRUST_HOST},
+			    path, fd, err);
 }

@@ -9,6 +9,7 @@
 #include "map.h"
 #include "open_helper.h"
 #include "proc_files.h"
+#include "provenance.h"
 #include "vec.h"
 
 /*
@@ -54,7 +55,8 @@ struct ux_mapped_file {
 	 */
 	uid_t file_owner;    /* st_uid; 0 for the vDSO, which the kernel made */
 	uid_t process_owner; /* real user of process `pid`, 0 for the kernel's files */
-	uint64_t container;  /* hash of the mount namespace of that process */
+	uint64_t container;  /* number of the mount namespace of that process; 0: unknown */
+	enum ux_trust trust; /* file_trust.h */
 	bool counted;        /* it has taken room */
 	int64_t found_ms;    /* monotonic time at which it was found */
 	/* set by ux_agent_order(): */
@@ -128,8 +130,10 @@ struct ux_file_table {
 	struct ux_seen_files seen;
 	struct ux_mapped_files waiting; /* in the order in which they were found */
 	uint64_t found;                 /* distinct files that were found since the start */
-	uint64_t hidden;   /* times that a file could not be opened for lack of permission */
-	uint64_t vanished; /* times that a file was gone before it could be opened */
+	uint64_t hidden;    /* times that a file could not be opened for lack of permission */
+	uint64_t vanished;  /* times that a file was gone before it could be opened */
+	bool root_only;     /* leave out files that others than root can change */
+	uint64_t untrusted; /* files that were left out because of that */
 	struct ux_file_room *room; /* a file of a process waits only if there is some */
 	/* monotonic time when files were skipped for a file system that did not answer are to be
 	 * looked for again; 0: there were none */

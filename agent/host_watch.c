@@ -108,6 +108,7 @@ static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 		.denied = w->scan.denied,
 		.files = w->table.found,
 		.hidden = w->table.hidden,
+		.untrusted = w->table.untrusted,
 		.vanished = w->table.vanished,
 		.hung = w->opener.hung,
 		.events = w->events.seen,

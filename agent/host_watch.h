@@ -17,6 +17,7 @@ struct ux_host_seen {
 	uint64_t denied;    /* processes that this user may not read */
 	uint64_t files;     /* distinct mapped files that were found */
 	uint64_t hidden;    /* times that this user was not allowed to open a file */
+	uint64_t untrusted; /* files that were left out because others than root can change them */
 	uint64_t vanished;  /* times that a file was gone before it could be opened */
 	uint64_t hung;      /* times that a file system did not answer */
 	uint64_t events;    /* mapping events from the kernel */

@@ -137,7 +137,8 @@ static bool open_is_local(int fd)
 }
 
 /* Opens the file of a mapping, first by links of the process, which resolve no path. */
-static enum ux_code open_mapped(int talk, struct open_request *r, int *ret, struct ux_error *err)
+static enum ux_code open_mapped(int talk, struct open_request *r, int *ret, bool *ret_here,
+				struct ux_error *err)
 {
 	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
 	struct ux_error why = UX_ERROR_INIT;
@@ -155,6 +156,7 @@ static enum ux_code open_mapped(int talk, struct open_request *r, int *ret, stru
 	    st.st_ino == r->map.ino &&
 	    (uint64_t)makedev(major(st.st_dev), minor(st.st_dev)) == r->map.dev) {
 		*ret = fd;
+		*ret_here = true;
 		fd = -1;
 		return UX_OK;
 	}
@@ -251,7 +253,7 @@ static enum ux_code open_jit(int talk, const struct open_request *r, struct ux_e
 }
 
 static enum ux_code open_file(int talk, struct open_request *r, char path[PATH_MAX], int *ret,
-			      struct ux_error *err)
+			      bool *ret_here, struct ux_error *err)
 {
 	switch (r->kind) {
 	case OPEN_PATH:
@@ -262,7 +264,7 @@ static enum ux_code open_file(int talk, struct open_request *r, char path[PATH_M
 	case OPEN_JIT:
 		break;
 	}
-	return open_mapped(talk, r, ret, err);
+	return open_mapped(talk, r, ret, ret_here, err);
 }
 
 static enum ux_code open_answer_to(int talk, struct open_request *r, struct open_answer *a,
@@ -273,7 +275,7 @@ static enum ux_code open_answer_to(int talk, struct open_request *r, struct open
 	struct ux_opened *ret = &a->file;
 	if (r->kind == OPEN_JIT)
 		return open_jit(talk, r, err);
-	UX_TRY(open_file(talk, r, a->path, &fd, err));
+	UX_TRY(open_file(talk, r, a->path, &fd, &ret->here, err));
 	if (fstat(fd, &st) != 0)
 		return ux_error_os(err, errno, "cannot stat");
 	ret->dev = st.st_dev;
@@ -281,6 +283,7 @@ static enum ux_code open_answer_to(int talk, struct open_request *r, struct open
 	ret->size = (uint64_t)st.st_size;
 	ret->mtime_ns = (int64_t)st.st_mtim.tv_sec * UX_CLOCK_NS_IN_S + st.st_mtim.tv_nsec;
 	ret->owner = st.st_uid;
+	ret->mode = st.st_mode;
 	ret->same = ret->size == r->before.size && ret->mtime_ns == r->before.mtime_ns;
 	ret->far = !open_is_local(fd);
 	if (ret->far ? !r->copy : ret->same && !r->copy)

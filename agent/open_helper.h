@@ -58,7 +58,9 @@ struct ux_opened {
 	uint64_t dev, ino, size;
 	int64_t mtime_ns;
 	uid_t owner;
+	mode_t mode;
 	bool far;  /* it may hang: only a copy is opened */
+	bool here; /* found by its path on this host; false: by a link of the process */
 	bool same; /* it has the size and the time of `before` */
 };
 

@@ -175,10 +175,17 @@ static enum ux_code runtime_send_part(const struct runtime_snapshot *s, const st
 				      struct ux_bytes gsym, struct ux_error *err)
 {
 	struct ux_agent *a = s->agent;
-	const struct ux_agent_message message = {
-		.ids = *ids, .quality = quality, .path = ux_bytes_cstr(path), .gsym = gsym};
+	/* Any process writes such files: they are trusted as its user is, whoever that is. */
+	const struct ux_push_origin origin = {
+		.trust = UX_TRUST_USER, .file_owner = UINT32_MAX, .process_owner = UINT32_MAX};
+	const struct ux_agent_message message = {.ids = *ids,
+						 .quality = quality,
+						 .origin = origin,
+						 .path = ux_bytes_cstr(path),
+						 .gsym = gsym};
 	const struct ux_push_upload upload = {
 		.ids = ids,
+		.trust = origin.trust,
 		.quality = quality,
 		.bytes = gsym,
 		.kind = "gsym",

@@ -26,7 +26,9 @@ enum {
 	PENDING_MAX = 4096,
 };
 
-static struct ux_file_table table = {.room = UX_MAPPED_WAITING_MAX};
+static struct ux_file_room room;
+static struct ux_open_helper opener;
+static struct ux_file_table table = {.room = &room, .opener = &opener};
 static const char *folder;
 static uint64_t fanotify_seen;
 
@@ -159,13 +161,14 @@ static void run_mappings(int64_t end)
 
 int main(int argc, char **argv)
 {
+	ux_file_room_init(&room, UX_FILE_ROOM_MAX);
 	if (argc < 4) {
 		fprintf(stderr, "usage: agent_ways WAY SECONDS FOLDER [SCAN_MS]\n");
 		return 2;
 	}
 	folder = argv[3];
 	int64_t end = ux_clock_ms() + (int64_t)strtol(argv[2], NULL, 10) * 1000;
-	struct rlimit files = {UX_MAPPED_WAITING_MAX * 2, UX_MAPPED_WAITING_MAX * 2};
+	struct rlimit files = {UX_FILE_ROOM_MAX * 2, UX_FILE_ROOM_MAX * 2};
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	if (strcmp(argv[1], "scan") == 0)
 		run_scan(end, argc > 4 ? strtol(argv[4], NULL, 10) : 1000);

@@ -270,6 +270,7 @@ static enum ux_code clone_server_upload(struct clone_server *s, unsigned worker,
 					      .kind = ux_entry_kind_name(o->kind),
 					      .description = o->description,
 					      .provenance = &o->provenance,
+					      .trust = o->trust,
 					      .file = o->file};
 	return ux_push_upload(&s->pushes[worker], &upload, ret, err);
 }

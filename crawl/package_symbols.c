@@ -340,6 +340,7 @@ static void package_trace(struct package_run *r, const struct ux_package *packag
 {
 	ux_hex_encode(ux_bytes(ux_package_stream_sha256(r->stream), UX_PACKAGE_SHA256_BYTES),
 		      r->symbols->sha256);
+	r->symbols->options.trust = UX_TRUST_PACKAGE;
 	r->symbols->options.provenance.facts[UX_DISTRIBUTION] = package->distribution;
 	r->symbols->options.provenance.facts[UX_SUITE] = package->suite;
 	r->symbols->options.provenance.facts[UX_PACKAGE] = package->name;

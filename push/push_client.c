@@ -160,6 +160,12 @@ static void query_write_ids(struct ux_json *j, const struct ux_id_set *ids)
 	ux_json_array_end(j);
 }
 
+static void query_write_trust(struct ux_json *j, enum ux_trust trust)
+{
+	if (trust != UX_TRUST_NONE)
+		ux_json_key_cstr(j, "trust", ux_trust_name(trust));
+}
+
 static void query_write(const struct ux_push_query_entry *entries, size_t n, bool force,
 			struct ux_out *out)
 {
@@ -171,6 +177,7 @@ static void query_write(const struct ux_push_query_entry *entries, size_t n, boo
 		ux_json_object_begin(&j);
 		query_write_ids(&j, entries[i].ids);
 		ux_json_key_cstr(&j, "quality", ux_quality_name(entries[i].quality));
+		query_write_trust(&j, entries[i].trust);
 		ux_json_object_end(&j);
 	}
 	ux_json_array_end(&j);
@@ -333,6 +340,7 @@ static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 	ux_json_key_cstr(&j, "sha256", hex);
 	ux_json_key_cstr(&j, "kind", u->kind);
 	ux_json_key_cstr(&j, "quality", ux_quality_name(u->quality));
+	query_write_trust(&j, u->trust);
 	ux_json_key_str(&j, "description", upload_file_name(u->description));
 	for (int i = 0; u->provenance && i < UX_PROVENANCE_COUNT; i++) {
 		const enum ux_provenance_fact fact = (enum ux_provenance_fact)i;

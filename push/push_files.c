@@ -77,6 +77,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	const struct ux_push_upload upload = {
 		.ids = &m->ids,
 		.quality = m->claim,
+		.trust = ux_push_trust_of(p, m),
 		.bytes = bytes,
 		.kind = kind,
 		.description = p->o->description ? p->o->description : "",

@@ -40,6 +40,21 @@ enum ux_code ux_push_map_part(const char *path, const struct ux_sandbox_part *pa
 	return UX_OK;
 }
 
+void ux_push_origin_describe(const struct ux_push_origin *o, struct ux_push_origin_text *text,
+			     struct ux_provenance *ret)
+{
+	if (o->trust == UX_TRUST_NONE)
+		return;
+	int n = snprintf(text->owner, sizeof(text->owner), "%" PRIu32, o->file_owner);
+	if (o->process_owner != UINT32_MAX)
+		snprintf(text->owner + n, sizeof(text->owner) - (size_t)n, ", run by %" PRIu32,
+			 o->process_owner);
+	snprintf(text->mount_namespace, sizeof(text->mount_namespace), "mnt:[%" PRIu64 "]",
+		 o->mount_namespace);
+	ret->facts[UX_OWNER] = text->owner;
+	ret->facts[UX_MOUNT_NAMESPACE] = o->mount_namespace != 0 ? text->mount_namespace : NULL;
+}
+
 /* Fills *m with the facts of one module of the file at path. */
 static enum ux_code module_init(struct ux_push_module *m, const char *path,
 				const struct ux_module_facts *f, struct ux_error *err)

@@ -6,11 +6,34 @@
 #include "debug_file.h"
 #include "module_facts.h"
 #include "object.h"
+#include "provenance.h"
 #include "sandbox.h"
 #include "unhex/quality.h"
 #include "vec.h"
 
 /* One module. Paths are malloc'ed. */
+/* Who can have made a file that an agent found. */
+struct ux_push_origin {
+	enum ux_trust trust;      /* UX_TRUST_NONE: not said */
+	uint32_t file_owner;      /* user ID */
+	uint32_t process_owner;   /* the same of the process that had mapped it */
+	uint64_t mount_namespace; /* number, of that process; 0: not known */
+};
+
+enum {
+	UX_PUSH_ORIGIN_TEXT = 64, /* bytes of one fact as text */
+};
+
+/* The facts of an origin as text, to which a provenance points. */
+struct ux_push_origin_text {
+	char owner[UX_PUSH_ORIGIN_TEXT];
+	char mount_namespace[UX_PUSH_ORIGIN_TEXT];
+};
+
+/* Adds the facts of the origin to *ret, if it is known. text must live as long as *ret. */
+void ux_push_origin_describe(const struct ux_push_origin *o, struct ux_push_origin_text *text,
+			     struct ux_provenance *ret);
+
 struct ux_push_module {
 	char *path;  /* the file with the module's identity */
 	char *debug; /* the file with the symbols; NULL: path */
@@ -44,6 +67,8 @@ struct ux_push_module {
 	bool linked;           /* path names a debug file in .gnu_debuglink... */
 	uint32_t link_crc;     /* ...which has this CRC */
 	bool debug_found;      /* debug was found by a search, so it may prove unusable */
+	/* where an agent found it; zeroed: it is from elsewhere */
+	struct ux_push_origin origin;
 	/* why its symbols are incomplete because a file is missing here; "": they are complete */
 	char lost[UX_ERROR_TEXT];
 };

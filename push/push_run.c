@@ -281,6 +281,11 @@ static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths
 	return push_find_supplementary(p, err);
 }
 
+enum ux_trust ux_push_trust_of(const struct ux_push_work *p, const struct ux_push_module *m)
+{
+	return m->origin.trust != UX_TRUST_NONE ? m->origin.trust : p->o->trust;
+}
+
 enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_module *m,
 			       const struct ux_push_gsym *gsym,
 			       const struct ux_extract_stats *stats, struct ux_error *err)
@@ -291,13 +296,17 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 	UX_ARENA(arena, UX_PUSH_PATHS_MAX);
 	if (m->alias.size > 0)
 		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* omitted if there is no room */
+	struct ux_provenance from = p->o->provenance;
+	struct ux_push_origin_text text;
+	ux_push_origin_describe(&m->origin, &text, &from);
 	struct ux_push_upload upload = {
 		.ids = &ids,
+		.trust = ux_push_trust_of(p, m),
 		.quality = stats->quality,
 		.bytes = gsym->file.bytes,
 		.kind = "gsym",
 		.description = p->o->description ? p->o->description : "",
-		.provenance = &p->o->provenance,
+		.provenance = &from,
 		.file = ux_push_listed_path(m->path, &arena),
 		.force = p->o->force,
 	};
@@ -305,7 +314,7 @@ enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_modu
 		return ux_error_nomem(err);
 	/* The extracted quality is lower than the sections promised: query again before sending. */
 	if (stats->quality < m->claim && !p->o->force && !p->o->describes) {
-		struct ux_push_query_entry entry = {&m->ids, stats->quality};
+		struct ux_push_query_entry entry = {&m->ids, stats->quality, upload.trust};
 		UX_TRY(ux_push_query(&p->client, &entry, 1, false, &answer, err));
 	}
 	if (answer.verdict == UX_PUSH_WANTED)
@@ -446,6 +455,7 @@ static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_pu
 		.ids = &m->ids,
 		.bytes = ux_out_bytes(&s->archive),
 		.kind = "sources",
+		.trust = ux_push_trust_of(p, m),
 		.description = p->o->description ? p->o->description : "",
 		.provenance = &p->o->provenance,
 		.file = "sources.tar.zst",
@@ -521,7 +531,8 @@ static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		entries[i] = (struct ux_push_query_entry){&p->modules.data[i].ids,
-							  p->modules.data[i].claim};
+							  p->modules.data[i].claim,
+							  ux_push_trust_of(p, &p->modules.data[i])};
 	enum ux_code code = ux_push_query(&p->client, entries, n, p->o->force, answers, err);
 	p->progress.files_total = n;
 	if (code != UX_OK) {

@@ -78,10 +78,11 @@ struct ux_push_options {
 	const char *debug_dirs;          /* NULL: the default */
 	const char *description;         /* NULL: none */
 	struct ux_provenance provenance; /* description of the build that the files come from */
-	bool describes;    /* send the description also for modules that the server already has */
-	const char *exe;   /* push only this file... */
-	const char *debug; /* ...with the symbols of this file; NULL: its own */
-	const pid_t *pids; /* processes whose mapped files are pushed */
+	enum ux_trust trust; /* of files that do not say it themselves; UX_TRUST_NONE: of the key */
+	bool describes;      /* send the description also for modules that the server already has */
+	const char *exe;     /* push only this file... */
+	const char *debug;   /* ...with the symbols of this file; NULL: its own */
+	const pid_t *pids;   /* processes whose mapped files are pushed */
 	size_t n_pids;
 	const char *const *images; /* container images: folders, files, references */
 	size_t n_images;

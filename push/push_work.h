@@ -98,6 +98,7 @@ struct ux_push_answer {
 struct ux_push_query_entry {
 	const struct ux_id_set *ids;
 	enum ux_quality quality;
+	enum ux_trust trust; /* UX_TRUST_NONE: the level of the key */
 };
 
 /*
@@ -116,6 +117,7 @@ struct ux_push_upload {
 	const char *kind;                       /* "gsym", "executable", "debuginfo" */
 	const char *description;                /* "" for none */
 	const struct ux_provenance *provenance; /* NULL: not known */
+	enum ux_trust trust;                    /* UX_TRUST_NONE: the level of the key */
 	const char *file;
 	bool force;
 };
@@ -301,6 +303,9 @@ enum ux_code ux_push_module_extract(struct ux_push_work *p, struct ux_push_modul
 				    const struct ux_push_answer *answer, struct ux_push_gsym *gsym,
 				    struct ux_extract_stats *stats, bool *ret_sends,
 				    struct ux_error *err) ux_must;
+
+/* Returns the level of trust that a module's symbols are sent with; UX_TRUST_NONE: of the key. */
+enum ux_trust ux_push_trust_of(const struct ux_push_work *p, const struct ux_push_module *m);
 
 /*
  * Sends the extracted symbols of a module, unless their quality is below what its sections promised

@@ -104,6 +104,7 @@ void ux_entry_write(const struct ux_entry *o, struct ux_out *out)
 		object_write_text(&j, ux_provenance_name(fact),
 				  ux_provenance_get(&o->provenance, fact));
 	}
+	object_write_text(&j, "trust", ux_trust_name(o->trust));
 	ux_json_key_u64(&j, "time", o->time > 0 ? (uint64_t)o->time : 0);
 	ux_json_object_end(&j);
 }
@@ -296,6 +297,14 @@ static bool object_read_provenance(struct object_reader *r, struct ux_json_text 
 	return false;
 }
 
+/* A level that this version does not know counts as none. */
+static void object_read_trust(struct object_reader *r)
+{
+	const char *text = object_read_text(r, UX_MANIFEST_TEXT_MAX);
+	if (!text || !ux_trust_parse(ux_bytes_cstr(text), &r->o->trust))
+		r->o->trust = UX_TRUST_NONE;
+}
+
 static void object_read_member(struct object_reader *r, struct ux_json_text key)
 {
 	struct ux_entry *o = r->o;
@@ -322,6 +331,8 @@ static void object_read_member(struct object_reader *r, struct ux_json_text key)
 		o->description = object_read_text(r, UX_MANIFEST_TEXT_MAX);
 	} else if (ux_json_text_eq(key, "file")) {
 		o->file = object_read_text(r, UX_MANIFEST_TEXT_MAX);
+	} else if (ux_json_text_eq(key, "trust")) {
+		object_read_trust(r);
 	} else if (ux_json_text_eq(key, "time")) {
 		o->time = (int64_t)object_read_u64(r);
 	} else if (!object_read_provenance(r, key)) {

@@ -73,7 +73,8 @@ struct ux_entry {
 	const char *description;
 	const char *file; /* name of the file that it was made from */
 	struct ux_provenance provenance;
-	int64_t time; /* seconds since 1970: when its original store received it */
+	enum ux_trust trust; /* of the original store's namespace */
+	int64_t time;        /* seconds since 1970: when its original store received it */
 };
 
 UX_VEC(ux_entries, struct ux_entry);

@@ -58,9 +58,9 @@ enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MAN
 
 int ux_entry_cmp(const struct ux_entry *a, const struct ux_entry *b)
 {
-	const uint64_t x[] = {a->quality, a->counts.line_bytes, a->counts.code_bytes,
+	const uint64_t x[] = {a->trust, a->quality, a->counts.line_bytes, a->counts.code_bytes,
 			      a->counts.functions};
-	const uint64_t y[] = {b->quality, b->counts.line_bytes, b->counts.code_bytes,
+	const uint64_t y[] = {b->trust, b->quality, b->counts.line_bytes, b->counts.code_bytes,
 			      b->counts.functions};
 	for (size_t i = 0; i < ux_countof(x); i++)
 		UX_ORDER(x[i], y[i]);

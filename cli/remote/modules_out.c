@@ -65,6 +65,9 @@ static void modules_put_provenance(struct ux_out *out, const json_t *candidate)
 		{"suite", "suite"},
 		{"package", "package"},
 		{"package_version", "version"},
+		{"host", "host"},
+		{"owner", "owner"},
+		{"mount_namespace", "mounts"},
 	};
 	for (size_t i = 0; i < ux_countof(facts); i++) {
 		const char *text = modules_text(candidate, facts[i].key);
@@ -87,6 +90,7 @@ static void modules_candidate_text(struct ux_out *out, const json_t *c)
 	ux_text_size(out, (uint64_t)ux_max(size, (json_int_t)0));
 	if (json_is_true(json_object_get(c, "extracted")))
 		ux_out_cstr(out, ", extracted here");
+	modules_put(out, ", trust ", c, "trust");
 	modules_put(out, ", by ", c, "origin");
 	modules_put(out, " ", c, "origin_name");
 	modules_put(out, ", ", c, "created");

@@ -34,6 +34,7 @@ struct agent_values {
 	const char *metrics;
 	const char *host;
 	bool jit;
+	bool root_only;
 	struct ux_option_each debuginfod;
 	struct ux_option_each exclude;
 	bool dwarf;
@@ -54,8 +55,10 @@ static const struct ux_option agent_options[] = {
 	 "extract lines and inlined calls, too; takes more memory and time"},
 	{"jit", 0, UX_OPTION_FLAG, offsetof(struct agent_values, jit), NULL,
 	 "also upload the symbols of run-time code, from perf maps and jitdumps"},
+	{"root-only", 0, UX_OPTION_FLAG, offsetof(struct agent_values, root_only), NULL,
+	 "leave out files that others than root can change; without it, they are marked"},
 	{"host", 0, UX_OPTION_TEXT, offsetof(struct agent_values, host), "NAME",
-	 "for --jit: name of this host in recordings [uname -n]"},
+	 "name of this host on the server and in recordings [uname -n]"},
 	UX_DEBUG_DIR_OPTION(struct agent_values, debug_dir),
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct agent_values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
@@ -246,6 +249,7 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 		.queue_max = v.queue,
 		.cpu_ppm = cpu_ppm,
 		.metrics = v.metrics,
+		.root_only = v.root_only,
 		.jit = v.jit,
 		.host = v.host,
 		.exclude = v.exclude.items,

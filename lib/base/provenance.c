@@ -27,8 +27,37 @@ const char *ux_provenance_name(enum ux_provenance_fact fact)
 		[UX_PACKAGE] = "package",
 		[UX_PACKAGE_VERSION] = "package_version",
 		[UX_PACKAGE_SHA256] = "package_sha256",
+		[UX_HOST] = "host",
+		[UX_OWNER] = "owner",
+		[UX_MOUNT_NAMESPACE] = "mount_namespace",
 	};
 	return names[fact];
+}
+
+static const char *const trust_names[UX_TRUST_COUNT] = {
+	[UX_TRUST_NONE] = "",
+	[UX_TRUST_USER] = "user",
+	[UX_TRUST_CONTAINER] = "container",
+	[UX_TRUST_HOST] = "host",
+	[UX_TRUST_UPSTREAM] = "upstream",
+	[UX_TRUST_CI] = "ci",
+	[UX_TRUST_PACKAGE] = "package",
+};
+
+const char *ux_trust_name(enum ux_trust trust)
+{
+	return trust_names[trust];
+}
+
+bool ux_trust_parse(struct ux_bytes text, enum ux_trust *ret)
+{
+	for (int i = UX_TRUST_NONE + 1; i < UX_TRUST_COUNT; i++) {
+		if (!ux_bytes_eq(text, ux_bytes_cstr(trust_names[i])))
+			continue;
+		*ret = (enum ux_trust)i;
+		return true;
+	}
+	return false;
 }
 
 bool ux_provenance_is_known(const struct ux_provenance *p)

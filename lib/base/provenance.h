@@ -3,7 +3,7 @@
 #ifndef UX_PROVENANCE_H
 #define UX_PROVENANCE_H
 
-#include "base.h"
+#include "bytes.h"
 
 enum ux_provenance_fact {
 	UX_GIT_REVISION,   /* 40 or 64 lowercase hexadecimal digits */
@@ -15,6 +15,9 @@ enum ux_provenance_fact {
 	UX_PACKAGE,        /* the package's name */
 	UX_PACKAGE_VERSION,
 	UX_PACKAGE_SHA256, /* SHA-256 of the package's file, in hexadecimal */
+	UX_HOST,  /* name of the host; this and the next ones describe a file that an agent found */
+	UX_OWNER, /* "0 of 0": users of the file and of the process that had mapped it */
+	UX_MOUNT_NAMESPACE, /* "mnt:[4026531841]", of that process; "": the agent's own */
 	UX_PROVENANCE_COUNT
 };
 
@@ -24,6 +27,34 @@ enum {
 	UX_GIT_PREFIX_MIN = 4,
 	UX_GIT_REVISION_MAX = 64,
 };
+
+/*
+ * Who vouches that the symbols are those of the file with this build ID. Ordered from least to most
+ * trusted: only symbols of the highest level that a module has give names (docs/trust.md). The
+ * values are in the index.
+ */
+enum ux_trust {
+	UX_TRUST_NONE,      /* not said */
+	UX_TRUST_USER,      /* an agent, for a file that others than root can change */
+	UX_TRUST_CONTAINER, /* an agent, for a file of root in another mount namespace */
+	UX_TRUST_HOST,      /* an agent, for a file of root in its own mount namespace */
+	UX_TRUST_UPSTREAM,  /* a server that the operator has named */
+	UX_TRUST_CI,        /* a key with the scope "upload" */
+	UX_TRUST_PACKAGE,   /* a package of a distribution, whose signature was verified */
+	UX_TRUST_COUNT
+};
+
+/* "user", "container", ...; "" for UX_TRUST_NONE. */
+const char *ux_trust_name(enum ux_trust trust);
+
+/* Parses a name that is not empty. */
+bool ux_trust_parse(struct ux_bytes text, enum ux_trust *ret) ux_must;
+
+/* Tests whether an agent found the file on a host, where any user may bring files. */
+static inline bool ux_trust_is_found(enum ux_trust trust)
+{
+	return trust >= UX_TRUST_USER && trust <= UX_TRUST_HOST;
+}
 
 /* NULL and "": unknown. */
 struct ux_provenance {

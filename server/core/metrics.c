@@ -175,6 +175,9 @@ void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes,
 	ux_metric_one(out, "unhex_extract_failed_total", "counter",
 		      "Uploaded files that could not be extracted.",
 		      metrics_get(&m->extract_failed));
+	ux_metric_one(out, "unhex_build_id_conflicts_total", "counter",
+		      "Uploads kept apart because another file has their build ID.",
+		      metrics_get(&m->kept_apart));
 	metrics_put_otlp(m, out);
 }
 

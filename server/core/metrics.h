@@ -47,6 +47,7 @@ struct ux_metrics {
 	_Atomic uint64_t vanished; /* answers whose client had disconnected */
 	_Atomic uint64_t extracted;
 	_Atomic uint64_t extract_failed;
+	_Atomic uint64_t kept_apart; /* files with the build ID of another file */
 	_Atomic uint64_t otlp[UX_OTLP_COUNTS];
 	int64_t start; /* seconds since 1970 */
 };

@@ -170,6 +170,19 @@ struct ux_caller {
 	uint64_t uploads; /* upload limit of the key; 0: the server's */
 };
 
+/*
+ * Returns the highest level of trust that the symbols of a caller can have, whatever it claims.
+ * UX_TRUST_NONE: it may not upload.
+ */
+static inline enum ux_trust ux_caller_trust(const struct ux_caller *caller)
+{
+	if ((caller->scopes & UX_SCOPE_SERVER) != 0)
+		return UX_TRUST_PACKAGE;
+	if ((caller->scopes & UX_SCOPE_UPLOAD) != 0)
+		return UX_TRUST_CI;
+	return (caller->scopes & UX_SCOPE_AGENT) != 0 ? UX_TRUST_HOST : UX_TRUST_NONE;
+}
+
 static inline struct ux_server *ux_server_of(const struct ux_request *req)
 {
 	return req->app;
@@ -189,6 +202,15 @@ static inline bool ux_caller_sees_server(const struct ux_request *req)
 {
 	const struct ux_caller *caller = ux_caller_of(req);
 	return (caller->scopes & UX_SCOPE_SERVER) != 0 || caller->openness == UX_OPEN_TO_MACHINE;
+}
+
+/*
+ * Tests whether the caller may see the hosts on which agents found files: with a key, or on the
+ * server's machine. An open namespace shows them to nobody else.
+ */
+static inline bool ux_caller_sees_hosts(const struct ux_request *req)
+{
+	return ux_caller_of(req)->key_id[0] != '\0' || ux_caller_sees_server(req);
 }
 
 /*

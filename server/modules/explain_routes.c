@@ -14,7 +14,8 @@
 
 enum {
 	/* bytes; the web page also needs a tree of the answer */
-	ANSWER_MAX = 16 << 20
+	ANSWER_MAX = 16 << 20,
+	APART_MAX = 20, /* files that are named because they have the same build ID */
 };
 
 /* State of one explanation. */
@@ -151,6 +152,7 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 	ux_json_key_cstr(j, "state", ux_candidate_state_name(c->state));
 	if (c->reason[0] != '\0')
 		ux_json_key_cstr(j, "reason", c->reason);
+	ux_json_key_cstr(j, "trust", ux_trust_name(c->trust));
 	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
 	if (c->file_name[0] != '\0')
 		ux_json_key_cstr(j, "file", c->file_name);
@@ -161,7 +163,10 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 								  : "failed");
 	else if (c->kind != UX_KIND_GSYM)
 		ux_json_key_cstr(j, "says", explain_what_it_is_for(c));
-	else if (e->has_addr)
+	else if (c->trust < ux_module_best(&e->module, UX_KIND_GSYM)->trust) {
+		ux_json_key_bool(j, "chosen", false);
+		ux_json_key_cstr(j, "says", "gives no names: other symbols are more trusted");
+	} else if (e->has_addr)
 		explain_put_answer(e, c);
 	else {
 		ux_json_key_bool(j, "chosen", !e->answered);
@@ -216,6 +221,34 @@ static void explain_advise_supplementary(struct explain *e)
 			 s.id);
 		ux_json_cstr(&e->j, text);
 	}
+}
+
+/*
+ * Names the files that agents found with the build ID of this module, or of which this module was
+ * kept apart. A build ID that several files have is a mistake of their builds, or an attack.
+ */
+static enum ux_code explain_put_apart(struct explain *e)
+{
+	struct ux_request *req = e->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_module_search what = {.limit = APART_MAX};
+	struct ux_module_list list = {0};
+	const struct ux_module *m = &e->module;
+	ux_json_key(&e->j, "kept_apart");
+	ux_json_array_begin(&e->j);
+	for (size_t i = 0; i < m->n_candidates && !what.apart; i++)
+		if (m->candidates[i].apart_from[0] != '\0')
+			ux_json_cstr(&e->j, what.apart = m->candidates[i].apart_from);
+	if (!what.apart && m->n_ids > 0 && strncmp(m->ids[0], "file:", 5) != 0)
+		what.apart = m->ids[0];
+	if (what.apart)
+		UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, &what, &req->arena,
+						 &list, NULL, &req->err));
+	for (size_t i = 0; i < list.n; i++)
+		if (list.modules[i].number != m->number && list.modules[i].n_ids > 0)
+			ux_json_cstr(&e->j, list.modules[i].ids[0]);
+	ux_json_array_end(&e->j);
+	return UX_OK;
 }
 
 static void explain_put_advice(struct explain *e, const char *id)
@@ -275,6 +308,7 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 		explain_put_candidate(&e, &e.module.candidates[i]);
 	UX_TRY(e.code);
 	ux_json_array_end(j);
+	UX_TRY(explain_put_apart(&e));
 	UX_TRY(ux_upstream_set_explain(req, id, j));
 	explain_put_advice(&e, id);
 	ux_json_object_end(j);

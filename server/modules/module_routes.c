@@ -33,6 +33,9 @@ static void modules_put_candidate(const struct ux_request *req, struct ux_json *
 	ux_json_key_cstr(j, "state", ux_candidate_state_name(c->state));
 	if (c->reason[0] != '\0')
 		ux_json_key_cstr(j, "reason", c->reason);
+	ux_json_key_cstr(j, "trust", ux_trust_name(c->trust));
+	if (c->apart_from[0] != '\0')
+		ux_json_key_cstr(j, "apart_from", c->apart_from);
 	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
 	if (c->origin_name[0] != '\0' && ux_caller_sees_origin(req, c))
 		ux_json_key_cstr(j, "origin_name", c->origin_name);
@@ -45,7 +48,7 @@ static void modules_put_candidate(const struct ux_request *req, struct ux_json *
 	for (int i = 0; i < UX_PROVENANCE_COUNT; i++) {
 		const enum ux_provenance_fact fact = (enum ux_provenance_fact)i;
 		const char *text = ux_provenance_get(&c->provenance, fact);
-		if (text[0] != '\0')
+		if (text[0] != '\0' && (fact < UX_HOST || ux_caller_sees_hosts(req)))
 			ux_json_key_cstr(j, ux_provenance_name(fact), text);
 	}
 	ux_json_key_cstr(j, "file", c->file_name);

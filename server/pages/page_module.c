@@ -194,7 +194,9 @@ static void page_module_put_provenance(struct ux_out *out, const struct ux_prove
 	const char *branch = ux_provenance_get(p, UX_GIT_BRANCH);
 	const char *repository = ux_provenance_get(p, UX_GIT_REPOSITORY);
 	const char *run = ux_provenance_get(p, UX_CI_RUN);
-	if (!ux_provenance_is_known(p))
+	struct ux_provenance build = *p;
+	build.facts[UX_HOST] = build.facts[UX_OWNER] = build.facts[UX_MOUNT_NAMESPACE] = NULL;
+	if (!ux_provenance_is_known(&build))
 		return;
 	ux_out_cstr(out, "<p class=\"facts\">");
 	if (revision[0] != '\0')
@@ -217,6 +219,20 @@ static void page_module_put_provenance(struct ux_out *out, const struct ux_prove
 	ux_out_cstr(out, "</p>\n");
 }
 
+/* Writes where an agent found the file. */
+static void page_module_put_host(struct ux_out *out, const struct ux_provenance *p)
+{
+	const char *owner = ux_provenance_get(p, UX_OWNER);
+	const char *mount = ux_provenance_get(p, UX_MOUNT_NAMESPACE);
+	if (owner[0] == '\0')
+		return;
+	UX_HTML(out, "<p class=\"facts\"><span>found on host $</span> <span>user $</span>",
+		ux_provenance_get(p, UX_HOST), owner);
+	if (mount[0] != '\0')
+		UX_HTML(out, " <span>mount namespace $</span>", mount);
+	ux_out_cstr(out, "</p>\n");
+}
+
 static void page_module_put_candidate(struct ux_request *req, const struct ux_candidate *c,
 				      bool best)
 {
@@ -228,6 +244,9 @@ static void page_module_put_candidate(struct ux_request *req, const struct ux_ca
 		ux_page_quality(out, c->quality);
 	UX_HTML(out, " <span class=\"tag $\">$</span>", page_module_state_class(c->state),
 		ux_candidate_state_name(c->state));
+	if (c->trust != UX_TRUST_NONE)
+		UX_HTML(out, " <span class=\"tag\" title=\"who vouches for it\">$</span>",
+			ux_trust_name(c->trust));
 	ux_out_cstr(out, best ? " <span class=\"tag\">answers first</span></h3>\n" : "</h3>\n");
 	if (c->reason[0] != '\0')
 		UX_HTML(out, "<p class=\"reason\">$</p>\n", c->reason);
@@ -235,7 +254,13 @@ static void page_module_put_candidate(struct ux_request *req, const struct ux_ca
 		UX_HTML(out, "<p class=\"path\">$</p>\n", c->file_name);
 	if (c->description[0] != '\0')
 		UX_HTML(out, "<p>$</p>\n", c->description);
+	if (c->apart_from[0] != '\0')
+		UX_HTML(out,
+			"<p class=\"reason\">Kept apart: another file has its build ID, <code>$</code>.</p>\n",
+			c->apart_from);
 	page_module_put_provenance(out, &c->provenance);
+	if (ux_caller_sees_hosts(req))
+		page_module_put_host(out, &c->provenance);
 	page_module_put_counts(out, c);
 	page_module_put_origin(req, c);
 	UX_HTML(out, "<p class=\"hash\">sha256 <code>$</code></p></li>\n", hash);

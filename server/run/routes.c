@@ -21,6 +21,11 @@
 #include "upstream_set.h"
 #include "watch.h"
 
+enum {
+	/* scopes that may upload; ux_caller_trust() tells how far their symbols are trusted */
+	UPLOADS = UX_SCOPE_UPLOAD | UX_SCOPE_AGENT,
+};
+
 const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "this list; a page for browsers", true,
 	 .works = true},
@@ -28,15 +33,15 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "readiness probe", .probe = true},
 	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_METRICS, "for Prometheus",
 	 .probe = true},
-	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UX_SCOPE_UPLOAD,
+	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UPLOADS,
 	 "which of these uploads are wanted?", .works = true, .body = UX_BODY_LARGE},
-	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UX_SCOPE_UPLOAD,
+	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UPLOADS,
 	 "announce an upload", .body = UX_BODY_SMALL},
-	{UX_METHOD_GET, "/v1/uploads/{uid}", ux_handle_upload_state, NULL, UX_SCOPE_UPLOAD,
+	{UX_METHOD_GET, "/v1/uploads/{uid}", ux_handle_upload_state, NULL, UPLOADS,
 	 "progress of the upload"},
-	{UX_METHOD_PUT, "/v1/uploads/{uid}", ux_handle_upload_data, ux_handle_upload_begin,
-	 UX_SCOPE_UPLOAD, "send bytes"},
-	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", ux_handle_upload_finish, NULL, UX_SCOPE_UPLOAD,
+	{UX_METHOD_PUT, "/v1/uploads/{uid}", ux_handle_upload_data, ux_handle_upload_begin, UPLOADS,
+	 "send bytes"},
+	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", ux_handle_upload_finish, NULL, UPLOADS,
 	 "verify the upload and make it a candidate", .works = true, .body = UX_BODY_SMALL},
 	{UX_METHOD_POST, "/v1/symbolize", ux_handle_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
 	 "names of many addresses", .works = true, .quick = true, .body = UX_BODY_LARGE},

@@ -251,6 +251,7 @@ static enum ux_code served_add(struct ux_store *s, const struct ux_entry *e, str
 		.origin_name = "",
 		.description = e->description,
 		.provenance = e->provenance,
+		.trust = e->trust,
 		.file_name = e->file,
 		.key_id = "",
 	};

@@ -66,8 +66,10 @@ enum ux_code ux_open_candidate_open(struct ux_open_candidate *c, struct ux_blobs
 				    const struct ux_candidate *from, size_t index_max,
 				    struct ux_error *err)
 {
-	*c = (struct ux_open_candidate){
-		.blob = from->blob, .size = from->size, .quality = from->quality};
+	*c = (struct ux_open_candidate){.blob = from->blob,
+					.size = from->size,
+					.quality = from->quality,
+					.trust = from->trust};
 	enum ux_code opened = candidate_open_parts(c, blobs, err);
 	return opened == UX_EUNSUPPORTED ? ux_open_candidate_complete(c, blobs, index_max, err)
 					 : opened;

@@ -11,6 +11,7 @@ struct ux_open_candidate {
 	struct ux_blob_hash blob;
 	uint64_t size;
 	enum ux_quality quality;
+	enum ux_trust trust;
 	/* view of a blob that is only partly on the disk; NULL: the whole file is there */
 	struct ux_blob_view *view;
 	struct ux_gsym parts;      /* over the view */

@@ -96,6 +96,11 @@ enum ux_quality ux_open_module_quality(const struct ux_open_module *m)
 	return m->candidates[0].quality;
 }
 
+enum ux_trust ux_open_module_trust(const struct ux_open_module *m)
+{
+	return m->candidates[0].trust;
+}
+
 enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t *ret,
 					struct ux_error *err)
 {
@@ -543,9 +548,11 @@ enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes n
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static bool candidate_is_ready(const struct ux_candidate *c)
+/* A less trusted candidate than the best one gives no names, not even where that has none. */
+static bool candidate_gives_names(const struct ux_candidate *c, const struct ux_candidate *best)
 {
-	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
+	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY && best &&
+	       c->trust == best->trust;
 }
 
 /* A candidate that cannot be opened is skipped if another one can, unless memory is short. */
@@ -553,9 +560,10 @@ static enum ux_code module_open_candidates(struct ux_open_module *m, const struc
 					   const char *id, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
+	const struct ux_candidate *best = ux_module_best(row, UX_KIND_GSYM);
 	for (size_t i = 0; i < row->n_candidates && m->n < UX_MODULE_CANDIDATES_MAX; i++) {
 		struct ux_open_candidate *c = &m->candidates[m->n];
-		if (!candidate_is_ready(&row->candidates[i]))
+		if (!candidate_gives_names(&row->candidates[i], best))
 			continue;
 		enum ux_code code = ux_open_candidate_open(
 			c, m->blobs, &row->candidates[i],

@@ -33,6 +33,9 @@ size_t ux_open_module_count(const struct ux_open_module *m);
  */
 const struct ux_gsym *ux_open_module_gsym(const struct ux_open_module *m, size_t i);
 
+/* Returns the level of trust of the candidates, which is the same for all that give names. */
+enum ux_trust ux_open_module_trust(const struct ux_open_module *m);
+
 /* Returns the quality of the best candidate. */
 enum ux_quality ux_open_module_quality(const struct ux_open_module *m);
 

@@ -252,6 +252,7 @@ static enum ux_code symbolize_put_found(struct symbolize_work *w, struct ux_open
 							       .brought = true};
 	s->open = true;
 	s->quality = ux_open_module_quality(m);
+	s->trust = ux_open_module_trust(m);
 	s->deadline = w->end_ms != 0;
 	w->writer->begin(w->ctx, s);
 	UX_TRY(symbolize_find_names(w, module, m));

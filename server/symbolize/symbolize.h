@@ -84,6 +84,7 @@ struct ux_module_answer {
 	bool open;               /* its symbols are in the store: frames follow */
 	bool deadline;           /* there is a deadline: the status is only known at the end */
 	enum ux_quality quality; /* quality of the symbols of an open module */
+	enum ux_trust trust;     /* of the same */
 	const char *reason;      /* "": no reason */
 	uint32_t retry_after_s;
 	size_t n; /* number of addresses whose frames were written */

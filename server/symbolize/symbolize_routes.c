@@ -28,6 +28,7 @@ static void json_form_head(struct json_form *f, const struct ux_module_answer *a
 {
 	ux_json_key_cstr(&f->j, "status", a->status == UX_MODULE_PENDING ? "pending" : "found");
 	ux_json_key_cstr(&f->j, "quality", ux_quality_name(a->quality));
+	ux_json_key_cstr(&f->j, "trust", ux_trust_name(a->trust));
 	ux_json_key(&f->j, "frames");
 	ux_json_array_begin(&f->j);
 }

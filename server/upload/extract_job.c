@@ -328,6 +328,9 @@ static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 				   .origin_name = w->candidate.origin_name,
 				   .description = w->candidate.description,
 				   .provenance = w->candidate.provenance,
+				   .trust = w->candidate.trust,
+				   .file_id = w->candidate.file_id,
+				   .apart_from = w->candidate.apart_from,
 				   .file_name = w->candidate.file_name,
 				   .key_id = w->candidate.key_id};
 	UX_TRY(ux_upload_check(w->gsym.bytes, w->settled.ids, w->settled.n_ids, w->found.quality,

@@ -92,6 +92,7 @@ static enum ux_code finish_commit(struct finish *f)
 				 .origin_name = "",
 				 .description = f->up.description,
 				 .provenance = f->up.provenance,
+				 .trust = f->up.trust,
 				 .file_name = f->up.file_name,
 				 .key_id = f->up.key_id};
 	enum ux_code code = finish_check_kind(f, &c);
@@ -100,12 +101,14 @@ static enum ux_code finish_commit(struct finish *f)
 	ux_stage_end(&f->clock, UX_STAGE_CHECK);
 	code = ux_store_commit_upload(f->server->store, f->part, &f->up, &c, &f->what->who, &result,
 				      &f->out->err);
+	if (code == UX_OK && result.apart && result.add == UX_ADD_NEW)
+		atomic_fetch_add(&f->server->metrics.kept_apart, 1);
 	if (code == UX_ELIMIT)
 		f->out->word = "over_quota";
 	if (code == UX_ECONFLICT || code == UX_ELIMIT)
 		return finish_give_up(f, code);
-	if (code == UX_OK)
-		ux_module_cache_evict_id(f->server->cache, f->up.ns, f->up.ids[0]);
+	for (size_t i = 0; i < f->up.n_ids && code == UX_OK; i++)
+		ux_module_cache_evict_id(f->server->cache, f->up.ns, f->up.ids[i]);
 	return code;
 }
 

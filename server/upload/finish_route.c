@@ -9,16 +9,21 @@ enum {
 
 #define RETRY_S "1" /* Retry-After in seconds while other uploads are being finished */
 
-/* Finds the candidate that the upload became, if it still exists. */
+/*
+ * Finds the candidate that the upload became, if it still exists. One that was kept apart is in the
+ * module of its File ID.
+ */
 static const struct ux_candidate *finish_candidate(struct ux_request *req,
 						   const struct ux_upload *up, struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
-	if (ix->modules.find(ix, up->ns, up->ids[0], &req->arena, m, NULL) != UX_OK)
-		return NULL;
-	for (size_t i = 0; i < m->n_candidates; i++)
-		if (memcmp(&m->candidates[i].blob, &up->hash, sizeof(up->hash)) == 0)
-			return &m->candidates[i];
+	for (size_t k = 0; k < up->n_ids; k++) {
+		if (ix->modules.find(ix, up->ns, up->ids[k], &req->arena, m, NULL) != UX_OK)
+			continue;
+		for (size_t i = 0; i < m->n_candidates; i++)
+			if (memcmp(&m->candidates[i].blob, &up->hash, sizeof(up->hash)) == 0)
+				return &m->candidates[i];
+	}
 	return NULL;
 }
 

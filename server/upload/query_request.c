@@ -109,6 +109,15 @@ static enum ux_code query_read_ids(struct ux_cur *c, struct ux_arena *arena, str
 	return UX_OK;
 }
 
+static enum ux_code query_read_trust(struct ux_cur *c, struct ux_arena *arena, struct ux_query *ret,
+				     struct ux_error *err)
+{
+	if (!ux_json_in_given(c))
+		return UX_OK;
+	UX_TRY(ux_json_in_expect(c, "trust", UX_JSON_STRING, err));
+	return ux_json_in_string(c, arena, &ret->trust, err);
+}
+
 static enum ux_code query_read_quality(struct ux_cur *c, struct ux_arena *arena,
 				       struct ux_query *ret, struct ux_error *err)
 {
@@ -125,16 +134,23 @@ static enum ux_code query_read_quality(struct ux_cur *c, struct ux_arena *arena,
 static enum ux_code query_read_module(struct ux_cur c, struct ux_arena *arena, struct ux_query *ret,
 				      struct ux_error *err)
 {
-	struct ux_cur ids = {0}, quality = {0};
+	struct ux_cur ids = {0}, quality = {0}, trust = {0};
 	struct ux_json_text key;
 	size_t n = 0;
 	while (ux_json_read_member(&c, &n, &key)) {
-		struct ux_cur *value = ux_json_text_eq(key, "ids")       ? &ids
-				       : ux_json_text_eq(key, "quality") ? &quality
-									 : NULL;
+		const bool is_ids = ux_json_text_eq(key, "ids");
+		const bool is_quality = ux_json_text_eq(key, "quality");
+		struct ux_cur *value = is_ids                          ? &ids
+				       : is_quality                    ? &quality
+				       : ux_json_text_eq(key, "trust") ? &trust
+								       : NULL;
 		if (value) {
 			bool seen = value->start != NULL;
-			UX_TRY(ux_json_in_once(&seen, value == &ids ? "ids" : "quality", err));
+			UX_TRY(ux_json_in_once(&seen,
+					       is_ids       ? "ids"
+					       : is_quality ? "quality"
+							    : "trust",
+					       err));
 			*value = c;
 		}
 		(void)ux_json_skip(&c);
@@ -143,6 +159,8 @@ static enum ux_code query_read_module(struct ux_cur c, struct ux_arena *arena, s
 		UX_TRY(query_read_ids(&ids, arena, ret, err));
 	if (ret->n_ids == 0)
 		return ux_error_set(err, UX_EINVAL, "\"ids\" is missing or empty");
+	if (trust.start)
+		UX_TRY(query_read_trust(&trust, arena, ret, err));
 	return quality.start ? query_read_quality(&quality, arena, ret, err) : UX_OK;
 }
 

@@ -55,6 +55,21 @@ static const struct ux_known *query_find(const struct ux_query *q, const struct 
 	return i < q->n_ids ? &known[i] : NULL;
 }
 
+/* Answers by the levels of trust. False: they are the same, and the qualities decide. */
+static bool query_decide_by_trust(struct ux_json *j, const struct ux_query *q,
+				  const struct ux_known *found)
+{
+	char reason[128];
+	const bool wanted = q->level > found->trust;
+	if (q->level == found->trust || (!q->has_quality && !wanted))
+		return false;
+	snprintf(reason, sizeof(reason),
+		 "the server has %s trusted symbols (%s) than this file (%s)",
+		 wanted ? "less" : "more", ux_trust_name(found->trust), ux_trust_name(q->level));
+	query_answer(j, q->id, wanted ? "wanted" : "better-there", reason);
+	return true;
+}
+
 static void query_decide(struct ux_json *j, const struct ux_query *q, const struct ux_known *found,
 			 bool force)
 {
@@ -64,6 +79,10 @@ static void query_decide(struct ux_json *j, const struct ux_query *q, const stru
 		query_answer(j, q->id, "wanted", "the server has no symbols");
 	} else if (force) {
 		query_answer(j, q->id, "wanted", "forced");
+	} else if (q->is_other) {
+		query_answer(j, q->id, "wanted",
+			     "the server has symbols of another file with this build ID");
+	} else if (query_decide_by_trust(j, q, found)) {
 	} else if (!q->has_quality || q->quality == there) {
 		query_answer_there(j, q->id, there);
 	} else {
@@ -130,6 +149,27 @@ static enum ux_code query_check_ids(struct ux_request *req, struct ux_query *q,
 }
 
 /*
+ * Sets the level of trust of an entry, and whether agents found its file and another one under the
+ * same build ID: then the server wants both, and keeps them apart.
+ */
+static enum ux_code query_set_trust(struct ux_request *req, struct ux_query *q,
+				    const struct ux_known *known, const struct ux_known *found)
+{
+	bool file = false, same = false;
+	enum ux_code code = ux_request_trust(req, q->trust, &q->level);
+	if (code != UX_OK)
+		return code;
+	for (size_t i = 0; i < q->n_ids; i++)
+		if (strncmp(q->ids[i], "file:", 5) == 0) {
+			file = true;
+			same = same || known[i].module != 0;
+		}
+	q->is_other = found && file && !same && ux_trust_is_found(q->level) &&
+		      ux_trust_is_found(found->trust);
+	return UX_OK;
+}
+
+/*
  * Counts a query as a use of the modules that it finds, because they run on some machine or were
  * built again.
  */
@@ -168,6 +208,8 @@ static enum ux_code query_answer_batch(struct ux_request *req, struct ux_json *j
 	for (size_t i = 0; i < b->n; i++) {
 		found[i] = query_find(&b->queries[i], known);
 		UX_TRY(query_check_ids(req, &b->queries[i], known, found[i]));
+		if (!b->queries[i].invalid)
+			UX_TRY(query_set_trust(req, &b->queries[i], known, found[i]));
 		found[i] = b->queries[i].invalid ? NULL : found[i];
 		known += b->queries[i].n_ids;
 	}
@@ -205,6 +247,18 @@ static enum ux_code query_each(struct ux_request *req, struct ux_json *j,
 		UX_TRY(query_answer_batch(req, j, &batch, q->force));
 		ux_arena_rewind(&req->arena, mark);
 	}
+	return UX_OK;
+}
+
+enum ux_code ux_request_trust(struct ux_request *req, struct ux_bytes claim, enum ux_trust *ret)
+{
+	enum ux_trust level = ux_caller_trust(ux_caller_of(req)), claimed = level;
+	if (claim.size > 0 && !ux_trust_parse(claim, &claimed))
+		return ux_error_set(&req->err, UX_EINVAL,
+				    "\"trust\" is \"%.32s\"; expected user, container, host, "
+				    "upstream, ci or package",
+				    (const char *)claim.data);
+	*ret = ux_min(level, claimed);
 	return UX_OK;
 }
 

@@ -44,6 +44,13 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 /* Adds the header Upload-Offset: the offset at which the client has to continue. */
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
 
+/*
+ * Gets the level of trust of a caller's symbols: the claim (""; none), or the level of its key if
+ * that is lower. UX_EINVAL: there is no such level.
+ */
+enum ux_code ux_request_trust(struct ux_request *req, struct ux_bytes claim, enum ux_trust *ret)
+	ux_must;
+
 /* --- the JSON of POST /v1/query --------------------------------------------------------------- */
 
 /* An entry of a query: an ID, or all IDs of a module. */
@@ -52,8 +59,11 @@ struct ux_query {
 	const char **ids;   /* canonical */
 	size_t n_ids;       /* 0: invalid */
 	enum ux_quality quality;
-	bool has_quality;    /* the request has "quality" */
-	const char *invalid; /* reason why it cannot be answered; NULL: it can */
+	bool has_quality;      /* the request has "quality" */
+	struct ux_bytes trust; /* its "trust"; "": it has none */
+	enum ux_trust level;   /* of the caller and that */
+	bool is_other;         /* agents found another file with its build ID */
+	const char *invalid;   /* reason why it cannot be answered; NULL: it can */
 };
 
 /* A request whose entries are read one after the other, in place. The body must live as long. */

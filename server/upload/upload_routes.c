@@ -157,6 +157,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	c.claim = up->claim;
 	c.description = up->description;
 	c.provenance = up->provenance;
+	c.trust = up->trust;
 	c.file_name = up->file_name;
 	c.key_id = up->key_id;
 	if (ux_store_commit_upload(
@@ -202,6 +203,15 @@ static enum ux_code announce_read_provenance(const json_t *doc, struct ux_proven
 	return UX_OK;
 }
 
+/* The claim lowers the level that the key gives, never raises it. */
+static enum ux_code announce_read_trust(struct ux_request *req, const json_t *doc,
+					enum ux_trust *ret)
+{
+	const char *claim = "";
+	UX_TRY(ux_json_in_str(doc, "trust", 32, &claim, &req->err));
+	return ux_request_trust(req, ux_bytes_cstr(claim), ret);
+}
+
 static enum ux_code announce_read(struct ux_request *req, const json_t *doc, struct ux_upload *up)
 {
 	const char *hash = "", *kind = "gsym";
@@ -222,6 +232,7 @@ static enum ux_code announce_read(struct ux_request *req, const json_t *doc, str
 	UX_TRY(ux_json_in_quality(doc, &up->claim, &said, err));
 	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &up->description, err));
 	UX_TRY(announce_read_provenance(doc, &up->provenance, err));
+	UX_TRY(announce_read_trust(req, doc, &up->trust));
 	UX_TRY(ux_json_in_str(doc, "file", UX_INDEX_TEXT_BYTES, &up->file_name, err));
 	return ux_json_in_bool(doc, "force", &up->force, err);
 }

@@ -53,11 +53,11 @@ const char *ux_origin_name(enum ux_origin origin)
 	return names[origin];
 }
 
-int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
-		     const struct ux_counts *b_counts)
+int ux_candidate_cmp(const struct ux_candidate *a, const struct ux_candidate *b)
 {
-	const uint64_t x[] = {a, a_counts->line_bytes, a_counts->code_bytes, a_counts->functions};
-	const uint64_t y[] = {b, b_counts->line_bytes, b_counts->code_bytes, b_counts->functions};
+	const struct ux_counts *n = &a->counts, *o = &b->counts;
+	const uint64_t x[] = {a->trust, a->quality, n->line_bytes, n->code_bytes, n->functions};
+	const uint64_t y[] = {b->trust, b->quality, o->line_bytes, o->code_bytes, o->functions};
 	for (size_t i = 0; i < ux_countof(x); i++)
 		if (x[i] != y[i])
 			return x[i] > y[i] ? 1 : -1;
@@ -128,8 +128,7 @@ static const struct ux_candidate *candidate_rival(const struct ux_module *m,
 		if (o->number == c->number || o->state != UX_CANDIDATE_READY ||
 		    o->kind != c->kind || (o->holds & c->holds) != c->holds)
 			continue;
-		if (!best ||
-		    ux_candidate_cmp(o->quality, &o->counts, best->quality, &best->counts) > 0)
+		if (!best || ux_candidate_cmp(o, best) > 0)
 			best = o;
 	}
 	return best;
@@ -143,19 +142,26 @@ struct ux_add_result ux_candidate_judge(const struct ux_module *m, const struct 
 	if (best) {
 		r.had_any = true;
 		r.best = best->quality;
+		r.best_trust = best->trust;
 	}
 	if (same && same->state != UX_CANDIDATE_FAILED)
 		r.add = UX_ADD_SAME;
 	else if (best && c->state == UX_CANDIDATE_READY && !c->forced &&
-		 ux_candidate_cmp(c->quality, &c->counts, best->quality, &best->counts) < 0)
+		 ux_candidate_cmp(c, best) < 0)
 		r.add = UX_ADD_POORER;
 	return r;
 }
 
-void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality mine, char *text,
-			      size_t size)
+void ux_candidate_poorer_text(const struct ux_add_result *r, const struct ux_candidate *c,
+			      char *text, size_t size)
 {
-	if (r->best == mine)
+	const enum ux_quality mine = c->quality;
+	if (c->trust < r->best_trust)
+		snprintf(text, size,
+			 "the server has more trusted symbols (%s, %s) than this file (%s)",
+			 ux_trust_name(r->best_trust), ux_quality_name(r->best),
+			 ux_trust_name(c->trust));
+	else if (r->best == mine)
 		snprintf(text, size,
 			 "the server's symbols cover more code with the same quality (%s)",
 			 ux_quality_name(mine));

@@ -2,7 +2,6 @@
 /* Candidates: adding them, recording measurements, removing them. */
 #include "index_sql.h"
 
-#include "json_out.h"
 #include "path_base.h"
 
 enum {
@@ -12,6 +11,11 @@ enum {
 enum ux_quality ux_quality_of_column(int64_t v)
 {
 	return v > 0 && v < UX_QUALITY_COUNT ? (enum ux_quality)v : UX_QUALITY_NONE;
+}
+
+enum ux_trust ux_trust_of_column(int64_t v)
+{
+	return v > 0 && v < UX_TRUST_COUNT ? (enum ux_trust)v : UX_TRUST_NONE;
 }
 
 void ux_provenance_bind(struct ux_stmt *st, const struct ux_provenance *p)
@@ -82,9 +86,12 @@ enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 		.file_name = ux_stmt_get_text(st, 23, arena),
 		.key_id = ux_stmt_get_text(st, 24, arena),
 		.created = ux_stmt_get_int(st, 25),
+		.trust = ux_trust_of_column(ux_stmt_get_int(st, 26)),
+		.file_id = ux_stmt_get_text(st, 27, arena),
+		.apart_from = ux_stmt_get_text(st, 28, arena),
 	};
 	if (!kind || !ret->reason || !ret->origin_name || !ret->description || !ret->file_name ||
-	    !ret->key_id)
+	    !ret->key_id || !ret->file_id || !ret->apart_from)
 		return ux_arena_fail(arena, err);
 	UX_TRY(ux_provenance_read(st, UX_CANDIDATE_PROVENANCE, arena, &ret->provenance, err));
 	UX_TRY(candidate_kind_of(kind, &ret->kind, err));
@@ -125,6 +132,8 @@ static void candidate_bind_upload(struct ux_stmt *st, const struct ux_candidate 
 	ux_stmt_bind_text(st, ":file_name", c->file_name);
 	ux_stmt_bind_text(st, ":base_name", ux_path_base(c->file_name));
 	ux_stmt_bind_text(st, ":key_id", c->key_id);
+	ux_stmt_bind_int(st, ":trust", c->trust);
+	ux_stmt_bind_text(st, ":file_id", c->file_id ? c->file_id : "");
 	ux_provenance_bind(st, &c->provenance);
 }
 
@@ -137,13 +146,14 @@ UX_SQL(sql_candidate_add,
        "INSERT INTO candidates (ns, module, parent, kind, state, reason, blob, size, "
        "quality, claim, functions, inlines, rows, code_bytes, line_bytes, unnamed, "
        "unnamed_bytes, code_total, holds, parser, forced, origin, origin_name, "
-       "description, file_name, base_name, key_id, created, cached, " UX_SQL_PROVENANCE(
+       "description, file_name, base_name, key_id, created, cached, trust, file_id, "
+       "apart_from, " UX_SQL_PROVENANCE(
 	       "") ") "
 		   "VALUES (:ns, :module, :parent, :kind, :state, :reason, :blob, :size, "
 		   ":quality, :claim, :functions, :inlines, :rows, :code_bytes, :line_bytes, "
 		   ":unnamed, :unnamed_bytes, :code_total, :holds, :parser, :forced, :origin, "
-		   ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached, " UX_SQL_PROVENANCE(
-			   ":") ") RETURNING number");
+		   ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached, "
+		   ":trust, :file_id, :apart_from, " UX_SQL_PROVENANCE(":") ") RETURNING number");
 
 static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t module,
 				     const struct ux_candidate *c, ux_time now, int64_t *ret,
@@ -159,6 +169,7 @@ static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t m
 	ux_stmt_bind_int(&st, ":claim", c->claim);
 	ux_stmt_bind_int(&st, ":now", now);
 	ux_stmt_bind_int(&st, ":cached", candidate_is_cached(c));
+	ux_stmt_bind_text(&st, ":apart_from", c->apart_from ? c->apart_from : "");
 	candidate_bind_content(&st, c);
 	candidate_bind_upload(&st, c);
 	return ux_stmt_run_returning(&st, ret, err);
@@ -188,12 +199,29 @@ UX_SQL(sql_candidate_adopt,
        "UPDATE candidates "
        "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
        "description = :description, file_name = :file_name, base_name = :base_name, "
-       "key_id = :key_id, " UX_SQL_PROVENANCE_SET " WHERE number = :number");
+       "key_id = :key_id, trust = :trust, file_id = :file_id, " UX_SQL_PROVENANCE_SET
+       " WHERE number = :number");
 
 static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const struct ux_candidate *c,
 				    struct ux_error *err)
 {
 	UX_STMT(st, db, &sql_candidate_adopt);
+	ux_stmt_bind_int(&st, ":number", number);
+	candidate_bind_upload(&st, c);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* A more trusted client sent the same bytes: it also vouches for the GSYM that was extracted from
+ * them. */
+UX_SQL(sql_candidate_raise,
+       "UPDATE candidates SET trust = :trust, file_id = :file_id, origin = :origin, origin_name = "
+       ":origin_name, description = :description, file_name = :file_name, base_name = :base_name, "
+       "key_id = :key_id, " UX_SQL_PROVENANCE_SET " WHERE number = :number OR parent = :number");
+
+static enum ux_code candidate_raise(struct ux_db *db, int64_t number, const struct ux_candidate *c,
+				    struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidate_raise);
 	ux_stmt_bind_int(&st, ":number", number);
 	candidate_bind_upload(&st, c);
 	return ux_stmt_run(&st, NULL, err);
@@ -250,63 +278,24 @@ static enum ux_code module_changed(struct ux_db *db, int64_t module, ux_time now
 UX_SQL(sql_module_add, "INSERT INTO modules (ns, created, updated, last_used) "
 		       "VALUES (:ns, :now, :now, :now) RETURNING number");
 
-static enum ux_code module_insert(struct ux_db *db, const char *ns, ux_time now, int64_t *ret,
-				  struct ux_error *err)
+enum ux_code ux_module_row_add(struct ux_db *db, const char *ns, ux_time now, int64_t *ret,
+			       struct ux_error *err)
 {
-	UX_TRY(ux_namespace_check_quota(db, ns, 1, 0, err));
-	UX_TRY(ux_namespace_ensure(db, ns, now, err));
 	UX_STMT(st, db, &sql_module_add);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":now", now);
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-UX_SQL(sql_modules_of_ids, "SELECT i.module, i.id FROM json_each(:ids) e CROSS JOIN ids i "
-			   "WHERE i.ns = :ns AND i.id = e.value ORDER BY e.key");
-
-/* Writes the IDs that belong to only one module; a single ID in any case. */
-static enum ux_code arrival_write_ids(const struct ux_arrival *what, struct ux_out *list,
-				      struct ux_error *err)
+static enum ux_code module_insert(struct ux_db *db, const char *ns, ux_time now, int64_t *ret,
+				  struct ux_error *err)
 {
-	struct ux_json j = ux_json_make(list);
-	ux_json_array_begin(&j);
-	for (size_t i = 0; i < what->n_ids; i++)
-		if (!ux_id_is_shared(what->ids[i]) || what->n_ids == 1)
-			ux_json_cstr(&j, what->ids[i]);
-	ux_json_array_end(&j);
-	ux_out_u8(list, 0);
-	return ux_out_status(list, err);
+	UX_TRY(ux_namespace_check_quota(db, ns, 1, 0, err));
+	UX_TRY(ux_namespace_ensure(db, ns, now, err));
+	return ux_module_row_add(db, ns, now, ret, err);
 }
 
-/* Finds the one module that any of the IDs names; 0: none. */
-static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival *what,
-				       int64_t *ret, struct ux_error *err)
-{
-	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
-	char by[UX_INDEX_ID_BYTES + 1] = "";
-	bool row = false;
-	*ret = 0;
-	UX_TRY(arrival_write_ids(what, &list, err));
-	UX_STMT(st, db, &sql_modules_of_ids);
-	ux_stmt_bind_text(&st, ":ids", (const char *)list.data);
-	ux_stmt_bind_text(&st, ":ns", what->ns);
-	UX_TRY(ux_stmt_step(&st, &row, err));
-	while (row) {
-		const char *id = ux_stmt_peek_text(&st, 1);
-		if (!id)
-			return ux_error_nomem(err);
-		if (*ret != 0 && ux_stmt_get_int(&st, 0) != *ret)
-			return ux_error_set(err, UX_ECONFLICT,
-					    "IDs %.60s and %.60s belong to different modules", by,
-					    id);
-		*ret = ux_stmt_get_int(&st, 0);
-		snprintf(by, sizeof(by), "%s", id);
-		UX_TRY(ux_stmt_step(&st, &row, err));
-	}
-	return UX_OK;
-}
-
-/* The module's offer, which a query reads (store/schema/0021-base.sql). */
+/* The module's offer, which a query reads (store/schema/0022-trust.sql). */
 #define ID_ADD                                                                           \
 	"INSERT INTO ids (ns, id, module, rank, offer) SELECT :ns, :id, number, :rank, " \
 	"CASE WHEN marked <> 0 THEN -1 ELSE offer END FROM modules WHERE number = :module"
@@ -336,6 +325,23 @@ enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux
 	return UX_OK;
 }
 
+/*
+ * The bytes of a candidate arrived again. A less trusted client changes nothing about them but that
+ * extracted or fetched ones, which can be made again, are kept as an upload.
+ */
+static enum ux_code candidate_know_again(struct ux_db *db, const struct ux_candidate *same,
+					 const struct ux_candidate *c, struct ux_error *err)
+{
+	const bool adopt = candidate_is_cached(same) && !candidate_is_cached(c);
+	if (c->trust < same->trust)
+		return UX_OK;
+	if (adopt)
+		UX_TRY(candidate_adopt(db, same->number, c, err));
+	if (c->trust > same->trust)
+		return candidate_raise(db, same->number, c, err);
+	return adopt ? UX_OK : candidate_describe(db, same, c, err);
+}
+
 /* Writes the candidate according to the result of ux_candidate_judge(). */
 static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *what,
 				    const struct ux_module *m, const struct ux_candidate *c,
@@ -357,14 +363,17 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 			UX_TRY(candidate_write_content(db, same->number, c, err));
 			r->state = c->state;
 		}
-		if (candidate_is_cached(same) && !candidate_is_cached(c))
-			UX_TRY(candidate_adopt(db, same->number, c, err));
-		else
-			UX_TRY(candidate_describe(db, same, c, err));
+		UX_TRY(candidate_know_again(db, same, c, err));
 	}
 	return r->candidate != 0 && r->state == UX_CANDIDATE_PENDING
 		       ? ux_job_add_extract(db, what->ns, r->candidate, now, err)
 		       : UX_OK;
+}
+
+/* Tests whether the candidate was refused because the module has a more trusted one. */
+static bool candidate_is_outranked(const struct ux_add_result *r, const struct ux_candidate *c)
+{
+	return r->add == UX_ADD_POORER && c->trust < r->best_trust;
 }
 
 /* Updates other rows after a candidate and its IDs were written. */
@@ -379,8 +388,9 @@ static enum ux_code candidate_arrived(struct ux_db *db, int64_t module,
 }
 
 /*
- * Adds a candidate and its IDs. Aliases are added even if the candidate itself is refused. They are
- * added after it, so that their rows are written once, with the module's new offer.
+ * Adds a candidate and its IDs. Aliases are added even if the candidate itself is refused as
+ * poorer, but not if it is refused as less trusted. They are added after it, so that their rows are
+ * written once, with the module's new offer.
  */
 enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
 				  const struct ux_candidate *cand, ux_time now,
@@ -388,20 +398,26 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 {
 	UX_ARENA(arena, MODULE_BUDGET);
 	struct ux_module m = {0};
+	struct ux_apart apart;
 	if (what->n_ids == 0 || what->n_ids > UX_INDEX_IDS_MAX || cand->size > INT64_MAX)
 		return ux_error_set(err, UX_EINVAL, "a candidate needs 1 to %d IDs",
 				    UX_INDEX_IDS_MAX);
-	UX_TRY(module_find_target(db, what, &m.number, err));
+	UX_TRY(ux_arrival_keep_apart(db, what, cand->trust, now, &apart, err));
+	m.number = apart.module;
 	if (m.number == 0) /* a new module without IDs and candidates */
 		UX_TRY(module_insert(db, what->ns, now, &m.number, err));
 	else
 		UX_TRY(ux_module_row_fill(db, &arena, &m, err));
 	struct ux_candidate c = *cand;
 	c.forced = what->force;
+	c.file_id = ux_arrival_file_id(what);
+	c.apart_from = apart.from;
 	struct ux_add_result r = ux_candidate_judge(&m, &c);
 	r.module = m.number;
-	UX_TRY(candidate_store(db, what, &m, &c, now, &r, err));
-	UX_TRY(ux_module_ids_add(db, what->ns, &m, what->ids, what->n_ids, err));
+	r.apart = apart.from[0] != '\0';
+	UX_TRY(candidate_store(db, &apart.what, &m, &c, now, &r, err));
+	if (!candidate_is_outranked(&r, &c))
+		UX_TRY(ux_module_ids_add(db, what->ns, &m, apart.what.ids, apart.what.n_ids, err));
 	UX_TRY(candidate_arrived(db, m.number, &c, now, &r, err));
 	*ret = r;
 	return UX_OK;
@@ -528,6 +544,9 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 	c.origin_name = p->candidate.origin_name;
 	c.description = p->candidate.description;
 	c.provenance = p->candidate.provenance;
+	c.trust = p->candidate.trust;
+	c.file_id = p->candidate.file_id;
+	c.apart_from = p->candidate.apart_from;
 	c.file_name = p->candidate.file_name;
 	c.key_id = p->candidate.key_id;
 	struct ux_add_result r = ux_candidate_judge(m, &c);
@@ -568,7 +587,7 @@ static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_ro
 	*r = ux_candidate_judge(&m, &c);
 	r->module = m.number;
 	if (r->add == UX_ADD_POORER) {
-		ux_candidate_poorer_text(r, c.quality, reason, sizeof(reason));
+		ux_candidate_poorer_text(r, &c, reason, sizeof(reason));
 		UX_TRY(ux_uploads_settle(db, c.number, UX_UPLOAD_FAILED, "better-there", reason,
 					 now, err));
 		return candidate_delete(db, c.number, err);

@@ -100,13 +100,19 @@ struct ux_candidate {
 	const char *file_name;
 	const char *key_id; /* key of the uploader */
 	ux_time created;
+	enum ux_trust trust;
+	const char *file_id;    /* File ID of the loaded file; "" or NULL: not announced */
+	const char *apart_from; /* build ID that it is kept apart from; "" or NULL: none */
 };
 
 struct ux_module {
 	int64_t number;   /* ascending in order of creation */
 	const char **ids; /* canonical text, ordered gnu, go, uuid, file */
 	size_t n_ids;
-	/* Ready GSYMs first, from best to worst; then the ELF files, likewise; then the others. */
+	/*
+	 * Ready GSYMs first, from best to worst; then the ELF files, likewise; then the others. A
+	 * more trusted one is better, whatever its quality.
+	 */
 	struct ux_candidate *candidates;
 	size_t n_candidates;
 	ux_time created;
@@ -141,6 +147,8 @@ struct ux_add_result {
 	bool had_any; /* the module had ready candidates of the same kind... */
 	/* ...and this was the quality of the best one; UX_QUALITY_NONE: had none */
 	enum ux_quality best;
+	enum ux_trust best_trust;
+	bool apart; /* kept apart from another file with its build ID */
 	int64_t module;
 	int64_t candidate; /* 0 when refused */
 	enum ux_candidate_state state;
@@ -231,7 +239,9 @@ struct ux_module_search {
 	const char *revision;
 	const char *ci_run;  /* instead of names: the run that a candidate comes from; NULL: any */
 	const char *package; /* instead of names: the package that a candidate is from; NULL: any */
-	bool gsym;           /* only modules with a ready GSYM */
+	/* instead of names: the build ID that a candidate is kept apart from; NULL: any */
+	const char *apart;
+	bool gsym; /* only modules with a ready GSYM */
 	/* minimum quality of the best ready GSYM; UX_QUALITY_NONE: none required */
 	enum ux_quality min;
 	ux_time since;  /* only modules created at this time or later */
@@ -245,7 +255,8 @@ struct ux_known {
 	ux_time marked; /* 0: retention has not marked it */
 	/* the module has a ready GSYM, or a pending candidate of a kind other than sources */
 	bool any;
-	enum ux_quality quality; /* the best of these; for a pending one the claimed quality */
+	enum ux_trust trust;     /* the highest level of these */
+	enum ux_quality quality; /* the best of that level; for a pending one the claimed quality */
 };
 
 /* A module was used at this time. */
@@ -438,11 +449,10 @@ struct ux_index_modules {
 };
 
 /*
- * Compares two candidates by quality, then by bytes of code with a line, bytes covered by
+ * Compares two candidates by trust, then by quality, bytes of code with a line, bytes covered by
  * functions, and number of functions. The result is above 0 if a is better.
  */
-int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
-		     const struct ux_counts *b_counts);
+int ux_candidate_cmp(const struct ux_candidate *a, const struct ux_candidate *b);
 
 /* Returns the best ready candidate of a kind; NULL: none. */
 const struct ux_candidate *ux_module_best(const struct ux_module *m, enum ux_kind kind);
@@ -507,6 +517,7 @@ struct ux_upload {
 	enum ux_quality claim;
 	const char *description;
 	struct ux_provenance provenance;
+	enum ux_trust trust;
 	const char *file_name;
 	bool force;
 	enum ux_upload_state state;

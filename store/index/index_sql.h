@@ -31,15 +31,15 @@
 #define UX_SQL_NOT_KEPT UX_SQL_NOT_PINNED " AND " UX_SQL_NOT_REFERRED
 
 /* Columns of candidates c in the order in which ux_candidate_row_read() reads them. */
-#define UX_SQL_CANDIDATE_COLUMNS                                                                        \
-	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, "                    \
-	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "                         \
-	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "                       \
-	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, " UX_SQL_PROVENANCE( \
-		"c.") " "
+#define UX_SQL_CANDIDATE_COLUMNS                                                              \
+	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, "          \
+	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "               \
+	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "             \
+	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, c.trust, " \
+	"c.file_id, c.apart_from, " UX_SQL_PROVENANCE("c.") " "
 
 enum {
-	UX_CANDIDATE_PROVENANCE = 26, /* the first provenance column */
+	UX_CANDIDATE_PROVENANCE = 29, /* the first provenance column */
 	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
 	UX_READERS_MAX = 8, /* connections for reads */
 	UX_SCANS_MAX = 2,   /* connections among them for queries that may read every row */
@@ -184,6 +184,34 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 				  const struct ux_candidate *cand, ux_time now,
 				  struct ux_add_result *ret, struct ux_error *err) ux_must;
 
+/* Converts a stored number to a level of trust. */
+enum ux_trust ux_trust_of_column(int64_t v);
+
+/* What ux_arrival_keep_apart() decided about an arrival. */
+struct ux_apart {
+	struct ux_arrival what; /* the arrival, with the File IDs alone if it is kept apart */
+	const char *ids[UX_INDEX_IDS_MAX];
+	const char *from; /* the build ID that it is kept apart from; "": it is not */
+	int64_t module;   /* its module; 0: a new one */
+};
+
+/*
+ * Decides which module an arrival belongs to. Files that agents found under one build ID, with
+ * different File IDs, are kept apart: the file with the higher trust, or the first one, has the
+ * build ID, and the others have modules with their File IDs alone. Moves candidates that have to
+ * give way. UX_ECONFLICT: the IDs belong to different modules.
+ */
+enum ux_code ux_arrival_keep_apart(struct ux_db *db, const struct ux_arrival *what,
+				   enum ux_trust trust, ux_time now, struct ux_apart *ret,
+				   struct ux_error *err) ux_must;
+
+/* Returns the first File ID, or "". */
+const char *ux_arrival_file_id(const struct ux_arrival *what);
+
+/* Adds a module without IDs. UX_ELIMIT: the namespace's quota. */
+enum ux_code ux_module_row_add(struct ux_db *db, const char *ns, ux_time now, int64_t *ret,
+			       struct ux_error *err) ux_must;
+
 /* Inserts a row for the blob if it has none. */
 enum ux_code ux_blob_row_add(struct ux_db *db, const struct ux_blob_hash *hash, uint64_t size,
 			     struct ux_error *err) ux_must;
@@ -241,7 +269,8 @@ enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, cons
 #define UX_SQL_PROVENANCE(prefix)                                                            \
 	prefix "git_revision, " prefix "git_branch, " prefix "git_repository, " prefix       \
 	       "ci_run, " prefix "distribution, " prefix "suite, " prefix "package, " prefix \
-	       "package_version, " prefix "package_sha256"
+	       "package_version, " prefix "package_sha256, " prefix "host, " prefix          \
+	       "owner, " prefix "mount_namespace"
 
 /* The end of an INSERT of jobs: a job that exists already is due now, as a new one. */
 #define UX_SQL_JOB_RESTART \
@@ -252,7 +281,7 @@ enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, cons
 	"git_revision = :git_revision, git_branch = :git_branch, git_repository = "         \
 	":git_repository, ci_run = :ci_run, distribution = :distribution, suite = :suite, " \
 	"package = :package, package_version = :package_version, package_sha256 = "         \
-	":package_sha256"
+	":package_sha256, host = :host, owner = :owner, mount_namespace = :mount_namespace"
 
 /* Binds the parameters of these names. */
 void ux_provenance_bind(struct ux_stmt *st, const struct ux_provenance *p);
@@ -278,8 +307,8 @@ const struct ux_candidate *ux_candidate_same(const struct ux_module *m,
 struct ux_add_result ux_candidate_judge(const struct ux_module *m, const struct ux_candidate *c);
 
 /* Formats the reason of UX_ADD_POORER. */
-void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality mine, char *text,
-			      size_t size);
+void ux_candidate_poorer_text(const struct ux_add_result *r, const struct ux_candidate *c,
+			      char *text, size_t size);
 
 /*
  * Tests for a type of ID that several modules may share. A lookup of such an ID finds the module

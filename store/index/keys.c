@@ -280,7 +280,7 @@ static const struct {
 	{"read", UX_SCOPE_READ},     {"symbolize", UX_SCOPE_SYMBOLIZE},
 	{"upload", UX_SCOPE_UPLOAD}, {"delete", UX_SCOPE_DELETE},
 	{"admin", UX_SCOPE_ADMIN},   {"metrics", UX_SCOPE_METRICS},
-	{"server", UX_SCOPE_SERVER},
+	{"server", UX_SCOPE_SERVER}, {"agent", UX_SCOPE_AGENT},
 };
 
 static unsigned scope_bit(struct ux_bytes name)

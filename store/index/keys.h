@@ -14,11 +14,15 @@ enum ux_scope {
 	UX_SCOPE_METRICS = 1 << 5, /* the counters of the whole server */
 	/* all operations, also on keys of other namespaces; includes the ones above */
 	UX_SCOPE_SERVER = 1 << 6,
+	/* the same as UPLOAD for symbols of files that were found on a host: UX_TRUST_HOST at most
+	 */
+	UX_SCOPE_AGENT = 1 << 7,
 };
 
 enum {
-	UX_SCOPES_NAMESPACE = (1 << 5) - 1, /* included in UX_SCOPE_ADMIN */
-	UX_SCOPES_ALL = (1 << 7) - 1,
+	/* included in UX_SCOPE_ADMIN */
+	UX_SCOPES_NAMESPACE = ((1 << 5) - 1) | UX_SCOPE_AGENT,
+	UX_SCOPES_ALL = (1 << 8) - 1,
 	UX_TOKEN_SIZE = 3 + 52 + 1, /* "ux_", 32 random bytes in base32, NUL */
 	UX_SCOPES_TEXT = 64         /* room for all names, commas and the NUL */
 };

@@ -86,7 +86,9 @@ static struct ux_known known_of_offer(int64_t module, int64_t offer)
 	return (struct ux_known){.module = module,
 				 .marked = offer == OFFER_MARKED ? OFFER_MARKED : 0,
 				 .any = offer >= 0,
-				 .quality = ux_quality_of_column(offer)};
+				 .trust = offer >= 0 ? ux_trust_of_column(offer >> 8)
+						     : UX_TRUST_NONE,
+				 .quality = ux_quality_of_column(offer >= 0 ? offer & 0xff : 0)};
 }
 
 /* Reads module and offer from two columns. */

@@ -15,9 +15,9 @@ enum {
 };
 
 /* Best first. */
-#define CANDIDATES_ORDER                                                            \
-	"CASE WHEN c.state <> 0 THEN 3 WHEN c.kind = 'gsym' THEN 0 WHEN "           \
-	"c.kind IN ('executable', 'debuginfo') THEN 1 ELSE 2 END, c.quality DESC, " \
+#define CANDIDATES_ORDER                                                                          \
+	"CASE WHEN c.state <> 0 THEN 3 WHEN c.kind = 'gsym' THEN 0 WHEN "                         \
+	"c.kind IN ('executable', 'debuginfo') THEN 1 ELSE 2 END, c.trust DESC, c.quality DESC, " \
 	"c.line_bytes DESC, c.code_bytes DESC, c.functions DESC, c.number DESC"
 
 /* --- one module ------------------------------------------------------------------------------- */

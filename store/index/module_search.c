@@ -44,6 +44,10 @@ UX_VEC(found_modules, struct ux_module);
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
 	"ci_run <> '' AND ci_run = :text)"
 
+#define OF_APART                                                              \
+	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
+	"apart_from <> '' AND apart_from = :text)"
+
 /* Collects the matching numbers once, so that their total needs no second search. */
 #define COUNTED(condition)                                                                   \
 	"WITH hits AS MATERIALIZED (SELECT m.number FROM modules m WHERE " FILTERS condition \
@@ -65,12 +69,14 @@ UX_SQL(sql_newest_base, COUNTED(OF_BASE));
 UX_SQL(sql_newest_revision, COUNTED(OF_REVISION));
 UX_SQL(sql_newest_run, COUNTED(OF_RUN));
 UX_SQL(sql_newest_package, COUNTED(OF_PACKAGE));
+UX_SQL(sql_newest_apart, COUNTED(OF_APART));
 UX_SQL(sql_next_any, UNCOUNTED(""));
 UX_SQL(sql_next_named, UNCOUNTED(NAMED));
 UX_SQL(sql_next_base, UNCOUNTED(OF_BASE));
 UX_SQL(sql_next_revision, UNCOUNTED(OF_REVISION));
 UX_SQL(sql_next_run, UNCOUNTED(OF_RUN));
 UX_SQL(sql_next_package, UNCOUNTED(OF_PACKAGE));
+UX_SQL(sql_next_apart, UNCOUNTED(OF_APART));
 
 static const struct ux_sql *module_search_sql(const struct ux_module_search *what, bool counted)
 {
@@ -80,6 +86,8 @@ static const struct ux_sql *module_search_sql(const struct ux_module_search *wha
 		return counted ? &sql_newest_run : &sql_next_run;
 	if (what->package)
 		return counted ? &sql_newest_package : &sql_next_package;
+	if (what->apart)
+		return counted ? &sql_newest_apart : &sql_next_apart;
 	if (what->base)
 		return counted ? &sql_newest_base : &sql_next_base;
 	if (what->pattern)
@@ -126,8 +134,11 @@ static enum ux_code module_search_read(struct ux_db *db, const char *ns,
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
 	if (what->revision || what->ci_run)
 		ux_stmt_bind_text(&st, ":text", what->revision ? what->revision : what->ci_run);
-	else if (what->package || what->base)
-		ux_stmt_bind_text(&st, ":text", what->package ? what->package : what->base);
+	else if (what->package || what->apart || what->base)
+		ux_stmt_bind_text(&st, ":text",
+				  what->package ? what->package
+				  : what->apart ? what->apart
+						: what->base);
 	else if (what->pattern)
 		module_search_bind_names(&st, what, part);
 	UX_TRY(ux_stmt_step(&st, &row, err));

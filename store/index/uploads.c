@@ -7,17 +7,17 @@
 UX_VEC(uploads, struct ux_upload);
 
 enum {
-	UPLOAD_PROVENANCE = 15, /* the first provenance column in sql_upload_find */
+	UPLOAD_PROVENANCE = 16, /* the first provenance column in sql_upload_find */
 	UPLOAD_ID = UPLOAD_PROVENANCE + UX_PROVENANCE_COUNT,
 	UPLOAD_UID,
 };
 
 UX_SQL(sql_upload_add,
        "INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, "
-       "file_name, force, state, status, reason, created, updated, " UX_SQL_PROVENANCE(
+       "file_name, force, state, status, reason, created, updated, trust, " UX_SQL_PROVENANCE(
 	       "") ") "
 		   "VALUES (:uid, :ns, :key_id, :size, :hash, :kind, :claim, :description, "
-		   ":file_name, :force, 0, '', '', :created, :created, " UX_SQL_PROVENANCE(
+		   ":file_name, :force, 0, '', '', :created, :created, :trust, " UX_SQL_PROVENANCE(
 			   ":") ")");
 
 static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
@@ -35,6 +35,7 @@ static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
 	ux_stmt_bind_text(&st, ":file_name", up->file_name);
 	ux_stmt_bind_int(&st, ":force", up->force);
 	ux_stmt_bind_int(&st, ":created", up->created);
+	ux_stmt_bind_int(&st, ":trust", up->trust);
 	ux_provenance_bind(&st, &up->provenance);
 	return ux_stmt_run(&st, NULL, err);
 }
@@ -141,6 +142,7 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
 		.created = ux_stmt_get_int(st, 12),
 		.updated = ux_stmt_get_int(st, 13),
 		.candidate = ux_stmt_get_int(st, 14),
+		.trust = ux_trust_of_column(ux_stmt_get_int(st, 15)),
 	};
 	if (!ret->ns || !ret->key_id || !kind || !ret->description || !ret->file_name ||
 	    !ret->status || !ret->reason)
@@ -155,9 +157,9 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
  * A row for each ID, or one without an ID: one statement sees both tables at the same moment,
  * without a transaction.
  */
-#define UPLOAD_COLUMNS                                                                                 \
-	"u.ns, u.key_id, u.size, u.hash, u.kind, u.claim, u.description, u.file_name, "                \
-	"u.force, u.state, u.status, u.reason, u.created, u.updated, u.candidate, " UX_SQL_PROVENANCE( \
+#define UPLOAD_COLUMNS                                                                                          \
+	"u.ns, u.key_id, u.size, u.hash, u.kind, u.claim, u.description, u.file_name, "                         \
+	"u.force, u.state, u.status, u.reason, u.created, u.updated, u.candidate, u.trust, " UX_SQL_PROVENANCE( \
 		"u.") ", i.id, u.uid "
 
 UX_SQL(sql_upload_find,
@@ -227,7 +229,7 @@ static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_
 UX_SQL(sql_upload_same,
        "SELECT uid FROM uploads WHERE ns = :ns AND key_id = :key_id AND state IN (0, 3) AND "
        "state = 0 AND hash = :hash AND size = :size AND kind = :kind AND force = :force AND "
-       "description = :description AND file_name = :file_name AND (SELECT id FROM upload_ids i "
+       "trust = :trust AND description = :description AND file_name = :file_name AND (SELECT id FROM upload_ids i "
        "WHERE i.uid = uploads.uid AND i.position = 0) = :id ORDER BY created DESC, uid LIMIT 1");
 
 static bool upload_has_ids(const struct ux_upload *up, const struct ux_upload *other)
@@ -255,6 +257,7 @@ static enum ux_code upload_find_same(struct ux_index *ix, const struct ux_upload
 	ux_stmt_bind_int(&st, ":force", up->force);
 	ux_stmt_bind_text(&st, ":description", up->description);
 	ux_stmt_bind_text(&st, ":file_name", up->file_name);
+	ux_stmt_bind_int(&st, ":trust", up->trust);
 	ux_stmt_bind_text(&st, ":id", up->n_ids > 0 ? up->ids[0] : "");
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	const char *uid = row ? ux_stmt_get_text(&st, 0, arena) : NULL;
@@ -362,6 +365,9 @@ static enum ux_code upload_end_with(struct ux_db *db, const struct ux_upload *up
 				    ux_time now, struct ux_error *err)
 {
 	char reason[128] = "";
+	if (r->apart)
+		snprintf(reason, sizeof(reason),
+			 "another file has the same build ID: kept apart, under its File ID alone");
 	if (r->add != UX_ADD_POORER && r->state == UX_CANDIDATE_PENDING)
 		return upload_end(db, up->uid, UX_UPLOAD_PENDING, "pending", reason, r->candidate,
 				  now, err);
@@ -376,7 +382,7 @@ static enum ux_code upload_end_with(struct ux_db *db, const struct ux_upload *up
 	case UX_ADD_POORER:
 		break;
 	}
-	ux_candidate_poorer_text(r, c->quality, reason, sizeof(reason));
+	ux_candidate_poorer_text(r, c, reason, sizeof(reason));
 	return upload_end(db, up->uid, UX_UPLOAD_FAILED, "better-there", reason, 0, now, err);
 }
 

@@ -397,17 +397,21 @@ void index_modules_conform(struct ux_index *ix)
 }
 
 /* Computes a query's answer for a module from its candidates. */
-static bool index_offer(const struct ux_module *m, enum ux_quality *ret)
+static struct ux_known index_offer(const struct ux_module *m)
 {
-	bool any = ux_module_best(m, UX_KIND_GSYM) != NULL;
-	*ret = ux_module_quality(m);
+	struct ux_known best = {0};
 	for (size_t i = 0; i < m->n_candidates; i++) {
 		const struct ux_candidate *c = &m->candidates[i];
-		bool pending = c->state == UX_CANDIDATE_PENDING && c->kind != UX_KIND_SOURCES;
-		any |= pending;
-		*ret = pending ? ux_max(*ret, c->claim) : *ret;
+		const bool pending = c->state == UX_CANDIDATE_PENDING && c->kind != UX_KIND_SOURCES;
+		const bool ready = c->state == UX_CANDIDATE_READY && c->kind == UX_KIND_GSYM;
+		const enum ux_quality quality = ready ? c->quality : c->claim;
+		if ((!pending && !ready) ||
+		    (best.any &&
+		     (c->trust < best.trust || (c->trust == best.trust && quality < best.quality))))
+			continue;
+		best = (struct ux_known){.any = true, .trust = c->trust, .quality = quality};
 	}
-	return any;
+	return best;
 }
 
 void index_offers_agree(struct ux_index *ix, const char *ns, size_t min)
@@ -419,14 +423,14 @@ void index_offers_agree(struct ux_index *ix, const char *ns, size_t min)
 	for (size_t i = 0; i < all.n; i++) {
 		const struct ux_module *m = &all.modules[i];
 		struct ux_known known;
-		enum ux_quality quality;
-		bool any = index_offer(m, &quality);
+		const struct ux_known offer = index_offer(m);
 		if (m->n_ids == 0)
 			continue;
 		assert_int_equal(ix->modules.known(ix, ns, m->ids, 1, &known, NULL), UX_OK);
 		assert_int_equal(known.module, m->number);
-		assert_int_equal(known.any, any);
-		assert_int_equal(known.quality, any ? quality : UX_QUALITY_NONE);
+		assert_int_equal(known.any, offer.any);
+		assert_int_equal(known.trust, offer.trust);
+		assert_int_equal(known.quality, offer.quality);
 		assert_int_equal(known.marked, m->marked);
 	}
 }
@@ -439,5 +443,6 @@ void index_conforms(struct ux_index *ix)
 	index_others_conform(ix);
 	index_profiles_conform(ix);
 	index_packages_conform(ix);
+	index_trust_conforms(ix);
 	index_offers_agree(ix, UX_NAMESPACE_DEFAULT, 10);
 }

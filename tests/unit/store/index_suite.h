@@ -23,6 +23,7 @@ void index_keeping_conforms(struct ux_index *ix);
 void index_others_conform(struct ux_index *ix);
 void index_profiles_conform(struct ux_index *ix);
 void index_packages_conform(struct ux_index *ix);
+void index_trust_conforms(struct ux_index *ix);
 
 /* A ready GSYM; each byte of its hash is this byte. */
 struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes);
