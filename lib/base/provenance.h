@@ -29,7 +29,7 @@ enum {
 };
 
 /*
- * Who vouches that the symbols are those of the file with this build ID. Ordered from least to most
+ * Who vouches that symbols belong to the file with this build ID. Ordered from least to most
  * trusted: only symbols of the highest level that a module has give names (docs/trust.md). The
  * values are in the index.
  */

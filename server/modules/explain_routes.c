@@ -224,8 +224,9 @@ static void explain_advise_supplementary(struct explain *e)
 }
 
 /*
- * Names the files that agents found with the build ID of this module, or of which this module was
- * kept apart. A build ID that several files have is a mistake of their builds, or an attack.
+ * Names the files that agents found with the build ID of this module, or the build ID that this
+ * module is kept apart from. A build ID that several files have is a mistake of their builds, or an
+ * attack.
  */
 static enum ux_code explain_put_apart(struct explain *e)
 {

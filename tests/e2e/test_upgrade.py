@@ -122,7 +122,7 @@ def test_an_index_of_before_the_base_is_refused(postgres, index, tmp_path):
         fleet.kill(fleet.nodes[0])
         set_schema(postgres, index, f"version = {BASE - 1}")
         assert refused(BASE - 1, BASE) in started(fleet, fleet.nodes[0])
-        set_schema(postgres, index, f"version = {BASE}")
+        set_schema(postgres, index, f"version = {LAST}")
         seconds_until(lambda: started(fleet, fleet.nodes[0]) is None)
 
 
@@ -130,12 +130,13 @@ def test_a_file_of_before_the_base_is_refused(server):
     path = server.data / "index.sqlite"
     assert server.stop() == 0
     with contextlib.closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] >= SQLITE_BASE
+        last = db.execute("PRAGMA user_version").fetchone()[0]
+        assert last >= SQLITE_BASE
         db.execute(f"PRAGMA user_version = {SQLITE_BASE - 1}")
     fails(unhex("store", "check", "--data", server.data), 1, refused(SQLITE_BASE - 1, SQLITE_BASE))
     with contextlib.closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == SQLITE_BASE - 1
-        db.execute(f"PRAGMA user_version = {SQLITE_BASE}")
+        db.execute(f"PRAGMA user_version = {last}")
     assert unhex("store", "check", "--data", server.data).returncode == 0
 
 

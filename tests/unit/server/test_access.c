@@ -505,7 +505,7 @@ static void token_in_a_path_only_reads(void **state)
 	snprintf(target, sizeof(target), "/k/%s/pprof/%s/symbol", w->theirs, their_id);
 	json_decref(ask(w, NULL, "POST", target, "0x401007", 200));
 	snprintf(target, sizeof(target), "/k/%s/v1/uploads", w->theirs);
-	refused(ask(w, NULL, "POST", target, "{}", 403), "denied", "no scope upload in a path");
+	refused(ask(w, NULL, "POST", target, "{}", 403), "denied", "no scope upload,agent in a path");
 	snprintf(target, sizeof(target), "/k/%s/v1/modules/%s", w->theirs, their_id);
 	refused(ask(w, NULL, "DELETE", target, "", 403), "denied", "in a path");
 	snprintf(target, sizeof(target), "/k/%s/v1/audit", w->s.admin);
@@ -640,7 +640,7 @@ static void whoami_tells_what_a_key_may(void **state)
 	json_t *doc = ask(w, w->theirs, "GET", "/v1/whoami", "", 200);
 	assert_string_equal(text_of(doc, "namespace"), "theirs");
 	assert_int_equal(strlen(text_of(doc, "key")), 12);
-	assert_int_equal(json_array_size(json_object_get(doc, "scopes")), 4);
+	assert_int_equal(json_array_size(json_object_get(doc, "scopes")), 5);
 	assert_true(json_is_false(json_object_get(doc, "open_reading")));
 	json_decref(doc);
 	doc = ask(w, NULL, "GET", "/v1/whoami", "", 200);
