@@ -48,6 +48,7 @@ static void explain_write_candidate(struct ux_out *out, const json_t *c)
 	explain_write_member(out, "  ", c, "kind", "");
 	explain_write_member(out, " ", c, "quality", "");
 	explain_write_member(out, ", ", c, "state", "");
+	explain_write_member(out, ", trust ", c, "trust", "");
 	explain_write_member(out, ", by ", c, "origin", "");
 	explain_write_member(out, " ", c, "file", "");
 	explain_write_member(out, ": ", c, "says", "");
@@ -89,10 +90,10 @@ static void explain_write_list(struct ux_out *out, const char *title, const json
 		put(out, json_array_get(array, i));
 }
 
-static void explain_write_advice(struct ux_out *out, const json_t *advice)
+static void explain_write_text(struct ux_out *out, const json_t *item)
 {
 	ux_out_cstr(out, "  ");
-	const char *text = json_string_value(advice);
+	const char *text = json_string_value(item);
 	ux_text(out, ux_bytes_cstr(text ? text : ""));
 	ux_out_cstr(out, "\n");
 }
@@ -109,8 +110,10 @@ static void explain_write_document(struct ux_out *out, const json_t *doc, const 
 			   explain_write_candidate);
 	explain_write_list(out, "upstreams:", json_object_get(doc, "upstreams"),
 			   explain_write_upstream);
+	explain_write_list(out, "kept apart, with the same build ID:",
+			   json_object_get(doc, "kept_apart"), explain_write_text);
 	explain_write_list(out, "what would help:", json_object_get(doc, "advice"),
-			   explain_write_advice);
+			   explain_write_text);
 }
 
 static bool explain_is_found(const json_t *doc, bool of_address)

@@ -154,6 +154,21 @@ static void page_explain_put_upstreams(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ol>\n");
 }
 
+/* Links to the other files with this build ID, or to the build ID of this file. */
+static void page_explain_put_apart(struct ux_out *out, const json_t *list)
+{
+	if (json_array_size(list) == 0)
+		return;
+	ux_out_cstr(out,
+		    "<h2>Kept apart: files with the same build ID</h2>\n<ul class=\"advice\">\n");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *id = json_string_value(json_array_get(list, i));
+		UX_HTML(out, "<li><a href=\"/explain?id=$\">$</a></li>\n",
+			ux_html_url(id ? id : ""), id ? id : "");
+	}
+	ux_out_cstr(out, "</ul>\n");
+}
+
 static void page_explain_put_advice(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
@@ -331,6 +346,7 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 	ux_out_cstr(out, "<section class=\"explained\" aria-label=\"Explanation\">\n");
 	page_explain_put_head(req, doc);
 	page_explain_put_advice(out, json_object_get(doc, "advice"));
+	page_explain_put_apart(out, json_object_get(doc, "kept_apart"));
 	page_explain_put_commands(req, doc);
 	page_explain_put_candidates(out, json_object_get(doc, "candidates"));
 	page_explain_put_upstreams(out, json_object_get(doc, "upstreams"));

@@ -162,6 +162,9 @@ def test_two_users_with_one_build_id_are_kept_apart_and_reported(server, place, 
     assert "\nunhex_build_id_conflicts_total 1\n" in text
     page = text_of(server, f"/modules/{other}", Accept="text/html")
     assert "Kept apart" in page and identity in page
+    assert f">{other}</a></li>" in text_of(server, f"/explain?id={identity}", Accept="text/html")
+    said = server.unhex("explain", identity, "0x1000")
+    assert f"kept apart, with the same build ID:\n  {other}\n" in said.stdout, said
 
 
 def test_only_what_root_owns_is_sent_if_that_is_wanted(server, place, attack):
