@@ -248,7 +248,7 @@ def test_node_sampled_by_perf_is_named_as_perf_names_it(folder):
         for (address, name), when in scripts[:20] + others[:2]:
             answer, = ask(node.pid, [int(address, 16)], options=["--at", when])
             if answer["kind"] == "file":  # V8 lists its builtins, which the program names itself
-                name = name.replace("Builtin:", "Builtins_")
+                name = re.sub(r"^BytecodeHandler:(\w+)", r"Builtins_\1Handler", name.replace("Builtin:", "Builtins_"))
             assert answer["frames"] and name.startswith(joined(answer)[0]), (answer, name)
     assert any("first" in name or "second" in name for _, name in seen)
 

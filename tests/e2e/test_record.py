@@ -175,7 +175,7 @@ def test_code_of_the_vdso_has_the_name_that_perf_gives_it(clock, vdso_functions,
         r = unhex("record", "-F", "997", "-o", tmp_path / name, "--", clock)
         assert r.returncode == 0, r.stderr
         leaves = {stack[-1]: 0 for stack in folded(tmp_path / name)}
-        offsets = [int(leaf[len("[vdso+"):-1], 16) for leaf in leaves if "vdso" in leaf]
+        offsets = [int(leaf[len("[vdso+"):-1], 16) for leaf in leaves if leaf.startswith("[vdso+")]
         assert not [o for o in offsets if any(o in function for function in vdso_functions)], leaves
     r = subprocess.run(["perf", "buildid-list", "-i", tmp_path / "out.data"], capture_output=True, text=True, check=True)
     assert re.search(r"^[0-9a-f]{40} \[vdso\]$", r.stdout, re.M)
@@ -460,7 +460,8 @@ def test_flame_and_top_record_a_command_themselves(program, tmp_path):
 def test_a_recording_without_callers_has_leaves_alone(program, tmp_path):
     r = unhex("record", "-F", "997", "--call-graph", "none", "-o", tmp_path / "out.data", "--", program, "0.3")
     assert r.returncode == 0, r.stderr
-    assert {len(stack) for stack in folded(tmp_path / "out.data")} == {2}  # with the program's name
+    # With the program's name. Code of the dynamic linker may have inlined calls.
+    assert {len(stack) for stack in folded(tmp_path / "out.data") if stack[-1] == "hot_leaf"} == {2}
 
 
 def unprivileged(*args, cwd):

@@ -373,7 +373,8 @@ def test_recordings_of_perf_are_unwound_as_perf_does(program, tmp_path):
                     program, "500"], check=True, capture_output=True)
     r = compare(path)
     assert r["stacks"] > 300
-    assert r["same"] >= 0.995 * r["stacks"]
+    assert r["same"] + r["perf ends earlier"] >= 0.995 * r["stacks"]
+    assert r["same"] >= 0.98 * r["stacks"]
 
 
 @recorded
