@@ -9,7 +9,9 @@ bare_checks='layers tree unit e2e'
 # What README.md tells a newcomer to type, in bare systems of the older and the newer Debian.
 newcomer_checks='newcomer-12 newcomer-13'
 # What CI runs besides: servers, other languages, peers. e2e-all has what e2e has.
-local_checks='format layers tree shell openapi unit e2e-all attack oracle'
+quick_local_checks='format layers tree shell openapi unit'
+long_local_checks='e2e-all attack oracle'
+local_checks="$quick_local_checks $long_local_checks"
 sanitizer_checks='clang asan tsan'
 # What takes long, or root: other releases of Debian, packages.
 packaging_checks='release lto debian-13 debian-13-e2e package rpm container static arm64 release-files'
@@ -32,7 +34,7 @@ case ${1-} in
 	[ -n "$known" ] || printf '%s\n' e2e $newcomer_checks $local_checks $sanitizer_checks $packaging_checks
 	exit 0
 	;;
---all) in_turn=1 checks="$newcomer_checks $local_checks $sanitizer_checks" ;;
+--all) in_turn=1 checks="$newcomer_checks $quick_local_checks $sanitizer_checks $long_local_checks" ;;
 quick) checks=$quick_checks ;;
 changed) checks=$changed_checks ;;
 packaging) checks=$packaging_checks ;;
@@ -62,10 +64,43 @@ failures=
 repeated=
 started=$(date +%s)
 work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+trap 'prebuild_end; rm -rf "$work"' EXIT
 python='/usr/bin/python3 -B'
 # Many tests wait for servers and timeouts: one more than there are processors keeps these busy.
 workers=$(($(nproc) + 1))
+
+# CI ends a run after 90 minutes, whatever it does, and then nothing of it counts. No check begins after this many.
+LAST_START_MIN=75
+late=
+
+# is_late CHECK: with --all, true if the check could exceed the time of CI. The last lines name it.
+is_late() {
+	[ -n "$in_turn" ] && [ $(($(date +%s) - ${DEV_STARTED:-$started})) -gt $((LAST_START_MIN * 60)) ] || return 1
+	printf '== %s: not run: more than %s minutes have passed\n' "$1" "$LAST_START_MIN"
+	late="$late $1"
+}
+
+# Builds what the sanitizers need while other tests run, which mostly wait.
+prebuild=
+prebuild_begin() {
+	[ -n "$in_turn" ] || return 0
+	# shellcheck disable=SC2046 # one word each
+	(
+		setup_asan && ninja -C build-asan --quiet
+		setup_tsan && ninja -C build-tsan --quiet cli/unhex $(tsan_programs)
+	) >"$work/prebuild" 2>&1 &
+	prebuild=$!
+	renice -n 19 -p $prebuild >/dev/null
+}
+
+# What is left is built at the usual priority.
+prebuild_end() {
+	[ -n "$prebuild" ] || return 0
+	kill $prebuild 2>/dev/null
+	pkill -P $prebuild
+	wait $prebuild
+	prebuild=
+}
 
 add() {
 	passed=$((passed + $1))
@@ -271,9 +306,9 @@ check_e2e_all() {
 	done
 	wait
 	turn=
-	[ -z "$in_turn" ] || turn=$(($(git log -1 --format=%ct) / 2 % 2))
+	[ -z "$in_turn" ] || turn=$(($(git log -1 --format=%ct) / 2 % 4))
 	[ -z "$passed_report" ] || printf '== e2e-all: without the tests that passed in the bare system\n'
-	[ -z "$turn" ] || printf '== e2e-all: with half of the longest tests (tests/e2e/helpers/turns.py)\n'
+	[ -z "$turn" ] || printf '== e2e-all: with a quarter of the longest tests (tests/e2e/helpers/turns.py)\n'
 	UNHEX_TURN=$turn UNHEX_PASSED=$passed_report end_to_end e2e.xml -n $workers --dist loadfile --durations=30
 	status=$?
 	[ $status -ne 1 ] || e2e_again
@@ -340,21 +375,36 @@ check_clang() {
 	one clang $python tools/compiler_warnings.py build-clang
 }
 
+setup_asan() {
+	[ -f build-asan/build.ninja ] || meson setup build-asan -Dwerror=true -Dc_args=-w -Doptimization=1 \
+		-Db_sanitize=address,undefined -Db_lundef=false
+}
+
 check_asan() {
-	build asan build-asan -Dc_args=-w -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false &&
-		meson_tests asan build-asan --timeout-multiplier 3
+	prebuild_end
+	setup_asan >"$work/setup" || cat "$work/setup"
+	build asan build-asan && meson_tests asan build-asan --timeout-multiplier 3
+}
+
+setup_tsan() {
+	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dwerror=true -Dc_args=-w -Doptimization=1 \
+		-Db_sanitize=thread -Db_lundef=false
+}
+
+tsan_programs() {
+	# shellcheck disable=SC2086 # an interpreter with its option
+	meson introspect build-tsan --tests | $python -c 'import json, os, sys
+programs = {test["cmd"][0] for test in json.load(sys.stdin) if "unhex:threads" in test["suite"]}
+print(*(os.path.relpath(p, "build-tsan") for p in sorted(programs)), sep="\n")'
 }
 
 # The programs that have threads (tests/unit/meson.build names them): the others would only take time.
 check_tsan() {
 	printf '== build tsan\n'
-	[ -f build-tsan/build.ninja ] ||
-		meson setup build-tsan -Dwerror=true -Dc_args=-w -Doptimization=1 -Db_sanitize=thread -Db_lundef=false >"$work/setup" ||
-		cat "$work/setup"
+	prebuild_end
+	setup_tsan >"$work/setup" || cat "$work/setup"
 	ninja -C build-tsan --quiet build.ninja # a folder from before knows no new tests
-	programs=$(meson introspect build-tsan --tests | $python -c 'import json, os, sys
-programs = {test["cmd"][0] for test in json.load(sys.stdin) if "unhex:threads" in test["suite"]}
-print(*(os.path.relpath(p, "build-tsan") for p in sorted(programs)), sep="\n")')
+	programs=$(tsan_programs)
 	# shellcheck disable=SC2086 # one word each
 	one tsan-build ninja -C build-tsan --quiet cli/unhex $programs &&
 		meson_tests tsan build-tsan --timeout-multiplier 5 --suite threads &&
@@ -448,14 +498,17 @@ check_release_files() {
 	one release-files tools/release_try.sh
 }
 
+prebuild_begin
 for check in $checks; do
-	"check_$(printf %s "$check" | tr - _)"
+	is_late "$check" || "check_$(printf %s "$check" | tr - _)"
 done
+prebuild_end
 name_repeated
 [ -z "$failures" ] || {
 	printf '== failed:%s\n' "$failures"
 	head -n 40 "$work/names" 2>/dev/null
 }
+[ -z "$late" ] || printf '== not run, for lack of time:%s\n' "$late"
 [ "$skipped" = 0 ] || printf '%s skipped: this machine does not permit them; as root outside of a container it does\n' "$skipped"
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
