@@ -297,6 +297,7 @@ enum ux_code ux_served_folder_attach(struct ux_served_folder *f, struct ux_store
 	struct ux_blobs *overlay = NULL;
 	UX_TRY(ux_blobs_overlay_open(&overlay, s->blobs, served_open_blob, f, err));
 	s->blobs = overlay;
+	ux_index_throw_away(s->index);
 	/* Checking each object of a bucket would fetch them all. */
 	f->attaching = f->bucket != NULL;
 	enum ux_code code = served_add_all(f, s, err);

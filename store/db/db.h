@@ -73,7 +73,8 @@ struct ux_db {
 	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: no filter */
 	/* another process has held the index for too long: do not wait for it again */
 	bool given_up;
-	bool lazy; /* commits do not wait for the disk: ux_tx_begin_lazy() */
+	bool lazy;      /* commits do not wait for the disk: ux_tx_begin_lazy() */
+	bool throwaway; /* no commit ever does: ux_index_throw_away() */
 	struct ux_db_log log;
 	struct ux_checkpointer *checkpointer; /* the engine's; NULL: commits copy the log */
 	/* time of the monotonic clock at which a statement is interrupted; 0: never */

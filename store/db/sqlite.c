@@ -292,6 +292,7 @@ UX_SQL(sql_rollback, "ROLLBACK");
 /* Sets whether commits of this connection wait for the disk. */
 static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error *err)
 {
+	lazy = lazy || db->throwaway;
 	if (db->lazy == lazy)
 		return UX_OK;
 	UX_TRY(sqlite_exec(db, lazy ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL",
@@ -459,6 +460,8 @@ static enum ux_code sqlite_rollback(struct ux_db *db)
 static enum ux_code sqlite_sync_log(struct ux_db *db, struct ux_error *err)
 {
 	struct ux_db_log *log = &db->log;
+	if (db->throwaway)
+		return UX_OK;
 	const char *path = sqlite3_filename_wal(sqlite3_db_filename(sqlite_of(db), "main"));
 	if (log->fd < 0)
 		log->fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -93,6 +93,11 @@ void ux_index_own(struct ux_index *ix)
 	(void)!ux_db_checkpoint_aside(&s->writer, NULL);
 }
 
+void ux_index_throw_away(struct ux_index *ix)
+{
+	ux_index_writer(ix)->throwaway = true;
+}
+
 enum ux_code ux_index_read_from(struct ux_index *ix, const char *url, struct ux_error *err)
 {
 	if (!ux_db_is_url(url))

@@ -899,6 +899,12 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 void ux_index_own(struct ux_index *ix);
 
 /*
+ * Declares that nobody needs an index in a file after its process has ended, so that no commit
+ * waits for the disk. Call it before other threads use the index.
+ */
+void ux_index_throw_away(struct ux_index *ix);
+
+/*
  * Declares that answers may come from a physical replica of the database, given by its URL. Call it
  * before other threads use the index. While the replica cannot be reached, the database answers.
  */
