@@ -15,7 +15,12 @@ enum {
 	/* longest seconds by which a restart moves the clock forward */
 	UX_CLOCK_RESUME_MAX = 24 * 60 * 60,
 	/* tolerated difference in seconds to the machine's clock */
-	UX_CLOCK_AGREES = 60 * 60
+	UX_CLOCK_AGREES = 60 * 60,
+	/*
+	 * seconds; a node whose clock differs by more from the database's should get no requests:
+	 * buckets refuse signatures from 15 minutes
+	 */
+	UX_CLOCK_AHEAD_MAX = 10 * 60
 };
 
 /*
@@ -72,6 +77,12 @@ bool ux_store_clock_urgent(struct ux_store_clock *c);
  * UX_CLOCK_AGREES: then the ages of files are meaningless.
  */
 bool ux_store_clock_agrees(struct ux_store_clock *c);
+
+/*
+ * Returns the seconds by which the machine's clock is ahead of the database's; 0 if the clock
+ * follows none.
+ */
+int64_t ux_store_clock_ahead(struct ux_store_clock *c);
 
 /* The rules of the clock as pure functions. elapsed_s is measured by the monotonic clock. */
 ux_time ux_store_clock_resume(ux_time stored, ux_time wall);

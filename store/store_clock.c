@@ -111,6 +111,14 @@ bool ux_store_clock_agrees(struct ux_store_clock *c)
 	return store_clock_is_near(now, ux_clock_wall()) && store_clock_is_near(now, followed);
 }
 
+int64_t ux_store_clock_ahead(struct ux_store_clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	ux_time followed = store_clock_wall(c);
+	pthread_mutex_unlock(&c->lock);
+	return ux_clock_wall() - followed;
+}
+
 const char *ux_time_text(ux_time t, char text[UX_TIME_TEXT])
 {
 	struct tm tm;

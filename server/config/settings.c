@@ -31,6 +31,10 @@ static const struct ux_setting rows[] = {
 	{NULL, "listen", UX_SETTING_TEXT, AT(listen), "127.0.0.1:8420", 0, 0, 0, NULL,
 	 "HOST:PORT to listen on; port 0 picks a free port. A socket passed by "
 	 "the service manager takes precedence."},
+	{NULL, "probe-listen", UX_SETTING_TEXT, AT(probe_listen), NULL, 0, 0, 0, NULL,
+	 "HOST:PORT of a second listener, which answers only /healthz and "
+	 "/readyz, by a thread that does nothing else. Without TLS and keys: "
+	 "keep it from clients. Default: none."},
 	{NULL, "data", UX_SETTING_TEXT, AT(data), NULL, 0, 0, 0, NULL,
 	 "Folder of the store. Default: $XDG_DATA_HOME/unhex."},
 	{NULL, "serve-from", UX_SETTING_TEXT, AT(serve_from), NULL, 0, 0, 0, NULL,

@@ -39,6 +39,7 @@ struct ux_settings {
 	struct ux_arena arena; /* holds the strings and sections */
 
 	const char *listen;
+	const char *probe_listen;  /* NULL: none */
 	const char *data;          /* NULL: ux_store_default_dir() */
 	const char *index;         /* NULL: in the folder */
 	const char *index_replica; /* NULL: none */

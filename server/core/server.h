@@ -22,6 +22,7 @@ struct ux_http_server;
 struct ux_misses;
 struct ux_module_cache;
 struct ux_profile_keeper;
+struct ux_readiness;
 struct ux_watch;
 
 /* Limits on one request, in addition to the limits on bytes in net/. */
@@ -144,7 +145,9 @@ struct ux_server {
 	struct ux_trends trends;  /* updated by the thread that does periodic work */
 	struct ux_misses *misses; /* NULL: IDs that are not found are not counted */
 	struct ux_watch *watch;   /* NULL: the threads are not watched */
-	atomic_bool stopping;     /* a hint that makes /readyz fail; no memory order needed */
+	/* looks for faults once a second; NULL: /readyz looks itself */
+	struct ux_readiness *readiness;
+	atomic_bool stopping; /* a hint that makes /readyz fail; no memory order needed */
 };
 
 /* Who can read a namespace without a key. */

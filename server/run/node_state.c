@@ -5,7 +5,8 @@
 #include "event_log.h"
 
 enum {
-	SILENT_MS = 5000, /* ms without an answer of the database, before the log says so */
+	SILENT_MS =
+		5000, /* ms without an answer of the database, before the node counts as cut off */
 };
 
 static void node_log_change(bool now, bool *logged, const char *what, const char *advice)
@@ -27,23 +28,13 @@ void ux_node_log(struct ux_server *s, struct ux_node_logged *logged)
 			"another process uses this node's name; give each node a unique name");
 	node_log_change(n.outdated, &logged->outdated, "outdated",
 			"a newer unhex changed the index; upgrade this server");
-	node_log_change(n.silent_ms > SILENT_MS, &logged->silent, "cut_off",
+	node_log_change(ux_node_is_cut_off(&n), &logged->silent, "cut_off",
 			"the index database does not respond");
 }
 
-enum ux_code ux_node_check(struct ux_server *s, struct ux_error *err)
+bool ux_node_is_cut_off(const struct ux_fleet_status *n)
 {
-	const struct ux_fleet *f = s->store->fleet;
-	if (!f || !ux_fleet_status(f).outdated)
-		return UX_OK;
-	return ux_error_set(err, UX_EUNAVAILABLE,
-			    "a newer unhex changed the index so that " UX_VERSION " cannot use it");
-}
-
-bool ux_node_has_duplicate(struct ux_server *s)
-{
-	const struct ux_fleet *f = s->store->fleet;
-	return f && ux_fleet_status(f).duplicate;
+	return n->silent_ms > SILENT_MS;
 }
 
 /* Writes a value of the connections to the database, and to its replica if there is one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the state of this server as one node of several to /readyz, /metrics and the log. */
+/* Reports the state of this server as one node of several to /metrics and the log. */
 #ifndef UX_NODE_STATE_H
 #define UX_NODE_STATE_H
 
@@ -15,13 +15,8 @@ struct ux_node_logged {
 /* Logs changes since the last call. Called by one thread. */
 void ux_node_log(struct ux_server *s, struct ux_node_logged *logged);
 
-/*
- * Checks the node. UX_EUNAVAILABLE: it cannot use the index any more, so it should get no requests.
- */
-enum ux_code ux_node_check(struct ux_server *s, struct ux_error *err) ux_must;
-
-/* Tests whether another process has the name of this node. */
-bool ux_node_has_duplicate(struct ux_server *s);
+/* Tests whether the database has not answered for some seconds. */
+bool ux_node_is_cut_off(const struct ux_fleet_status *n);
 
 /* Writes the metrics of the node, and of its connections to the index. */
 void ux_node_metrics(struct ux_server *s, struct ux_out *out);

@@ -12,6 +12,7 @@
 #include "node_state.h"
 #include "otlp_exchange.h"
 #include "pages.h"
+#include "probes.h"
 #include "profile_keeper.h"
 #include "profiles.h"
 #include "protocols.h"
@@ -19,7 +20,6 @@
 #include "symbolize.h"
 #include "upload.h"
 #include "upstream_set.h"
-#include "watch.h"
 
 enum {
 	/* scopes that may upload; ux_caller_trust() tells how far their symbols are trusted */
@@ -193,25 +193,6 @@ enum {
 
 static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MAX, "each is counted");
 
-/*
- * Reports that the process answers and its threads make progress. Otherwise a supervisor should
- * restart it: nothing else frees a stuck thread.
- */
-enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
-{
-	const char *what = "";
-	int64_t ms = 0;
-	if (!ux_watch_is_fine(ux_server_of(req)->watch, &what, &ms)) {
-		res->status = 503;
-		res->word = "stuck";
-		return ux_error_set(&req->err, UX_EUNAVAILABLE,
-				    "%s has been busy for %" PRId64 " s", what, ms / 1000);
-	}
-	res->type = "application/json";
-	res->body = UX_STR("{\"status\":\"ok\"}\n");
-	return UX_OK;
-}
-
 /* --- monitoring ------------------------------------------------------------------------------- */
 
 static void metrics_put_disk(struct ux_request *req)
@@ -358,39 +339,4 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	if (s->profiles)
 		metrics_put_profiles(s, &req->out);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");
-}
-
-static enum ux_code ready_refuse(struct ux_response *res, enum ux_code code)
-{
-	res->status = 503;
-	res->word = "not_ready";
-	return code;
-}
-
-/*
- * Ready means that the index answers and that the server is not stopping; only connections that are
- * already open see the latter. /healthz checks less, because a restart does not help against, for
- * example, a full disk. On a full disk the server is ready, because it still answers; the document
- * says that it takes no uploads. It also says if another process has the name of this node: both
- * share their leases then, so work may be done twice.
- */
-enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
-{
-	struct ux_server *s = ux_server_of(req);
-	struct ux_index *ix = s->store->index;
-	struct ux_usage usage;
-	if (atomic_load_explicit(&s->stopping, memory_order_relaxed))
-		return ready_refuse(
-			res, ux_error_set(&req->err, UX_EUNAVAILABLE, "the server is stopping"));
-	enum ux_code code = ix->namespaces.usage(ix, NULL, &usage, &req->err);
-	if (code == UX_OK)
-		code = ux_node_check(s, &req->err);
-	if (code != UX_OK)
-		return ready_refuse(res, code);
-	struct ux_room_state room;
-	bool accepts = ux_room_get(&s->store->room, &room, NULL) == UX_OK && room.accepts;
-	ux_out_fmt(&req->out, "{\"status\":\"ready\",\"uploads\":\"%s\"%s}\n",
-		   accepts ? "accepted" : "disk_full",
-		   ux_node_has_duplicate(s) ? ",\"node\":\"duplicate\"" : "");
-	return ux_response_out(req, res, "application/json");
 }

@@ -14,7 +14,7 @@ extern const size_t ux_server_route_count;
  */
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits);
 
-ux_handler_fn ux_handle_health, ux_handle_ready, ux_handle_metrics;
+ux_handler_fn ux_handle_metrics;
 
 /*
  * Sets the sampling: of requests that succeed, logs one of n (1: each; 0: none), chosen by a hash

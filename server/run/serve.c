@@ -16,7 +16,9 @@
 #include "misses.h"
 #include "module_cache.h"
 #include "pages.h"
+#include "probes.h"
 #include "profile_keeper.h"
+#include "readiness.h"
 #include "routes.h"
 #include "s3_client.h"
 #include "service_manager.h"
@@ -159,12 +161,13 @@ static unsigned serve_extract_workers(const struct ux_settings *settings)
  * get the descriptors that the index, the threads and the rest leave. Raises the soft limit to the
  * hard one. UX_EUNAVAILABLE: too few are left for a useful server.
  */
-static enum ux_code serve_limit_connections(struct ux_http_limits *l, unsigned workers,
+static enum ux_code serve_limit_connections(struct ux_http_limits *l, unsigned workers, bool probes,
 					    struct ux_error *err)
 {
 	/* threads serve connections, and as many run handlers */
 	const rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * 2 * (rlim_t)l->threads +
-			      DESCRIPTORS_WORKER * (rlim_t)workers;
+			      DESCRIPTORS_WORKER * (rlim_t)workers +
+			      (probes ? UX_PROBES_DESCRIPTORS : 0);
 	const rlim_t min = others + 2 * ux_min((rlim_t)l->connections, (rlim_t)CONNECTIONS_MIN);
 	struct rlimit r = {0};
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
@@ -257,14 +260,27 @@ static void serve_report_ready(const struct ux_server *s, const char *address, b
 			  address);
 }
 
+/* Opens the listener for probes, if there is one. */
+static enum ux_code serve_open_probes(struct ux_probes **ret, struct ux_server *s,
+				      const char *listen, uint64_t seed, struct ux_error *err)
+{
+	if (!listen)
+		return UX_OK;
+	UX_TRY(ux_probes_open(ret, s, listen, seed, err));
+	ux_log_line("info", "probes", "address=%s", ux_probes_address(*ret));
+	return UX_OK;
+}
+
 static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char *dir,
 				       struct ux_error *err)
 {
 	struct ux_server *s = r->server;
 	struct ux_http_server *http = NULL;
+	struct ux_probes *probes = NULL;
 	struct ux_keeper keeper = ux_keeper_make(s);
 	struct ux_http_limits limits = ux_limits_of_settings(r->settings);
-	UX_TRY(serve_limit_connections(&limits, serve_extract_workers(r->settings), err));
+	UX_TRY(serve_limit_connections(&limits, serve_extract_workers(r->settings),
+				       r->settings->probe_listen != NULL, err));
 	struct ux_http_app app = ux_server_app(s, limits);
 	const enum ux_reading reading = (enum ux_reading)r->settings->reading;
 	const struct ux_http_endpoint endpoint = {
@@ -281,7 +297,9 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, serve_is_open(reading, address),
 			      memory_order_relaxed);
-	enum ux_code code = ux_extractor_start(s->extractor, err);
+	enum ux_code code = serve_open_probes(&probes, s, r->settings->probe_listen, app.seed, err);
+	if (code == UX_OK)
+		code = ux_extractor_start(s->extractor, err);
 	if (code == UX_OK) {
 		serve_report_ready(s, address, endpoint.tls, dir, app.limits.connections);
 		ux_server_upstreams_report(r->settings);
@@ -291,6 +309,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	ux_fetcher_close(atomic_exchange(&s->fetcher, NULL));
 	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
+	ux_probes_close(probes);
 	return code;
 }
 
@@ -354,7 +373,10 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	if (code == UX_OK)
 		code = ux_watch_open(&s->watch, set, err);
 	if (code == UX_OK)
+		code = ux_readiness_open(&s->readiness, s, err);
+	if (code == UX_OK)
 		code = serve_until_signal(r, fd, dir, err);
+	ux_readiness_close(ux_take(&s->readiness)); /* no request is running any more */
 	ux_forwarder_close(s->forwarder);
 	ux_fetcher_close(s->fetcher);
 	ux_finisher_close(s->finisher);
@@ -388,6 +410,8 @@ static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd
 				    s->blobs);
 	if (*ret_fd < 0)
 		UX_TRY(ux_http_listen_check(s->listen, err));
+	if (s->probe_listen)
+		UX_TRY(ux_http_listen_check(s->probe_listen, err));
 	return s->tls_certificate ? ux_tls_load(s->tls_certificate, s->tls_key, err) : UX_OK;
 }
 

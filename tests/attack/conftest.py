@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e/helper
 import pytest  # noqa: E402
 
 from unhex_server import Server  # noqa: E402
-from watched_server import Watched  # noqa: E402
+from watched_server import PROBES, Watched  # noqa: E402
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def settings():
 def server(tmp_path, settings):
     """A server with these settings, until the test ends."""
     (tmp_path / "conf").write_text(settings)
-    s = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
+    s = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"), *PROBES)).start()
     yield s
     assert s.stop() in (0, None)
 

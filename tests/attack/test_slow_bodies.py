@@ -15,7 +15,7 @@ from hostile_gsym import KINDS
 from http_api import Api
 from tool import ROOT
 from waiting import pause_for, wait_for
-from watched_server import Watched
+from watched_server import PROBES, Watched
 
 MANY = 120  # connections with bodies
 UNREAD = 24  # connections with large answers
@@ -119,7 +119,7 @@ def drip(sockets, byte):
 def hasty(tmp_path):
     """A server that closes idle connections after four seconds."""
     (tmp_path / "conf").write_text("memory = 64M\nidle = 4s\n")
-    s = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
+    s = Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"), *PROBES)).start()
     yield s
     assert s.stop() in (0, None)
 

@@ -312,9 +312,10 @@ def test_a_second_process_with_the_name_of_a_node_is_noticed(postgres, index, tm
         fleet.kill(fleet.nodes[1])
         fleet.nodes[1].options = tuple("node0" if o == "node1" else o for o in fleet.nodes[1].options)
         assert started(fleet, fleet.nodes[1]) is None
-        seconds_until(lambda: fleet.nodes[0].get("/readyz")[1].get("node") == "duplicate")
-        assert fleet.nodes[0].get("/readyz")[0] == 200
+        seconds_until(lambda: "faults" in fleet.nodes[0].get("/readyz")[1])
+        status, doc = fleet.nodes[0].get("/readyz")
+        assert (status, doc["status"]) == (200, "ready") and [f["cause"] for f in doc["faults"]] == ["duplicate"]
         seconds_until(lambda: "event=node duplicate=yes" in log_of(fleet.nodes[0]))
         assert fleet.nodes[1].stop() == 0
-        seconds_until(lambda: "node" not in fleet.nodes[0].get("/readyz")[1], 60)
+        seconds_until(lambda: "faults" not in fleet.nodes[0].get("/readyz")[1], 60)
         seconds_until(lambda: "event=node duplicate=no" in log_of(fleet.nodes[0]))

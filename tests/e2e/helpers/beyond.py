@@ -279,6 +279,7 @@ NEEDS = {
             "test_what_is_pushed_is_found_searched_and_deleted",
         "test_postgres_backup.py": "",
         "test_postgres_failover.py": "",
+        "test_readiness.py": "test_a_database_that_is_away_takes_no_node_out test_nodes_with_full_disks",
         "test_round_trips.py": "",
         "test_store_migrate.py":
             "test_a_migration_that_is_killed_again_and_again_goes_on "
@@ -298,6 +299,7 @@ NEEDS = {
             "test_promtool_takes_the_rules_and_each_alert_fires_where_it_should",
     },
     "radosgw": {
+        "test_readiness.py": "test_a_node_with_a_wrong_clock_and_a_bucket_that_is_away",
         "test_s3.py": "",
         "test_s3_parts.py": "",
         "test_s3_presigned.py": "",

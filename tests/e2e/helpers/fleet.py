@@ -120,12 +120,18 @@ class Fleet:
             process.wait(20)
 
 
+def with_probes(node):
+    """The address of a node whose listener for probes gets the checks, for haproxy()."""
+    return f"{node.url.split('//')[1]} port {node.probes.rpartition(':')[2]}"
+
+
 @contextlib.contextmanager
 def haproxy(folder, nodes, listen=None, around=()):
-    """The URL of an HAProxy with the file that is shipped; only addresses are others."""
+    """The URL of an HAProxy with the file that is shipped; only addresses are others. Nodes: HOST:PORT, which gets the checks,
+    too, or as with_probes() has it."""
     listen, text = listen or f"127.0.0.1:{free_port()}", HAPROXY.read_text()
     for i, node in enumerate(nodes, 1):
-        text = text.replace(f"unhex-{i}:8420", node)
+        text = text.replace(f"unhex-{i}:8420 port 8421", node)
     config = folder / "haproxy.cfg"
     config.write_text(text.replace("bind :8420", f"bind {listen}"))
     check = subprocess.run(["/usr/sbin/haproxy", "-c", "-f", config], capture_output=True, text=True, check=False)

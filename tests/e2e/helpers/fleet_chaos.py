@@ -138,7 +138,8 @@ class Chaos:
     @staticmethod
     def is_ready(node):
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-            return Api(node)("GET", "/readyz")[0] == 200
+            status, doc, _ = Api(node)("GET", "/readyz")
+            return status == 200 and doc["status"] == "ready"
         return False
 
     # --- afterwards

@@ -59,6 +59,11 @@ class Server:
         return None
 
     @property
+    def probes(self):
+        """HOST:PORT of its listener for probes."""
+        return re.findall(r" event=probes address=(\S+)", self.data.with_suffix(".log").read_text())[-1]
+
+    @property
     def env(self):
         return {"UNHEX_URL": self.url, "UNHEX_TOKEN": self.token}
 

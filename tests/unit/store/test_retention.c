@@ -417,6 +417,7 @@ static void clock_follows_a_database(void **state)
 	assert_true(ux_store_clock_now(&c) >= there && ux_store_clock_now(&c) <= there + 5);
 	assert_true(ux_store_clock_latest(&c) >= there);
 	assert_false(ux_store_clock_agrees(&c)); /* files have times of this machine */
+	assert_true(ux_store_clock_ahead(&c) <= -4995 && ux_store_clock_ahead(&c) >= -5005);
 	ux_store_clock_follow(&c, INT64_C(1000) * (there + 1));
 	assert_true(ux_store_clock_now(&c) >= there && ux_store_clock_now(&c) <= there + 5);
 	ux_store_clock_deinit(&c);
