@@ -11,7 +11,7 @@ import urllib.request
 import yaml
 
 from unhex_server import Server
-from fleet import HAPROXY, haproxy
+from fleet import HAPROXY, haproxy, with_probes
 from postgres_server import Postgres
 from tool import unhex
 from waiting import wait_for
@@ -84,7 +84,8 @@ def test_a_server_takes_the_settings_of_the_composition():
     for service in compose["services"].values():
         if service["image"].startswith("unhex"):
             assert service["command"][0] == "serve"
-            assert printed(*service["command"][1:])["index"].startswith("postgres://")
+            found = printed(*service["command"][1:])
+            assert found["index"].startswith("postgres://") and found["probe-listen"].endswith(":8421")
 
 
 def test_the_composition_has_what_its_services_name():
@@ -97,7 +98,7 @@ def test_the_composition_has_what_its_services_name():
             assert source in compose["volumes"] or source == "./keys" or \
                 (PACKAGING / "compose" / source).resolve().is_file(), source
     nodes = {n for n in services if n.startswith("unhex-")}
-    assert nodes == set(re.findall(r"server \w+ (unhex-\d):8420", HAPROXY.read_text()))
+    assert nodes == set(re.findall(r"server \w+ (unhex-\d):8420 port 8421$", HAPROXY.read_text(), re.M))
     assert len({services[n]["volumes"][0] for n in nodes}) == len(nodes)  # each a folder of its own
 
 
@@ -145,9 +146,9 @@ def test_requests_go_on_while_nodes_behind_the_balancer_end_and_come_back(tmp_pa
                 data.mkdir()
                 for folder in ("blobs", "uploads"):
                     (data / folder).symlink_to(nodes[0].data / folder)
-            nodes.append(Server(data, options=("--index", place, "--node", f"n{i}")).start())
+            nodes.append(Server(data, options=("--index", place, "--node", f"n{i}", "--set", "probe-listen=127.0.0.1:0")).start())
             stack.callback(nodes[-1].stop)
-        with haproxy(tmp_path, [n.url.split("//")[1] for n in nodes]) as url:
+        with haproxy(tmp_path, map(with_probes, nodes)) as url:
             wait_for(lambda: status(url + "/readyz") == 200, 20)
             with concurrent.futures.ThreadPoolExecutor(8) as clients:
                 seen = list(clients.map(status, [url + "/readyz"] * 60))
