@@ -25,6 +25,7 @@ enum {
 	 * has all of it
 	 */
 	KEY_SIZE = 8,
+	EXPECTED_MS = 10000, /* ms; a turn of the thread that adds an expected one is shorter */
 };
 
 /* Bytes transferred since a time. */
@@ -37,6 +38,7 @@ struct ux_connection {
 	struct ux_connection *next;
 	struct ux_connection **back; /* the pointer to this element */
 	int fd;
+	bool expected; /* accepted, and not added yet; its socket may be closed already */
 	uint8_t from[KEY_SIZE];
 	/* Written by the thread that serves the connection, read by the timers' thread. */
 	/*
@@ -180,13 +182,31 @@ static bool connections_memory_is_short(const struct ux_connections *c)
 			    atomic_load_explicit(&m->max, memory_order_relaxed) / SHORT_SHARE;
 }
 
+static void connection_unlink(struct ux_connections *c, struct ux_connection *one)
+{
+	*one->back = one->next;
+	if (one->next)
+		one->next->back = one->back;
+	assert(c->n > 0);
+	c->n--;
+}
+
 /* Shuts down slow connections. Called with the lock held. */
 static void connections_cut_slow(struct ux_connections *c)
 {
 	int64_t now = ux_clock_coarse_ms();
 	bool crowded = c->n > c->limits.connections / 4 * 3;
 	bool is_short = connections_memory_is_short(c);
-	for (struct ux_connection *one = c->first; one; one = one->next) {
+	for (struct ux_connection *one = c->first, *next = NULL; one; one = next) {
+		next = one->next;
+		if (one->expected) {
+			if (now - atomic_load_explicit(&one->since_ms, memory_order_relaxed) >
+			    EXPECTED_MS) {
+				connection_unlink(c, one);
+				free(one);
+			}
+			continue;
+		}
 		if (one->cut || !connection_is_slow(c, one, now, crowded, is_short))
 			continue;
 		one->cut = true;
@@ -229,7 +249,11 @@ void ux_connections_close(struct ux_connections *c)
 	if (!c)
 		return;
 	ux_timer_stop(c->timers, &c->timer);
-	assert(!c->first);
+	for (struct ux_connection *one = c->first, *next = NULL; one; one = next) {
+		next = one->next;
+		assert(one->expected); /* by threads that have ended before they added it */
+		free(one);
+	}
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -257,22 +281,54 @@ bool ux_connections_allow(struct ux_connections *c, const struct ux_address *fro
 	return n < c->limits.address_connections;
 }
 
+bool ux_connections_are_full(struct ux_connections *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool full = c->n >= c->limits.connections;
+	pthread_mutex_unlock(&c->lock);
+	return full;
+}
+
+/* Finds the expected connection of this socket, or makes one. Called with the lock held. */
+static struct ux_connection *connections_of_fd(struct ux_connections *c, int fd,
+					       const struct ux_address *from)
+{
+	struct ux_connection *one = c->first;
+	while (one && !(one->expected && one->fd == fd))
+		one = one->next;
+	if (!one) {
+		one = calloc(1, sizeof(*one));
+		if (!one)
+			return NULL;
+		one->fd = fd;
+		one->next = c->first;
+		one->back = &c->first;
+		if (one->next)
+			one->next->back = &one->next;
+		c->first = one;
+		c->n++;
+	}
+	connection_host(from, one->from);
+	ux_connection_enter(one, UX_CONNECTION_WAITING);
+	return one;
+}
+
+void ux_connections_expect(struct ux_connections *c, int fd, const struct ux_address *from)
+{
+	pthread_mutex_lock(&c->lock);
+	struct ux_connection *one = connections_of_fd(c, fd, from);
+	if (one)
+		one->expected = true;
+	pthread_mutex_unlock(&c->lock);
+}
+
 struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
 					 const struct ux_address *from)
 {
-	struct ux_connection *one = calloc(1, sizeof(*one));
-	if (!one)
-		return NULL;
-	one->fd = fd;
-	connection_host(from, one->from);
-	ux_connection_enter(one, UX_CONNECTION_WAITING);
 	pthread_mutex_lock(&c->lock);
-	one->next = c->first;
-	one->back = &c->first;
-	if (one->next)
-		one->next->back = &one->next;
-	c->first = one;
-	c->n++;
+	struct ux_connection *one = connections_of_fd(c, fd, from);
+	if (one)
+		one->expected = false;
 	pthread_mutex_unlock(&c->lock);
 	return one;
 }
@@ -282,11 +338,7 @@ void ux_connections_remove(struct ux_connections *c, struct ux_connection *one)
 	if (!one)
 		return;
 	pthread_mutex_lock(&c->lock);
-	*one->back = one->next;
-	if (one->next)
-		one->next->back = one->back;
-	assert(c->n > 0);
-	c->n--;
+	connection_unlink(c, one);
 	pthread_mutex_unlock(&c->lock);
 	free(one);
 }

@@ -18,6 +18,7 @@ struct conversation;
 struct ux_http_server {
 	const struct ux_http_app *app;
 	struct MHD_Daemon *daemon;
+	struct ux_acceptor *acceptor; /* NULL: the listening socket is closed */
 	struct ux_timers *timers;
 	struct ux_connections *connections;
 	struct ux_work_queue *work;

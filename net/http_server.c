@@ -16,16 +16,33 @@ enum {
 	/* connections that the system queues while all of the server's are in use */
 	BACKLOG = 1024,
 	WORK_SHARE = 2, /* one client has at most 1/2 of the threads of the work queue */
+	MHD_LIMIT_FACTOR = 2,
 };
 
-static enum MHD_Result server_on_accept(void *ctx, const struct sockaddr *from, socklen_t size)
+static bool server_allows(struct ux_http_server *s, const struct ux_address *peer)
 {
-	(void)size;
+	if (s->app->is_proxy && s->app->is_proxy(s->app->ctx, peer))
+		return true;
+	return ux_connections_allow(s->connections, peer);
+}
+
+/* Gives a connection to the thread that will serve it. If that fails, the library closes it. */
+static void server_take(void *ctx, int fd, const struct sockaddr *from, socklen_t size)
+{
 	struct ux_http_server *s = ctx;
 	const struct ux_address peer = ux_address_of(from);
-	if (s->app->is_proxy && s->app->is_proxy(s->app->ctx, &peer))
-		return MHD_YES;
-	return ux_connections_allow(s->connections, &peer) ? MHD_YES : MHD_NO;
+	if (!server_allows(s, &peer)) {
+		close(fd);
+		return;
+	}
+	ux_connections_expect(s->connections, fd, &peer);
+	(void)!MHD_add_connection(s->daemon, fd, from, size);
+}
+
+static bool server_is_full(void *ctx)
+{
+	struct ux_http_server *s = ctx;
+	return ux_connections_are_full(s->connections);
 }
 
 /* Called when a connection opens, and before its socket is closed. */
@@ -53,14 +70,18 @@ static enum ux_code server_open_work(struct ux_http_server *s, struct ux_error *
 	return ux_work_queue_open(&s->work, &limits, err);
 }
 
-static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, struct ux_error *err)
+static enum ux_code server_start(struct ux_http_server *s, bool tls, struct ux_error *err)
 {
 	const struct ux_http_limits *l = &s->app->limits;
 	UX_TRY(ux_microhttpd_load(err));
 	const struct MHD_OptionItem options[] = {
-		{MHD_OPTION_LISTEN_SOCKET, fd, NULL},
 		{MHD_OPTION_THREAD_POOL_SIZE, l->threads, NULL},
-		{MHD_OPTION_CONNECTION_LIMIT, ux_max(l->connections, l->threads), NULL},
+		/*
+		 * The acceptor keeps the limit. The library divides its own by the threads, which
+		 * have unequal numbers of connections, and closes what exceeds it.
+		 */
+		{MHD_OPTION_CONNECTION_LIMIT, MHD_LIMIT_FACTOR * ux_max(l->connections, l->threads),
+		 NULL},
 		{MHD_OPTION_CONNECTION_TIMEOUT, l->idle_seconds, NULL},
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
 		/* version 0.9 only checks Host, and sends the head of its error twice */
@@ -79,9 +100,10 @@ static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, str
 	 * until the idle timeout. With poll() each thread has few connections to check.
 	 */
 	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
-					     MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
-				     0, server_on_accept, s, ux_conversation_on_request, s,
-				     MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+					     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
+					     (tls ? MHD_USE_TLS : 0),
+				     0, NULL, NULL, ux_conversation_on_request, s, MHD_OPTION_ARRAY,
+				     options, MHD_OPTION_END);
 	if (!s->daemon)
 		return ux_error_set(err, UX_EUNAVAILABLE, "cannot start the HTTP threads");
 	return UX_OK;
@@ -118,7 +140,11 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
 	if (code == UX_OK)
 		code = server_open_socket(s, endpoint, &fd, err);
 	if (code == UX_OK)
-		code = server_start(s, fd, endpoint->tls, err);
+		code = server_start(s, endpoint->tls, err);
+	const struct ux_acceptor_user user = {
+		.is_full = server_is_full, .take = server_take, .ctx = s};
+	if (code == UX_OK)
+		code = ux_acceptor_open(&s->acceptor, fd, &user, err);
 	if (code != UX_OK) {
 		if (fd >= 0)
 			close(fd);
@@ -178,9 +204,7 @@ void ux_http_server_quiesce(struct ux_http_server *s)
 {
 	if (atomic_exchange_explicit(&s->stopping, true, memory_order_relaxed) || !s->daemon)
 		return;
-	int fd = MHD_quiesce_daemon(s->daemon);
-	if (fd >= 0)
-		close(fd);
+	ux_acceptor_close(ux_take(&s->acceptor));
 	ux_conversations_resume(s);
 }
 

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 
 struct ux_http_server;
 
@@ -101,6 +102,27 @@ bool ux_listen_is_loopback(const char *text);
  */
 enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error *err) ux_must;
 
+/*
+ * Accepts connections on a thread of its own. The threads that serve them accept one in each turn
+ * over all of their connections, so a few hundred busy ones keep a new one waiting for seconds.
+ */
+struct ux_acceptor;
+
+struct ux_acceptor_user {
+	/* tests whether connections have to wait in the socket's queue for now */
+	bool (*is_full)(void *ctx);
+	/* takes ownership of the connection, which is non-blocking and close-on-exec */
+	void (*take)(void *ctx, int fd, const struct sockaddr *from, socklen_t size);
+	void *ctx;
+};
+
+/* Takes ownership of the listening socket, if it succeeds. */
+enum ux_code ux_acceptor_open(struct ux_acceptor **ret, int fd, const struct ux_acceptor_user *user,
+			      struct ux_error *err) ux_must;
+
+/* Ends the thread, then closes the listening socket. NULL is allowed. */
+void ux_acceptor_close(struct ux_acceptor *a);
+
 /* --- connections, and the limits on slow clients ---------------------------------------------- */
 
 /*
@@ -141,9 +163,18 @@ void ux_connections_close(struct ux_connections *c);
  */
 bool ux_connections_allow(struct ux_connections *c, const struct ux_address *from);
 
+/* Tests whether there are as many connections as the limits allow. */
+bool ux_connections_are_full(struct ux_connections *c);
+
 /*
- * Adds a connection. NULL when memory is short: then the connection is never shut down for
- * slowness. The socket must stay open until it is removed.
+ * Counts a connection that was accepted, until it is added. If it never is, it is counted for some
+ * seconds.
+ */
+void ux_connections_expect(struct ux_connections *c, int fd, const struct ux_address *from);
+
+/*
+ * Adds a connection, which may be expected. NULL when memory is short: then the connection is never
+ * shut down for slowness. The socket must stay open until it is removed.
  */
 struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
 					 const struct ux_address *from);

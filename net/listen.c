@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens listening sockets. */
+/* Listening sockets: opens them, and accepts connections. */
 #include "http_server.h"
 
 #include "base.h"
@@ -9,6 +9,10 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -135,4 +139,75 @@ enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
 		return ux_error_os(err, errno, "cannot set up descriptor %d", fd);
 	return listen_address(fd, address, size, err);
+}
+
+/* --- accepting -------------------------------------------------------------------------------- */
+
+enum {
+	PAUSE_MS = 20, /* until the next look for room, or for a free descriptor */
+};
+
+struct ux_acceptor {
+	struct ux_acceptor_user user;
+	pthread_t thread;
+	int fd;
+	int stop_fd;          /* an eventfd */
+	atomic_bool stopping; /* no memory order is needed: stop_fd wakes the thread */
+};
+
+/* Accepts a connection. False: there is no descriptor or memory for it now. */
+static bool acceptor_accept(struct ux_acceptor *a)
+{
+	struct sockaddr_storage from = {0};
+	socklen_t size = sizeof(from);
+	int fd = accept4(a->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		a->user.take(a->user.ctx, fd, (struct sockaddr *)&from, size);
+	return fd >= 0 ||
+	       (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM);
+}
+
+static void *acceptor_run(void *ctx)
+{
+	struct ux_acceptor *a = ctx;
+	bool pause = false;
+	while (!atomic_load_explicit(&a->stopping, memory_order_relaxed)) {
+		pause = pause || a->user.is_full(a->user.ctx);
+		struct pollfd p[] = {{.fd = a->stop_fd, .events = POLLIN},
+				     {.fd = pause ? -1 : a->fd, .events = POLLIN}};
+		int n = poll(p, ux_countof(p), pause ? PAUSE_MS : -1);
+		pause = n > 0 && p[1].revents != 0 && !acceptor_accept(a);
+	}
+	return NULL;
+}
+
+enum ux_code ux_acceptor_open(struct ux_acceptor **ret, int fd, const struct ux_acceptor_user *user,
+			      struct ux_error *err)
+{
+	struct ux_acceptor *a = calloc(1, sizeof(*a));
+	if (!a)
+		return ux_error_nomem(err);
+	a->user = *user;
+	a->fd = fd;
+	a->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int failed = a->stop_fd < 0 ? errno : pthread_create(&a->thread, NULL, acceptor_run, a);
+	if (failed) {
+		listen_close_fd(&a->stop_fd);
+		free(a);
+		return ux_error_os(err, failed, "cannot start the thread that accepts connections");
+	}
+	*ret = a;
+	return UX_OK;
+}
+
+void ux_acceptor_close(struct ux_acceptor *a)
+{
+	if (!a)
+		return;
+	atomic_store_explicit(&a->stopping, true, memory_order_relaxed);
+	(void)!eventfd_write(a->stop_fd, 1);
+	pthread_join(a->thread, NULL);
+	close(a->fd);
+	close(a->stop_fd);
+	free(a);
 }

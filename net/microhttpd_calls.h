@@ -12,6 +12,7 @@
 
 /* Functions of libmicrohttpd that we use. */
 #define UX_MICROHTTPD_CALLS(X)                     \
+	X(MHD_add_connection)                      \
 	X(MHD_add_response_header)                 \
 	X(MHD_create_response_from_buffer)         \
 	X(MHD_create_response_from_fd_at_offset64) \
@@ -21,7 +22,6 @@
 	X(MHD_get_reason_phrase_for)               \
 	X(MHD_get_version)                         \
 	X(MHD_queue_response)                      \
-	X(MHD_quiesce_daemon)                      \
 	X(MHD_resume_connection)                   \
 	X(MHD_start_daemon)                        \
 	X(MHD_stop_daemon)                         \
@@ -44,6 +44,7 @@ struct ux_microhttpd_calls {
 
 extern struct ux_microhttpd_calls ux_microhttpd;
 
+#define MHD_add_connection              ux_microhttpd.MHD_add_connection
 #define MHD_add_response_header         ux_microhttpd.MHD_add_response_header
 #define MHD_create_response_from_buffer ux_microhttpd.MHD_create_response_from_buffer
 #define MHD_create_response_from_fd_at_offset64 \
@@ -54,7 +55,6 @@ extern struct ux_microhttpd_calls ux_microhttpd;
 #define MHD_get_reason_phrase_for   ux_microhttpd.MHD_get_reason_phrase_for
 #define MHD_get_version             ux_microhttpd.MHD_get_version
 #define MHD_queue_response          ux_microhttpd.MHD_queue_response
-#define MHD_quiesce_daemon          ux_microhttpd.MHD_quiesce_daemon
 #define MHD_resume_connection       ux_microhttpd.MHD_resume_connection
 #define MHD_start_daemon            ux_microhttpd.MHD_start_daemon
 #define MHD_stop_daemon             ux_microhttpd.MHD_stop_daemon

@@ -112,6 +112,40 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 	}
 }
 
+/* An accepted connection counts before a thread serves it, and not forever if none ever does. */
+static void expected_connections_count_until_they_are_added(void **state)
+{
+	(void)state;
+	struct ux_http_limits three = limits;
+	struct ux_connections *c = NULL;
+	struct ux_connection *added[3];
+	const struct ux_address from = address("192.0.2.1");
+	three.connections = three.address_connections = (unsigned)ux_countof(added);
+	assert_int_equal(ux_connections_open(&c, &three, NULL, timers, NULL), UX_OK);
+	for (int i = 0; i < 3; i++) {
+		assert_false(ux_connections_are_full(c));
+		assert_true(ux_connections_allow(c, &from));
+		ux_connections_expect(c, 1000 + i, &from);
+		ux_connections_expect(c, 1000 + i, &from); /* the number was used again */
+	}
+	assert_true(ux_connections_are_full(c));
+	assert_false(ux_connections_allow(c, &from));
+	for (int i = 0; i < 2; i++) {
+		added[i] = ux_connections_add(c, 1000 + i, &from);
+		ux_connection_enter(added[i], UX_CONNECTION_WORK);
+	}
+	assert_true(ux_connections_are_full(c)); /* they were counted already */
+	/* the third one is written off, and only that one */
+	for (int64_t end = ux_clock_ms() + 30000; ux_connections_are_full(c); usleep(10000))
+		assert_true(ux_clock_ms() < end);
+	ux_connections_expect(c, 1003, &from);
+	assert_true(ux_connections_are_full(c));
+	assert_int_equal(ux_connections_cut(c), 0);
+	for (int i = 0; i < 2; i++)
+		ux_connections_remove(c, added[i]);
+	ux_connections_close(c); /* with one that is expected */
+}
+
 /* The thread sleeps for a second, and the client has another one. */
 static void slow_clients_are_cut_and_others_are_not(void **state)
 {
@@ -253,6 +287,7 @@ UX_SUITE(connections)
 		UX_TEST(bytes_that_the_server_has_not_read_are_not_held_against_the_client),
 		UX_TEST(memory_that_is_short_is_taken_from_the_slow),
 		UX_TEST(an_address_has_so_many_and_this_machine_as_many_as_there_are),
+		UX_TEST(expected_connections_count_until_they_are_added),
 		UX_TEST(slow_clients_are_cut_and_others_are_not),
 	};
 	if (ux_timers_open(&timers, NULL) != UX_OK)
