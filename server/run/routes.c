@@ -32,7 +32,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "liveness probe", .probe = true},
 	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "readiness probe", .probe = true},
 	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_METRICS, "for Prometheus",
-	 .probe = true},
+	 .works = true, .probe = true},
 	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UPLOADS,
 	 "which of these uploads are wanted?", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UPLOADS,

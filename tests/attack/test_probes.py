@@ -8,6 +8,7 @@ import pytest
 
 from test_slow_bodies import connect
 from waiting import pause_for
+from watched_server import HEALTH_SECONDS_MAX
 
 CONNECTIONS = 900
 PIPELINE = 4000  # requests on each
@@ -37,4 +38,5 @@ def test_pipelines_that_are_not_read_do_not_silence_probes(server, watched, path
     took = sorted(watched.probing.since(watched.begun, "requests"))
     print(f"    where requests are answered: {len(took)} probes, half within {took[len(took) // 2] * 1000:.0f} ms, "
           f"the slowest {took[-1] * 1000:.0f} ms")
+    assert watched.probing.delays(watched.begun, "requests")[0] < HEALTH_SECONDS_MAX  # 13 s when threads accepted one a turn
     watched.check_probes(path)

@@ -516,7 +516,6 @@ static void routes_whose_cost_others_decide_run_on_the_work_queue(void **state)
 	static const char *const cheap[] = {
 		"GET /healthz",
 		"GET /readyz",
-		"GET /metrics",
 		"POST /v1/uploads",
 		"GET /v1/uploads/{uid}",
 		"PUT /v1/uploads/{uid}",
