@@ -243,7 +243,9 @@ static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 	if (!http)
 		return;
 	struct ux_work_counts n = ux_http_server_work(http);
-	ux_metric_one(out, "unhex_work_running", "gauge", "Requests in progress.", n.running);
+	/* this request itself is one of the running */
+	ux_metric_one(out, "unhex_work_running", "gauge", "Other requests in progress.",
+		      n.running - ux_min(n.running, 1U));
 	ux_metric_one(out, "unhex_work_waiting", "gauge", "Requests waiting for a thread.",
 		      n.waiting);
 }
