@@ -9,6 +9,7 @@ from probing import GIVE_UP_S, Probing
 
 HEALTH_SECONDS_MAX = 2.0  # a probe gives up after that
 PROBE_SECONDS_MAX = 0.1  # of the listener for probes, which waits for nothing
+PROBE_TIMEOUT = 1.0  # of HAProxy's checks and Kubernetes' probes
 CPU_SECONDS_MAX = 4.0  # of one request
 PROBES = ("--set", "probe-listen=127.0.0.1:0")  # a server that is watched has it
 GROWTH_MAX = 256 << 20  # bytes of resident memory above what the server had before the request
@@ -39,11 +40,12 @@ class Watched:
         self.probing.close()
 
     def check_probes(self, what):
-        """The listener for probes answers at once. A few probes may be late, on a machine that others use, but none is lost."""
+        """The listener for probes answers at once. Some probes are late on a machine whose processors others use, too, but none
+        so late that HAProxy or Kubernetes would count it as lost."""
         delays = self.probing.delays(self.begun, "probes")
         late = sum(delay > PROBE_SECONDS_MAX for delay in delays)
         print(f"    {len(delays)} probes, {late} of them late, the slowest by {delays[0] * 1000:.0f} ms")
-        assert late <= max(2, len(delays) // 100) and delays[0] < HEALTH_SECONDS_MAX, f"{what}: probes took {delays[:3]} s"
+        assert late <= max(3, len(delays) // 10) and delays[0] < PROBE_TIMEOUT, f"{what}: probes took {delays[:3]} s"
 
     def cpu(self):
         """Seconds of processor time so far."""
