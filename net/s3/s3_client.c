@@ -87,6 +87,12 @@ bool ux_s3_is_up(const struct ux_s3 *s3)
 	return atomic_load(&s3->away_until_ms) == 0;
 }
 
+bool ux_s3_failed_within(const struct ux_s3 *s3, int64_t ms)
+{
+	int64_t until = atomic_load(&s3->away_until_ms);
+	return until != 0 && ux_clock_ms() < until - PAUSE_MS + ms;
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static bool s3_bucket_is_valid(struct ux_bytes bucket)

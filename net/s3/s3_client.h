@@ -76,6 +76,12 @@ const struct ux_s3_counts *ux_s3_get_counts(const struct ux_s3 *s3);
 bool ux_s3_is_up(const struct ux_s3 *s3);
 
 /*
+ * Tests whether the server did not answer when it was last needed, at most so many milliseconds
+ * ago.
+ */
+bool ux_s3_failed_within(const struct ux_s3 *s3, int64_t ms);
+
+/*
  * Checks the options and opens a bucket, without a request. Without keys requests are not signed,
  * which is enough for a public bucket. UX_EINVAL, UX_ENOTFOUND.
  */

@@ -13,6 +13,11 @@ enum {
 	LOOK_MS = 1000,
 	/* ms; a look that takes this long waits for a disk that does not answer */
 	LATE_MS = 10000,
+	/*
+	 * ms since the last failed request to the bucket. A node that gets no requests does not try
+	 * again; it would stay degraded, and therefore get none.
+	 */
+	BUCKET_MS = 30000,
 	NAMES_MAX = 256, /* bytes of the names of all causes in the log */
 };
 
@@ -76,8 +81,7 @@ static unsigned fault_if(bool is, enum ux_fault fault)
 	return is ? 1U << fault : 0;
 }
 
-/* Tests for a fault of the index in a file; a database is watched by the thread of struct ux_fleet.
- */
+/* Tests for a fault of an index in a file. The thread of struct ux_fleet watches a database. */
 static bool readiness_index_fails(struct ux_store *s)
 {
 	struct ux_usage usage;
@@ -101,7 +105,7 @@ static bool readiness_bucket_is_away(struct ux_blobs *b)
 	if (!b->copies)
 		return false;
 	b->copies(b, &copies);
-	return !ux_s3_is_up(copies.s3);
+	return ux_s3_failed_within(copies.s3, BUCKET_MS);
 }
 
 /* Looks at what takes system calls, locks or the index. */

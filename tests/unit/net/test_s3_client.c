@@ -183,7 +183,10 @@ static void while_the_server_is_away_requests_fail_at_once(void **state)
 	uint64_t size = 0;
 	script_close(&s);
 	int64_t before = ux_clock_ms();
+	assert_false(ux_s3_failed_within(s3, 60000));
 	assert_int_equal(ux_s3_head(s3, "k", &size, NULL), UX_EUNAVAILABLE);
+	assert_true(ux_s3_failed_within(s3, 60000) && !ux_s3_is_up(s3));
+	assert_false(ux_s3_failed_within(s3, -60000)); /* that long ago, and not tried since */
 	int64_t patient = ux_clock_ms() - before;
 	assert_in_range(patient, 500, 10000);
 	before = ux_clock_ms();
