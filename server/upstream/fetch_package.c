@@ -9,6 +9,7 @@
 #include "route.h"
 #include "text.h"
 #include "upstream_set.h"
+#include "url.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -23,11 +24,11 @@ enum {
 char *ux_fetch_package_path(const struct ux_upstream *up, const char *url, struct ux_arena *arena,
 			    struct ux_error *err, enum ux_code *ret)
 {
-	size_t n = strlen(up->url);
+	const char *below = ux_url_below(url, up->url);
 	*ret = UX_OK;
-	if (strncmp(url, up->url, n) != 0 || url[n] != '/' || strstr(url + n, "/../"))
+	if (!below || below[0] != '/')
 		return NULL;
-	char *path = ux_arena_strndup(arena, url + n, strlen(url + n));
+	char *path = ux_arena_strndup(arena, below, strlen(below));
 	if (!path)
 		*ret = ux_arena_fail(arena, err);
 	return path;

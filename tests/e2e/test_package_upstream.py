@@ -225,7 +225,8 @@ def test_only_what_the_operator_has_configured_is_fetched(servers, stub, tree, d
     """Whoever may upload announces URLs; the server is not sent anywhere by that."""
     stub.otherwise = send(200, deb)
     server = servers(mirror(stub.url))
-    for n, path in enumerate(("/secret", "/debian-secret/x", "/debian/../secret", "/debian/a/../../secret")):
+    for n, path in enumerate(("/secret", "/debian-secret/x", "/debian/../secret", "/debian/a/../../secret",
+                              "/debian/%2e%2e/secret", "/debian/.%2E/secret", "/debian/..%2fsecret", "/debian/..")):
         announced(server, deb, f"{stub.url}{path}", [hex_id(tree / "one")], key=f"k{n}")
     announced(server, deb, "/etc/passwd", [hex_id(tree / "one")], key="local")
     assert symbolize(server, build_id(tree / "one"), "0x1")["status"] == "missing"
