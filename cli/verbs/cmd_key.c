@@ -31,8 +31,8 @@ static const struct ux_option key_options[] = {
 	 "create: namespace of the key [default]; list: only the keys of this namespace [all]",
 	 .verbs = "create list"},
 	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct key_values, scopes), "LIST",
-	 "create: read, symbolize, upload, delete, admin, metrics, server, agent [first 3]",
-	 "read symbolize upload delete admin metrics server", .verbs = "create"},
+	 "create: read, symbolize, upload, delete, admin, metrics, server, crawl, agent [first 3]",
+	 "read symbolize upload delete admin metrics server crawl agent", .verbs = "create"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct key_values, description), "TEXT",
 	 "create: owner or purpose of the key", .verbs = "create"},
 	{"days", 0, UX_OPTION_COUNT, offsetof(struct key_values, days), "N",
@@ -138,7 +138,7 @@ static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 	if (!ux_scopes_parse(ux_bytes_cstr(v->scopes), &key.scopes))
 		return ux_error_set(err, UX_EINVAL,
 				    "--scopes: \"%.64s\" is not a list of scopes; expected some of "
-				    "read,symbolize,upload,delete,admin,metrics,server,agent",
+				    "read,symbolize,upload,delete,admin,metrics,server,crawl,agent",
 				    v->scopes);
 	bool known = false;
 	UX_TRY(key_namespace_exists(job->index, v->ns, &known, err));

@@ -76,8 +76,8 @@ static void page_keys_put_key(struct ux_out *out, const struct ux_key *key, ux_t
 	ux_out_cstr(out, "</li>\n");
 }
 
-static const char *const scope_words[] = {"read",  "symbolize", "upload", "delete",
-					  "admin", "metrics",   "server"};
+static const char *const scope_words[] = {"read",  "symbolize", "upload",  "delete",
+					  "crawl", "admin",     "metrics", "server"};
 
 static void page_keys_put_create(struct ux_request *req)
 {

@@ -280,7 +280,8 @@ static const struct {
 	{"read", UX_SCOPE_READ},     {"symbolize", UX_SCOPE_SYMBOLIZE},
 	{"upload", UX_SCOPE_UPLOAD}, {"delete", UX_SCOPE_DELETE},
 	{"admin", UX_SCOPE_ADMIN},   {"metrics", UX_SCOPE_METRICS},
-	{"server", UX_SCOPE_SERVER}, {"agent", UX_SCOPE_AGENT},
+	{"server", UX_SCOPE_SERVER}, {"crawl", UX_SCOPE_CRAWL},
+	{"agent", UX_SCOPE_AGENT},
 };
 
 static unsigned scope_bit(struct ux_bytes name)

@@ -14,15 +14,20 @@ enum ux_scope {
 	UX_SCOPE_METRICS = 1 << 5, /* the counters of the whole server */
 	/* all operations, also on keys of other namespaces; includes the ones above */
 	UX_SCOPE_SERVER = 1 << 6,
+	/*
+	 * packages of crawls in its namespace: announcing them, leasing them, and reporting how
+	 * they ended. Not part of UX_SCOPE_UPLOAD: a worker opens the URLs that were announced.
+	 */
+	UX_SCOPE_CRAWL = 1 << 7,
 	/* the same as UPLOAD for symbols of files that were found on a host: UX_TRUST_HOST at most
 	 */
-	UX_SCOPE_AGENT = 1 << 7,
+	UX_SCOPE_AGENT = 1 << 8,
 };
 
 enum {
 	/* included in UX_SCOPE_ADMIN */
-	UX_SCOPES_NAMESPACE = ((1 << 5) - 1) | UX_SCOPE_AGENT,
-	UX_SCOPES_ALL = (1 << 8) - 1,
+	UX_SCOPES_NAMESPACE = ((1 << 5) - 1) | UX_SCOPE_CRAWL | UX_SCOPE_AGENT,
+	UX_SCOPES_ALL = (1 << 9) - 1,
 	UX_TOKEN_SIZE = 3 + 52 + 1, /* "ux_", 32 random bytes in base32, NUL */
 	UX_SCOPES_TEXT = 64         /* room for all names, commas and the NUL */
 };

@@ -640,7 +640,7 @@ static void whoami_tells_what_a_key_may(void **state)
 	json_t *doc = ask(w, w->theirs, "GET", "/v1/whoami", "", 200);
 	assert_string_equal(text_of(doc, "namespace"), "theirs");
 	assert_int_equal(strlen(text_of(doc, "key")), 12);
-	assert_int_equal(json_array_size(json_object_get(doc, "scopes")), 5);
+	assert_int_equal(json_array_size(json_object_get(doc, "scopes")), 6);
 	assert_true(json_is_false(json_object_get(doc, "open_reading")));
 	json_decref(doc);
 	doc = ask(w, NULL, "GET", "/v1/whoami", "", 200);

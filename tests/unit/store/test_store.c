@@ -620,8 +620,8 @@ static void scopes_have_names(void **state)
 	assert_int_equal(scopes, UX_SCOPE_READ | UX_SCOPE_UPLOAD);
 	assert_string_equal(ux_scopes_text(scopes, text), "read,upload");
 	assert_string_equal(ux_scopes_text(UX_SCOPES_ALL, text),
-			    "read,symbolize,upload,delete,admin,metrics,server,agent");
-	assert_true(sizeof("read,symbolize,upload,delete,admin,metrics,server,agent") <=
+			    "read,symbolize,upload,delete,admin,metrics,server,crawl,agent");
+	assert_true(sizeof("read,symbolize,upload,delete,admin,metrics,server,crawl,agent") <=
 		    UX_SCOPES_TEXT);
 	assert_int_equal(ux_scopes_included(UX_SCOPE_ADMIN), UX_SCOPES_NAMESPACE);
 	assert_int_equal(ux_scopes_included(UX_SCOPE_METRICS), UX_SCOPE_METRICS);
