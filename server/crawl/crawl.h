@@ -13,8 +13,8 @@ enum {
 	UX_CRAWL_FILES_MAX = 16,       /* additional files of one package */
 	UX_CRAWL_LEASE_S = 600,        /* seconds of a lease if the worker requests none */
 	UX_CRAWL_LEASE_MIN_S = 5,
-	UX_CRAWL_LEASE_MAX_S = 86400,
-	UX_CRAWL_LATER_S = 60, /* seconds until a postponed package is due again */
+	UX_CRAWL_LEASE_MAX_S = 3600, /* without a renewal; UX_PACKAGE_LEASE_MOST_S with all */
+	UX_CRAWL_LATER_S = 60,       /* seconds until a postponed package is due again */
 	UX_CRAWL_LATER_MAX_S = 86400,
 	UX_CRAWL_AGAIN_MAX_S = 60, /* longest proposed seconds until a worker asks again */
 	UX_CRAWL_FAILURES = 50,    /* failed packages that the status lists */

@@ -35,6 +35,16 @@ enum {
 	 */
 	UX_PACKAGE_LOSSES = 20,
 	/*
+	 * Seconds that a lease lasts at most, with all renewals: as long as a worker receives a
+	 * package. So no worker keeps a package, and a place of its host, for good.
+	 */
+	UX_PACKAGE_LEASE_MOST_S = 6 * 3600,
+	/*
+	 * Seconds after which a lease may end for a namespace that has none of its host. Most
+	 * packages are received in minutes.
+	 */
+	UX_PACKAGE_SHARED_S = 1800,
+	/*
 	 * Seconds until a failed package is due again: at first; four times as long after each
 	 * further failure.
 	 */
@@ -88,7 +98,8 @@ struct ux_package_job {
 	enum ux_package_state state;
 	unsigned tries;  /* failures */
 	unsigned losses; /* expired leases */
-	ux_time next;    /* when FAILED and WAITING packages are due */
+	ux_time next; /* when FAILED and WAITING packages are due; when the lease ends at the latest
+		       */
 	const char *worker;
 	char lease[UX_PACKAGE_LEASE];
 	ux_time lease_until;
@@ -195,17 +206,18 @@ struct ux_index_packages {
 	/*
 	 * Leases up to what->max packages that are due. Repositories take turns, and in each the
 	 * package that has been due longest comes first; packages of a host that has enough leases
-	 * are skipped. Expired leases are recorded first. *ret_next: when the next package is due
-	 * or a lease ends, if none is due now; INT64_MAX: nothing is left.
+	 * are skipped. Namespaces share the leases of a host (package_hosts.c). Expired leases are
+	 * recorded first. *ret_next: when the next package is due or a lease ends, if none is due
+	 * now; INT64_MAX: nothing is left.
 	 */
 	enum ux_code (*take)(struct ux_index *ix, const char *ns,
 			     const struct ux_package_take *what, ux_time now,
 			     struct ux_arena *arena, struct ux_package_jobs *ret, ux_time *ret_next,
 			     struct ux_error *err);
 	/*
-	 * Renews a lease. received: the worker has the whole package, so another package of its
-	 * host can be leased. UX_ECONFLICT: another worker has the lease. UX_ENOTFOUND: no such
-	 * package.
+	 * Renews a lease, up to UX_PACKAGE_LEASE_MOST_S. received: the worker has the whole
+	 * package, so another package of its host can be leased. UX_ECONFLICT: another worker has
+	 * the lease, or it has ended. UX_ENOTFOUND: no such package.
 	 */
 	enum ux_code (*renew)(struct ux_index *ix, const char *ns, int64_t number,
 			      const char *lease, ux_time now, int64_t lease_s, bool received,

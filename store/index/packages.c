@@ -376,33 +376,14 @@ static enum ux_code package_find_due(struct ux_db *db, struct due_repository *r,
 	return UX_OK;
 }
 
-UX_SQL(sql_host_leases,
-       "SELECT count(*) FROM packages WHERE state = 1 AND host = :host AND received = 0");
-
-/*
- * Tests whether a host may get another lease. A path has no host: there is no need to spare a disk.
- */
-static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned max, bool *ret,
-				  struct ux_error *err)
-{
-	bool row = false;
-	*ret = true;
-	if (host[0] == '\0')
-		return UX_OK;
-	UX_STMT(st, db, &sql_host_leases);
-	ux_stmt_bind_text(&st, ":host", host);
-	UX_TRY(ux_stmt_step(&st, &row, err));
-	*ret = ux_stmt_get_int(&st, 0) < (int64_t)max;
-	return UX_OK;
-}
-
 UX_SQL(sql_package_lease,
        "UPDATE packages SET state = 1, lease = :lease, answered = 0, received = 0, lease_until = "
        ":until, "
-       "worker = :worker WHERE number = :number");
+       "next = :latest, worker = :worker WHERE number = :number");
 
+/* While a package is leased, `next` is when its lease ends at the latest. */
 static enum ux_code package_lease(struct ux_db *db, struct ux_package_job *job, const char *worker,
-				  ux_time until, struct ux_error *err)
+				  ux_time now, ux_time until, struct ux_error *err)
 {
 	char lease[UX_UPLOAD_UID_SIZE];
 	static_assert(sizeof(lease) == sizeof(job->lease), "both are 32 hex digits");
@@ -415,26 +396,30 @@ static enum ux_code package_lease(struct ux_db *db, struct ux_package_job *job, 
 	ux_stmt_bind_int(&st, ":number", job->number);
 	ux_stmt_bind_text(&st, ":lease", lease);
 	ux_stmt_bind_int(&st, ":until", until);
+	ux_stmt_bind_int(&st, ":latest", now + UX_PACKAGE_LEASE_MOST_S);
 	ux_stmt_bind_text(&st, ":worker", worker);
 	return ux_stmt_run(&st, NULL, err);
 }
 
 /* Leases the next package of one repository, if the package's host has room. */
 static enum ux_code repository_take_one(struct ux_db *db, struct due_repository *r,
-					const struct ux_package_take *what, ux_time now,
+					const struct ux_package_take *what, struct ux_hosts *hosts,
 					struct ux_arena *arena, struct package_jobs *v,
 					struct ux_error *err)
 {
+	const ux_time now = hosts->now;
 	for (; !r->ended && r->skipped < SKIP_MAX; r->skipped++) {
 		struct ux_package_job job;
 		bool room = false;
 		UX_TRY(package_find_due(db, r, now, arena, &job, err));
 		if (r->ended)
 			return UX_OK;
-		UX_TRY(host_has_room(db, job.package.host, what->of_host, &room, err));
+		UX_TRY(ux_hosts_have_room(hosts, db, job.package.host, &room, err));
+		if (!room && r->skipped == 0)
+			UX_TRY(ux_hosts_note_waiting(hosts, db, &job, err));
 		if (!room)
 			continue;
-		UX_TRY(package_lease(db, &job, what->worker, now + what->lease_s, err));
+		UX_TRY(package_lease(db, &job, what->worker, now, now + what->lease_s, err));
 		return package_jobs_append(v, job) ? UX_OK : ux_error_nomem(err);
 	}
 	r->ended = true;
@@ -454,23 +439,23 @@ static enum ux_code repository_had_turn(struct ux_db *db, int64_t number, int64_
 
 /* Leases one package of each repository in turn, until there are enough or none is left. */
 static enum ux_code packages_deal(struct ux_db *db, const struct due_repositories *due,
-				  const struct ux_package_take *what, ux_time now,
+				  const struct ux_package_take *what, struct ux_hosts *hosts,
 				  struct ux_arena *arena, struct package_jobs *v,
 				  struct ux_error *err)
 {
-	int64_t turn = due->size > 0 ? due->data[due->size - 1].taken : 0;
 	for (bool any = true; any && v->size < what->max;) {
 		any = false;
 		for (size_t i = 0; i < due->size && v->size < what->max; i++) {
 			struct due_repository *r = &due->data[i];
 			size_t before = v->size;
-			if (r->next > now || r->ended)
+			if (r->next > hosts->now || r->ended)
 				continue;
-			UX_TRY(repository_take_one(db, r, what, now, arena, v, err));
+			UX_TRY(repository_take_one(db, r, what, hosts, arena, v, err));
 			if (v->size == before)
 				continue;
 			any = true;
-			UX_TRY(repository_had_turn(db, r->number, ++turn, err));
+			ux_hosts_take_turn(hosts);
+			UX_TRY(repository_had_turn(db, r->number, hosts->turn, err));
 		}
 	}
 	return UX_OK;
@@ -505,13 +490,16 @@ static enum ux_code packages_take(struct ux_index *ix, const char *ns,
 	struct ux_db *db = ux_index_writer(ix);
 	ux_cleanup(due_repositories_deinit) struct due_repositories due = {0};
 	ux_cleanup(package_jobs_deinit) struct package_jobs v = {0};
+	ux_cleanup(ux_hosts_close) struct ux_hosts hosts = {
+		.ns = ns, .most = what->of_host, .now = now};
 	ux_time next = INT64_MAX;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, /* lazy= */ true, err));
 	UX_TRY(packages_note_lapsed(db, now, err));
 	UX_TRY(repositories_find_due(db, ns, what->glob, &due, err));
-	UX_TRY(packages_deal(db, &due, what, now, arena, &v, err));
+	UX_TRY(ux_hosts_open(&hosts, db, arena, err));
+	UX_TRY(packages_deal(db, &due, what, &hosts, arena, &v, err));
 	if (v.size == 0)
 		UX_TRY(packages_next_time(db, &due, now, &next, err));
 	ret->n = v.size;
@@ -528,10 +516,12 @@ struct package_held {
 	enum ux_package_state state;
 	bool answered;
 	unsigned tries;
+	ux_time latest; /* of a leased package: the latest end of the lease */
 };
 
 UX_SQL(sql_package_held,
-       "SELECT state, answered, tries, CASE WHEN lease = :lease THEN 1 ELSE 0 END FROM packages "
+       "SELECT state, answered, tries, CASE WHEN lease = :lease THEN 1 ELSE 0 END, next FROM "
+       "packages "
        "WHERE number = :number AND ns = :ns");
 
 static enum ux_code package_find_held(struct ux_db *db, const char *ns, int64_t number,
@@ -554,6 +544,7 @@ static enum ux_code package_find_held(struct ux_db *db, const char *ns, int64_t 
 		.state = (enum ux_package_state)ux_stmt_get_int(&st, 0),
 		.answered = ux_stmt_get_int(&st, 1) != 0,
 		.tries = (unsigned)ux_stmt_get_int(&st, 2),
+		.latest = ux_stmt_get_int(&st, 4),
 	};
 	return UX_OK;
 }
@@ -575,10 +566,14 @@ static enum ux_code packages_renew(struct ux_index *ix, const char *ns, int64_t 
 	if (held.state != UX_PACKAGE_LEASED)
 		return ux_error_set(err, UX_ECONFLICT, "the lease of package %" PRId64 " has ended",
 				    number);
+	if (held.latest <= now)
+		return ux_error_set(err, UX_ECONFLICT,
+				    "the lease of package %" PRId64 " has lasted %d s, the most",
+				    number, UX_PACKAGE_LEASE_MOST_S);
 	{
 		UX_STMT(st, db, &sql_package_renew);
 		ux_stmt_bind_int(&st, ":number", number);
-		ux_stmt_bind_int(&st, ":until", now + lease_s);
+		ux_stmt_bind_int(&st, ":until", ux_min(now + lease_s, held.latest));
 		ux_stmt_bind_int(&st, ":received", received);
 		UX_TRY(ux_stmt_run(&st, NULL, err));
 	}

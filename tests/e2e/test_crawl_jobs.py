@@ -209,7 +209,7 @@ def plans():
     with sqlite3.connect(":memory:") as db:
         for path in sorted((ROOT / "store/schema").glob("*.sql")):
             db.executescript(path.read_text())
-        texts = "".join((ROOT / "store/index" / name).read_text() for name in ("package_rows.h", "packages.c", "package_status.c"))
+        texts = "".join((ROOT / "store/index" / name).read_text() for name in ("package_rows.h", "packages.c", "package_hosts.c", "package_status.c"))
         macros = {name: "".join(re.findall(r'"([^"]*)"', text))
                   for name, text in re.findall(r"#define (\w*PACKAGE_\w+)((?:.*\\\n)*.*)", texts)}
         for name, body in re.findall(r"UX_SQL\((\w+),(.*?)\);\n", texts, re.S):

@@ -221,6 +221,118 @@ static void package_that_was_received_takes_no_place_of_its_host(struct ux_index
 	assert_string_equal(take_keys(ix, "received", 9, 5, 1010 + LEASE_S), "e");
 }
 
+/* The one that has none gets what becomes free, although the other one asks first and more often.
+ */
+static void namespaces_share_the_leases_of_a_host(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	ux_time next = 0;
+	enum ux_package_state after;
+	announce_keys(ix, "hog", "r", "shared", "abcdefghij");
+	announce_keys(ix, "meek", "r", "shared", "uvwxyz");
+	announce_keys(ix, "idle", "r", "shared", "123"); /* nobody works on these */
+	struct ux_package_jobs hog = take_as(ix, "hog", "w", 9, 4, 1000, &arena, &next);
+	assert_int_equal(hog.n, 4);
+	assert_string_equal(take_keys(ix, "meek", 9, 4, 1001), "");
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(
+			end_job(ix, "hog", &hog.items[i], UX_PACKAGE_ENDS_DONE, 1002, &after),
+			UX_OK);
+		assert_string_equal(take_keys(ix, "hog", 9, 4, 1002), "");
+		assert_string_equal(take_keys(ix, "meek", 9, 4, 1002), i == 0 ? "u" : "v");
+	}
+	/* both have two: who had the last turn waits */
+	assert_int_equal(end_job(ix, "hog", &hog.items[2], UX_PACKAGE_ENDS_DONE, 1003, &after),
+			 UX_OK);
+	assert_string_equal(take_keys(ix, "meek", 9, 4, 1003), "");
+	assert_string_equal(take_keys(ix, "hog", 9, 4, 1003), "e");
+	/* a namespace that asks no more keeps nobody waiting */
+	assert_int_equal(end_job(ix, "hog", &hog.items[3], UX_PACKAGE_ENDS_DONE, 1040, &after),
+			 UX_OK);
+	assert_string_equal(take_keys(ix, "meek", 9, 4, 1040), "w");
+}
+
+/* A host with room for one: namespaces take turns. */
+static void namespaces_take_turns_at_a_host(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	ux_time next = 0, now = 1000;
+	enum ux_package_state after;
+	announce_keys(ix, "turn1", "r", "narrow", "abcdef");
+	announce_keys(ix, "turn2", "r", "narrow", "uvwxyz");
+	for (size_t i = 0; i < 6; i++, now += 3) {
+		const char *first = i % 2 == 0 ? "turn1" : "turn2";
+		const char *second = i % 2 == 0 ? "turn2" : "turn1";
+		struct ux_package_jobs jobs = take_as(ix, first, "w", 9, 1, now, &arena, &next);
+		assert_int_equal(jobs.n, 1);
+		assert_string_equal(take_keys(ix, second, 9, 1, now), "");
+		assert_int_equal(
+			end_job(ix, first, &jobs.items[0], UX_PACKAGE_ENDS_DONE, now + 1, &after),
+			UX_OK);
+		assert_string_equal(take_keys(ix, first, 9, 1, now + 1), "");
+	}
+}
+
+/* Neither ends nor lets go. */
+static void lease_of_a_namespace_that_has_all_of_a_host_ends(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	ux_time next = 0;
+	enum ux_package_state after;
+	const ux_time late = 1000 + UX_PACKAGE_SHARED_S;
+	announce_keys(ix, "holder", "r", "held", "ab");
+	announce_keys(ix, "comer", "r", "held", "xy");
+	struct ux_package_jobs jobs = take_as(ix, "holder", "w", 9, 2, 1000, &arena, &next);
+	assert_int_equal(jobs.n, 2);
+	for (ux_time now = 1000; now < late; now += LEASE_S / 2)
+		for (size_t i = 0; i < 2; i++)
+			assert_int_equal(ix->packages.renew(ix, "holder", jobs.items[i].number,
+							    jobs.items[i].lease, now, LEASE_S,
+							    false, NULL),
+					 UX_OK);
+	assert_string_equal(take_keys(ix, "comer", 9, 2, late - 1), "");
+	assert_string_equal(take_keys(ix, "comer", 9, 2, late), "x"); /* its share, and no more */
+	assert_int_equal(ix->packages.renew(ix, "holder", jobs.items[0].number, jobs.items[0].lease,
+					    late, LEASE_S, false, NULL),
+			 UX_ECONFLICT);
+	assert_int_equal(ix->packages.renew(ix, "holder", jobs.items[1].number, jobs.items[1].lease,
+					    late, LEASE_S, false, NULL),
+			 UX_OK);
+	struct ux_package_status s = status(ix, "holder", late, &arena);
+	assert_int_equal(s.n_causes, 1);
+	assert_string_equal(s.causes[0].cause, "shared");
+	assert_string_equal(take_keys(ix, "holder", 9, 2, late), ""); /* the host is full */
+	/* what it did counts, since no other worker has the package */
+	assert_int_equal(end_job(ix, "holder", &jobs.items[0], UX_PACKAGE_ENDS_DONE, late, &after),
+			 UX_OK);
+	assert_int_equal(after, UX_PACKAGE_DONE);
+}
+
+static void lease_lasts_no_longer_than_the_most(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	ux_time next = 0, now = 1000;
+	enum ux_package_state after;
+	const ux_time latest = 1000 + UX_PACKAGE_LEASE_MOST_S;
+	announce_keys(ix, "forever", "r", "", "a");
+	struct ux_package_jobs jobs = take_as(ix, "forever", "w1", 1, 1, now, &arena, &next);
+	assert_int_equal(jobs.n, 1);
+	for (; now < latest; now += LEASE_S / 2)
+		assert_int_equal(ix->packages.renew(ix, "forever", jobs.items[0].number,
+						    jobs.items[0].lease, now, LEASE_S, false, NULL),
+				 UX_OK);
+	assert_int_equal(take_as(ix, "forever", "w2", 1, 1, latest - 1, &arena, &next).n, 0);
+	assert_int_equal(next, latest);
+	assert_int_equal(ix->packages.renew(ix, "forever", jobs.items[0].number,
+					    jobs.items[0].lease, latest, LEASE_S, false, NULL),
+			 UX_ECONFLICT);
+	jobs = take_as(ix, "forever", "w2", 1, 1, latest, &arena, &next);
+	assert_int_equal(jobs.n, 1);
+	assert_int_equal(
+		end_job(ix, "forever", &jobs.items[0], UX_PACKAGE_ENDS_DONE, latest, &after),
+		UX_OK);
+}
+
 static void lease_that_ends_by_itself_is_given_to_another(struct ux_index *ix)
 {
 	UX_ARENA(arena, 1 << 20);
@@ -517,6 +629,10 @@ void index_packages_conform(struct ux_index *ix)
 	repositories_take_turns(ix);
 	repositories_are_chosen_by_a_pattern(ix);
 	one_host_has_so_many_leases(ix);
+	namespaces_share_the_leases_of_a_host(ix);
+	namespaces_take_turns_at_a_host(ix);
+	lease_of_a_namespace_that_has_all_of_a_host_ends(ix);
+	lease_lasts_no_longer_than_the_most(ix);
 	package_that_was_received_takes_no_place_of_its_host(ix);
 	lease_that_ends_by_itself_is_given_to_another(ix);
 	work_counts_whose_lease_ended_meanwhile(ix);
