@@ -373,7 +373,13 @@ enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, const struct ux_craw
 	char path[64], reason[UX_ERROR_TEXT + UX_ERROR_SECTION + 128] = "";
 	struct ux_error why = UX_ERROR_INIT;
 	lease_set_slot(j, job->slot, 0, "");
-	if (result->why.code != UX_OK)
+	/*
+	 * Whoever announced the package reads the reason. About places outside of the mirrors it
+	 * always says the same, and not where a redirect would have led.
+	 */
+	if (strcmp(result->cause, ux_package_cause_name(UX_CAUSE_MIRROR)) == 0)
+		snprintf(reason, sizeof(reason), "not below this worker's mirrors");
+	else if (result->why.code != UX_OK)
 		ux_error_format(&result->why, reason, sizeof(reason));
 	uint64_t modules = 0;
 	for (int i = 0; i < UX_PUSH_STATUS_COUNT; i++)

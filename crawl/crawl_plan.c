@@ -4,6 +4,7 @@
 
 #include "debian_files.h"
 #include "map.h"
+#include "registry.h"
 
 #include <fnmatch.h>
 #include <sys/stat.h>
@@ -207,6 +208,45 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 	if (!r.mirror)
 		return ux_error_set(err, UX_EINVAL, "missing mirror; name one with --mirror");
 	return plan_add_all(plan, d, r, &suites, &components, &archs, err);
+}
+
+/* --- mirrors ---------------------------------------------------------------------------------- */
+
+/* Returns where the packages of a repository are: the layers of an image are blobs of its registry.
+ */
+static enum ux_code plan_place(struct ux_crawl_plan *plan, const struct ux_repository *r,
+			       const char **ret, struct ux_error *err)
+{
+	char url[2 * PATH_MAX];
+	struct ux_image_reference image;
+	*ret = r->mirror;
+	if (r->form != UX_REPOSITORY_IMAGE || r->mirror[0] == '/')
+		return UX_OK;
+	UX_TRY(ux_image_reference_parse(r->mirror, &image, err));
+	UX_TRY(ux_registry_blob_url(&image, "", url, sizeof(url), err));
+	*ret = ux_arena_strndup(&plan->arena, url, strlen(url));
+	return *ret ? UX_OK : ux_arena_fail(&plan->arena, err);
+}
+
+enum ux_code ux_crawl_plan_mirrors(struct ux_crawl_plan *plan, const struct ux_crawl_words *more,
+				   struct ux_mirrors *ret, struct ux_error *err)
+{
+	struct ux_mirror *list =
+		ux_arena_array(&plan->arena, struct ux_mirror, plan->repositories.size + more->n);
+	size_t n = 0;
+	if (!list)
+		return ux_arena_fail(&plan->arena, err);
+	for (size_t i = 0; i < plan->repositories.size; i++) {
+		const struct ux_repository *r = &plan->repositories.data[i].what;
+		const struct ux_distribution *d = ux_distribution_find(r->distribution);
+		list[n].own_network = !d || r->mirror != d->mirror; /* that very text: not named */
+		UX_TRY(plan_place(plan, r, &list[n].url, err));
+		n += n == 0 || strcmp(list[n].url, list[n - 1].url) != 0;
+	}
+	for (size_t i = 0; i < more->n; i++)
+		list[n++] = (struct ux_mirror){.url = more->items[i], .own_network = true};
+	*ret = (struct ux_mirrors){list, n};
+	return UX_OK;
 }
 
 /* --- packages --------------------------------------------------------------------------------- */

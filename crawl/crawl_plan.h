@@ -4,6 +4,7 @@
 #define UX_CRAWL_PLAN_H
 
 #include "arena.h"
+#include "mirrors.h"
 #include "repository.h"
 #include "vec.h"
 
@@ -65,6 +66,14 @@ struct ux_crawl_plan {
 };
 
 void ux_crawl_plan_deinit(struct ux_crawl_plan *plan);
+
+/*
+ * Lists the mirrors of the plan's repositories, and further ones, for a worker on its packages. The
+ * hosts of all may have private addresses, except a distribution's usual mirror, which was not
+ * named. The list is the plan's. UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_crawl_plan_mirrors(struct ux_crawl_plan *plan, const struct ux_crawl_words *more,
+				   struct ux_mirrors *ret, struct ux_error *err) ux_must;
 
 /* --- distributions ---------------------------------------------------------------------------- */
 

@@ -217,8 +217,11 @@ static enum ux_code crawl_open(struct crawl_work *c, unsigned jobs, struct ux_er
 						 .proxy = o->proxy,
 						 .wait_max_ms = FETCH_MS,
 						 .cancelled = o->cancelled,
-						 .cancelled_ctx = o->ctx};
+						 .cancelled_ctx = o->ctx,
+						 .mirrors = o->takes ? &o->mirrors : NULL};
 	const unsigned senders = ux_min(SENDERS * jobs, (unsigned)SENDERS_MAX);
+	if (o->takes && o->mirrors.n == 0)
+		return ux_error_set(err, UX_EINVAL, "a worker needs mirrors to take packages");
 	c->push = crawl_push_options(o);
 	c->memory = ux_extraction_memory_new(c->push.memory);
 	if (!c->memory)

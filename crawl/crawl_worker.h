@@ -7,6 +7,7 @@
 #define UX_CRAWL_WORKER_H
 
 #include "error.h"
+#include "mirrors.h"
 #include "package.h"
 #include "push_run.h"
 
@@ -76,6 +77,11 @@ struct ux_crawl_work_options {
 	const struct ux_package *packages; /* worked on first */
 	size_t n_packages;
 	bool takes; /* then takes packages from the server, until none is left */
+	/*
+	 * With `takes`: the only mirrors that may be fetched from, at least one. The packages of a
+	 * server are announced by others. Not used for a list alone, which is the caller's word.
+	 */
+	struct ux_mirrors mirrors;
 	const char
 		*repository; /* take only from repositories that this pattern matches; NULL: all */
 	/* Polled between modules; true ends the work, and packages in progress are given back.

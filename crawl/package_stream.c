@@ -44,11 +44,11 @@ struct ux_package_stream {
 const char *ux_package_cause_name(enum ux_package_cause cause)
 {
 	static const char *const names[UX_CAUSE_COUNT] = {
-		[UX_CAUSE_NONE] = "",           [UX_CAUSE_NETWORK] = "network",
-		[UX_CAUSE_GONE] = "gone",       [UX_CAUSE_REFUSED] = "refused",
-		[UX_CAUSE_SIZE] = "size",       [UX_CAUSE_HASH] = "hash",
-		[UX_CAUSE_DAMAGED] = "damaged", [UX_CAUSE_TOO_MUCH] = "limit",
-		[UX_CAUSE_LOCAL] = "local",
+		[UX_CAUSE_NONE] = "",          [UX_CAUSE_NETWORK] = "network",
+		[UX_CAUSE_GONE] = "gone",      [UX_CAUSE_REFUSED] = "refused",
+		[UX_CAUSE_MIRROR] = "mirror",  [UX_CAUSE_SIZE] = "size",
+		[UX_CAUSE_HASH] = "hash",      [UX_CAUSE_DAMAGED] = "damaged",
+		[UX_CAUSE_TOO_MUCH] = "limit", [UX_CAUSE_LOCAL] = "local",
 	};
 	return (unsigned)cause < UX_CAUSE_COUNT ? names[cause] : "unknown";
 }
@@ -124,7 +124,7 @@ static void *feed_run(void *ctx)
 	};
 	enum ux_code code = ux_polite_get(s->o.mirrors, &request, &answer, &s->feed_err);
 	if (code != UX_OK && s->feed_cause == UX_CAUSE_NONE)
-		s->feed_cause = feed_cause_of(s, code);
+		s->feed_cause = answer.outside ? UX_CAUSE_MIRROR : feed_cause_of(s, code);
 	(void)shutdown(ux_sandbox_stream_input(s->members), SHUT_WR);
 	return NULL;
 }

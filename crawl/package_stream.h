@@ -19,6 +19,7 @@ enum ux_package_cause {
 	UX_CAUSE_NETWORK,  /* no connection, or it broke: worth another attempt */
 	UX_CAUSE_GONE,     /* the server has no such file */
 	UX_CAUSE_REFUSED,  /* the server answers with another error */
+	UX_CAUSE_MIRROR,   /* its URL, or a redirect, leads below none of the worker's mirrors */
 	UX_CAUSE_SIZE,     /* its size differs from the metadata of its repository */
 	UX_CAUSE_HASH,     /* its SHA-256 differs from the metadata of its repository */
 	UX_CAUSE_DAMAGED,  /* the bytes are right, but not a readable archive */
@@ -27,7 +28,8 @@ enum ux_package_cause {
 	UX_CAUSE_COUNT
 };
 
-/* "network", "gone", "refused", "size", "hash", "damaged", "limit", "local"; "" for no cause. */
+/* "network", "gone", "refused", "mirror", "size", "hash", "damaged", "limit", "local"; "" for no
+ * cause. */
 const char *ux_package_cause_name(enum ux_package_cause cause);
 
 /* The texts must outlive the stream. */

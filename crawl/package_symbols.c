@@ -33,6 +33,7 @@ struct package_run {
 	struct ux_push_modules batch;      /* identified, not queried */
 	struct ux_push_modules waiting;    /* waiting for their supplementary files */
 	uint64_t waiting_bytes;
+	bool outside; /* a place is below no mirror */
 };
 
 const char *ux_crawl_passed_name(enum ux_crawl_passed why)
@@ -348,6 +349,17 @@ static void package_trace(struct package_run *r, const struct ux_package *packag
 	r->symbols->options.provenance.facts[UX_PACKAGE_SHA256] = r->symbols->sha256;
 }
 
+/* Checks all places of a package, before a child is made for it or anything is opened. */
+static enum ux_code package_check_places(struct package_run *r, const struct ux_package *package,
+					 struct ux_polite *mirrors, struct ux_error *err)
+{
+	enum ux_code code = ux_polite_check(mirrors, package->url, err);
+	for (size_t i = 0; i < package->n_files && code == UX_OK; i++)
+		code = ux_polite_check(mirrors, package->files[i].url, err);
+	r->outside = code != UX_OK;
+	return code;
+}
+
 static enum ux_code package_run_all(struct package_run *r, const struct ux_package *package,
 				    struct ux_polite *mirrors, struct ux_error *err)
 {
@@ -361,6 +373,7 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 		.forks = r->w->forks,
 	};
 	bool more = true;
+	UX_TRY(package_check_places(r, package, mirrors, err));
 	if (package->kind == UX_PACKAGE_APK)
 		UX_TRY(ux_stripped_files_read(&r->stripped, r->w, package, mirrors, err));
 	UX_TRY(ux_package_stream_open(&r->stream, &options, err));
@@ -378,8 +391,9 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 static void package_explain(const struct package_run *r, enum ux_code code)
 {
 	struct ux_crawl_result *ret = r->ret;
-	enum ux_package_cause cause =
-		r->stream ? ux_package_stream_cause(r->stream) : r->stripped.cause;
+	enum ux_package_cause cause = r->outside  ? UX_CAUSE_MIRROR
+				      : r->stream ? ux_package_stream_cause(r->stream)
+						  : r->stripped.cause;
 	if (code == UX_OK)
 		return;
 	ret->outcome = UX_CRAWL_LATER;

@@ -636,7 +636,8 @@ static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 	client_read_entity(curl, answer);
 	answer->length = length >= 0 ? (uint64_t)length : UINT64_MAX;
 	answer->retry_after_s = (unsigned)ux_min(retry, (curl_off_t)UINT_MAX);
-	snprintf(answer->location, sizeof(answer->location), "%s", location ? location : "");
+	if (location && strlen(location) < sizeof(answer->location))
+		snprintf(answer->location, sizeof(answer->location), "%s", location);
 }
 
 enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,

@@ -7,6 +7,11 @@
 
 struct ux_http_client;
 
+enum {
+	UX_HTTP_LOCATION_MAX =
+		4096, /* bytes of a redirect's target; signed URLs have up to 2,000 */
+};
+
 /*
  * The addresses that a client may connect to, because names and redirects may be untrusted. Checked
  * for each connection, after the name was resolved.
@@ -101,10 +106,11 @@ struct ux_http_answer {
 	struct ux_out body;
 	uint64_t length;        /* Content-Length; UINT64_MAX: absent */
 	unsigned retry_after_s; /* 0: no Retry-After */
-	char location[256];     /* target of a redirect that was not followed; otherwise "" */
-	char etag[128];         /* "": none, or too long */
-	char modified[64];      /* Last-Modified; "": none */
-	char software[64];      /* Server header of an error; "": none */
+	/* target of a redirect that was not followed; "": none, or too long */
+	char location[UX_HTTP_LOCATION_MAX];
+	char etag[128];    /* "": none, or too long */
+	char modified[64]; /* Last-Modified; "": none */
+	char software[64]; /* Server header of an error; "": none */
 	/* for status 206: position in the file where the body begins; otherwise UINT64_MAX */
 	uint64_t part_off;
 	/* for status 401: the WWW-Authenticate header, the one for Bearer if there are several; "":

@@ -22,7 +22,7 @@ enum {
 
 struct crawl_values {
 	struct ux_server_values server;
-	struct ux_option_each suites, components, archs, names, keyrings;
+	struct ux_option_each suites, components, archs, names, keyrings, from;
 	const char *mirror;
 	const char *since;
 	uint64_t max_size;
@@ -71,6 +71,9 @@ static const struct ux_option crawl_options[] = {
 	 "accept metadata after its Valid-Until date", .verbs = "!work status"},
 	{"allow-unsigned", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_unsigned), NULL,
 	 "accept metadata without a signature, even without https", .verbs = "!work status"},
+	{"from", 0, UX_OPTION_EACH, offsetof(struct crawl_values, from), "MIRROR",
+	 "URL or folder below which leased packages may be; may be repeated [the repositories']",
+	 .verbs = "!status"},
 	{"contact", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, contact), "TEXT",
 	 "e-mail address or URL for mirror administrators, sent in the User-Agent",
 	 .verbs = "!status"},
@@ -264,10 +267,11 @@ static bool crawl_select(struct crawl_values *v, struct ux_server_selection *ret
 
 /*
  * Works on packages, or if none is named, on packages that the server leases: from repositories
- * that the pattern matches, NULL for all.
+ * that the pattern matches, NULL for all, below the mirrors.
  */
 static int crawl_work(const struct ux_server_selection *server, const struct crawl_values *v,
-		      const char *repository, char *const *packages, size_t n)
+		      const char *repository, const struct ux_mirrors *mirrors,
+		      char *const *packages, size_t n)
 {
 	const struct ux_crawl_work_options options = {.url = server->url,
 						      .token = server->token,
@@ -276,6 +280,7 @@ static int crawl_work(const struct ux_server_selection *server, const struct cra
 						      .jobs = v->jobs,
 						      .memory = v->memory,
 						      .retries = SERVER_TRIES - 1,
+						      .mirrors = *mirrors,
 						      .repository = repository};
 	return ux_crawl_work_run(server, &options, packages, n, v->json);
 }
@@ -314,6 +319,11 @@ static int crawl_all(struct ux_crawl_plan *plan, const struct ux_crawl_choice *c
 {
 	static struct ux_server_selection server;
 	char repository[128];
+	const struct ux_crawl_words from = crawl_words(&v->from);
+	struct ux_mirrors mirrors;
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_crawl_plan_mirrors(plan, &from, &mirrors, &err) != UX_OK)
+		return ux_print_error("crawl", &err);
 	if (!crawl_select(v, &server))
 		return UX_EXIT_USAGE;
 	int status = crawl_for_server(&server, plan, choice, v);
@@ -323,7 +333,7 @@ static int crawl_all(struct ux_crawl_plan *plan, const struct ux_crawl_choice *c
 	int worked = crawl_work(&server, v,
 				plan->repositories.size == 1 ? plan->repositories.data[0].label
 							     : repository,
-				NULL, 0);
+				&mirrors, NULL, 0);
 	return ux_max(status, worked);
 }
 
@@ -370,6 +380,34 @@ static int crawl_print_status(const struct ux_server_selection *server, bool jso
 	return UX_EXIT_SERVER;
 }
 
+/* Checks the mirrors of --from. False: an error was printed. */
+static bool crawl_check_from(const struct ux_command *cmd, const struct crawl_values *v)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	for (size_t i = 0; i < v->from.n; i++)
+		if (ux_repo_url_check(v->from.items[i], &err) != UX_OK) {
+			(void)ux_usage_error(cmd, "--from: %s", err.text);
+			return false;
+		}
+	return true;
+}
+
+/* Works on named packages, or below --from on leased ones; returns the exit status. */
+static int crawl_only_work(const struct ux_command *cmd, struct crawl_values *v,
+			   char *const *packages, size_t n)
+{
+	static struct ux_server_selection server;
+	struct ux_mirror list[UX_OPTION_EACH_MAX];
+	const struct ux_mirrors mirrors = {list, v->from.n};
+	if (n == 0 && v->from.n == 0)
+		return ux_usage_error(cmd, "work: missing --from MIRROR, below which packages may "
+					   "be, or PACKAGE");
+	for (size_t i = 0; i < v->from.n; i++)
+		list[i] = (struct ux_mirror){.url = v->from.items[i], .own_network = true};
+	return crawl_select(v, &server) ? crawl_work(&server, v, NULL, &mirrors, packages, n)
+					: UX_EXIT_USAGE;
+}
+
 static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	struct crawl_values v = {0};
@@ -381,12 +419,10 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n == 0)
 		return ux_usage_verb(cmd, NULL, ux_crawl_distributions);
-	if (strcmp(args.items[0], "work") == 0) {
-		static struct ux_server_selection server;
-		return crawl_select(&v, &server)
-			       ? crawl_work(&server, &v, NULL, args.items + 1, args.n - 1)
-			       : UX_EXIT_USAGE;
-	}
+	if (!crawl_check_from(cmd, &v))
+		return UX_EXIT_USAGE;
+	if (strcmp(args.items[0], "work") == 0)
+		return crawl_only_work(cmd, &v, args.items + 1, args.n - 1);
 	if (strcmp(args.items[0], "status") == 0 && args.n == 1) {
 		static struct ux_server_selection server;
 		return crawl_select(&v, &server) ? crawl_print_status(&server, v.json)
@@ -423,9 +459,10 @@ const struct ux_command ux_cmd_crawl = {
 		"command, until\n"
 		"none is left, and to others. work reads the named packages (.deb, .rpm, .apk, "
 		".pkg.tar.*,\n"
-		"layers), or packages that the server leases, and uploads their symbols. "
-		"status prints the\n"
-		"progress of the server's crawls, their speed and their failures.",
+		"layers), or packages that the server leases and that are below --from, and "
+		"uploads their\n"
+		"symbols. status prints the progress of the server's crawls, their speed and "
+		"their failures.",
 	.examples = "  unhex crawl debian --dry-run\n"
 		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"
 		    "  unhex crawl debian --mirror /srv/mirror --suite bookworm --dry-run --json",

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "condition.h"
+#include "mirrors.h"
 #include "registry.h"
 #include "repo_url.h"
 #include "retry.h"
@@ -206,6 +207,8 @@ static enum ux_code polite_connect(const struct ux_polite *p, const char *origin
 		.cafile = p->cacert,
 		.proxy = p->proxy,
 		.receive_rate = p->options.bytes_s,
+		.reach = ux_mirrors_reach(p->options.mirrors, origin, p->proxy != NULL),
+		.private_advice = "--from allows it",
 	};
 	return ux_http_client_create(ret, &options, err);
 }
@@ -214,12 +217,15 @@ static enum ux_code polite_connect(const struct ux_polite *p, const char *origin
 
 struct polite_transfer {
 	const struct ux_polite_request *request;
+	const char *url;      /* the request's, or the target of a redirect */
 	uint64_t bytes;       /* bytes of the file that the caller already has */
 	uint64_t received;    /* bytes received in this attempt */
 	bool begun;           /* the caller has the beginning of the file */
 	char if_range[160];   /* validator that proves that the file is still the same; "": none */
 	char *authorization;  /* header of a registry; NULL: none */
 	char challenge[1024]; /* for status 401: the registry's challenge; "": none */
+	char redirect[UX_HTTP_LOCATION_MAX]; /* where the answer leads; "": nowhere */
+	char hop[UX_HTTP_LOCATION_MAX];      /* the text of url, if a redirect led there */
 };
 
 /* Begins the file, perhaps again. */
@@ -316,6 +322,9 @@ static enum ux_code polite_answered(struct polite_transfer *t, const struct poli
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s changed during the transfer",
 				    r->url);
 	}
+	snprintf(t->redirect, sizeof(t->redirect), "%s", unchanged ? "" : answer->location);
+	if (t->redirect[0] != '\0')
+		return UX_OK;
 	if (answer->status != STATUS_OK && !unchanged && !(answer->status == 206 && h->resumes))
 		return polite_status(r->url, answer->status, err);
 	if (answer->status == STATUS_OK && t->received == 0) /* an empty file */
@@ -336,19 +345,21 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 	struct polite_headers headers;
 	polite_write_headers(t, &headers);
 	const struct ux_http_call call = {
-		.path = t->request->url + polite_origin_size(t->request->url),
+		.path = t->url + polite_origin_size(t->url),
 		.headers = headers.lines,
 		.timeout_ms = CALL_MS,
 		.silence_ms = SILENCE_MS,
 		.cancelled = p->options.cancelled,
 		.cancelled_ctx = p->options.cancelled_ctx,
 		.answer_max = (size_t)ux_min(t->request->max, (uint64_t)SIZE_MAX - 1) + 1,
-		.redirects = REDIRECTS_MAX,
+		.redirects =
+			p->options.mirrors ? 0 : REDIRECTS_MAX, /* polite_follow() checks each */
 		.sink = polite_on_bytes,
 		.sink_ctx = t,
 		.begins = polite_on_begins,
 	};
 	t->received = 0;
+	t->redirect[0] = '\0';
 	UX_TRY(ux_http_client_call(http, &call, &answer, err));
 	*ret_retry_after_s = answer.retry_after_s;
 	snprintf(t->challenge, sizeof(t->challenge), "%s",
@@ -362,7 +373,7 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 static void polite_use_key(struct ux_polite *p, const struct host *h, struct polite_transfer *t)
 {
 	struct ux_image_reference image;
-	if (!ux_registry_is_blob_url(t->request->url, &image))
+	if (!ux_registry_is_blob_url(t->url, &image))
 		return;
 	(void)pthread_mutex_lock(&p->lock);
 	if (h->authorization && strcmp(h->image, image.name) == 0)
@@ -377,7 +388,7 @@ static bool polite_get_key(struct ux_polite *p, struct host *h, struct polite_tr
 	struct ux_registry *registry = NULL;
 	const char *line = NULL;
 	char *copy = NULL;
-	if (t->challenge[0] == '\0' || !ux_registry_is_blob_url(t->request->url, &image) ||
+	if (t->challenge[0] == '\0' || !ux_registry_is_blob_url(t->url, &image) ||
 	    ux_registry_open(&registry, &image, p->cacert, p->proxy, p->options.tries,
 			     ux_clock_ms() + p->options.wait_max_ms, NULL) != UX_OK)
 		return false;
@@ -441,22 +452,50 @@ static enum ux_code polite_one(struct ux_polite *p, const char *origin, struct p
 	return code;
 }
 
+/* --- files of servers ------------------------------------------------------------------------- */
+
+enum ux_code ux_polite_check(const struct ux_polite *p, const char *url, struct ux_error *err)
+{
+	return ux_mirrors_check(p->options.mirrors, url, err);
+}
+
+/* Makes one attempt at a file. With mirrors, it follows redirects, and each has to lead below one.
+ */
+static enum ux_code polite_follow(struct ux_polite *p, struct polite_transfer *t,
+				  struct ux_polite_answer *ret, unsigned *ret_retry_after_s,
+				  struct ux_error *err)
+{
+	char origin[HOST_MAX];
+	t->url = t->request->url;
+	for (unsigned hops = 0; hops <= REDIRECTS_MAX; hops++) {
+		size_t n = polite_origin_size(t->url);
+		ret->outside = ux_polite_check(p, t->url, err) != UX_OK;
+		if (ret->outside)
+			return UX_EDENIED;
+		if (n >= sizeof(origin))
+			return ux_error_set(err, UX_EINVAL, "host name is too long");
+		memcpy(origin, t->url, n);
+		origin[n] = '\0';
+		UX_TRY(polite_one(p, origin, t, ret, ret_retry_after_s, err));
+		if (t->redirect[0] == '\0')
+			return UX_OK;
+		memcpy(t->hop, t->redirect, sizeof(t->hop));
+		t->url = t->hop;
+	}
+	return ux_error_set(err, UX_EUNSUPPORTED, "more than %d redirects from %.80s",
+			    REDIRECTS_MAX, t->request->url);
+}
+
 static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polite_request *request,
 				      struct ux_polite_answer *ret, struct ux_error *err)
 {
-	char origin[HOST_MAX];
-	size_t n = polite_origin_size(request->url);
 	struct polite_transfer t = {.request = request};
 	struct ux_retry retry = {.max = p->options.tries,
 				 .deadline_ms = ux_clock_ms() + p->options.wait_max_ms};
-	if (n >= sizeof(origin))
-		return ux_error_set(err, UX_EINVAL, "host name is too long");
-	memcpy(origin, request->url, n);
-	origin[n] = '\0';
 	for (bool again = false;; again = true) {
 		struct ux_error why = UX_ERROR_INIT;
 		unsigned retry_after_s = 0;
-		enum ux_code code = polite_one(p, origin, &t, ret, &retry_after_s, &why);
+		enum ux_code code = polite_follow(p, &t, ret, &retry_after_s, &why);
 		polite_count(p, &t, again, code == UX_OK && ret->unchanged);
 		if (code == UX_OK)
 			return UX_OK;
@@ -501,8 +540,10 @@ static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct polite_transfer t = {.request = request};
 	struct ux_bytes bytes;
+	ret->outside = ux_polite_check(p, request->url, err) != UX_OK;
+	if (ret->outside)
+		return UX_EDENIED;
 	UX_TRY(polite_map_local(path, &file, &bytes, err));
-	*ret = (struct ux_polite_answer){0};
 	snprintf(ret->validators.etag, sizeof(ret->validators.etag), "\"%zx-%" PRIx64 "\"",
 		 file.bytes.size, (uint64_t)file.mtime_ns);
 	if (request->known && strcmp(request->known->etag, ret->validators.etag) == 0) {
@@ -524,6 +565,7 @@ enum ux_code ux_polite_get(struct ux_polite *p, const struct ux_polite_request *
 			   struct ux_polite_answer *ret, struct ux_error *err)
 {
 	const char *path = NULL;
+	*ret = (struct ux_polite_answer){0};
 	return ux_repo_url_is_file(request->url, &path)
 		       ? polite_get_local(p, request, path, ret, err)
 		       : polite_get_remote(p, request, ret, err);

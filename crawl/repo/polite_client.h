@@ -19,6 +19,8 @@ enum {
 	UX_POLITE_PARALLEL_MAX = 16,
 };
 
+struct ux_mirrors;
+
 struct ux_polite_options {
 	const char *contact; /* address or URL in the User-Agent, for the mirror's people; NULL */
 	unsigned parallel;   /* 0: UX_POLITE_PARALLEL */
@@ -30,11 +32,13 @@ struct ux_polite_options {
 	int64_t wait_max_ms; /* ms that a host may make it wait, in total; 0: 10 minutes */
 	bool (*cancelled)(void *ctx); /* polled about once a second; NULL: never */
 	void *cancelled_ctx;
+	/* fetch only below these, and follow redirects only there; NULL: from anywhere */
+	const struct ux_mirrors *mirrors;
 };
 
 struct ux_polite;
 
-/* Copies the options, but not the object of cancelled_ctx. */
+/* Copies the options, but not the object of cancelled_ctx and the mirrors. */
 enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_options *options,
 			    struct ux_error *err) ux_must;
 void ux_polite_close(struct ux_polite *p);
@@ -56,18 +60,23 @@ struct ux_polite_request {
 };
 
 struct ux_polite_answer {
+	bool outside;   /* refused: the URL, or the target of a redirect, is below no mirror */
 	bool unchanged; /* the file still matches `known`; nothing was passed to the sink */
 	struct ux_validators validators;
 	uint64_t bytes;
 };
+
+/* As ux_mirrors_check(), with the mirrors of the options. */
+enum ux_code ux_polite_check(const struct ux_polite *p, const char *url, struct ux_error *err)
+	ux_must;
 
 /*
  * Fetches a file. Waits for a free connection and for the pause, and tries again after failures of
  * the connection and after 429, 502, 503 and 504, for which Retry-After is observed. A file that
  * broke off is resumed if its server identified the version (a strong ETag, or else Last-Modified),
  * and begins anew otherwise (RFC 9110, 13.1.5 and 14.2). UX_ENOTFOUND for 404 and 410, UX_EDENIED
- * for 401 and 403, UX_EUNAVAILABLE, UX_ELIMIT: over `max`; else codes of the caller's functions.
- * Any thread.
+ * for 401 and 403 and as ux_polite_check(), UX_EUNAVAILABLE, UX_ELIMIT: over `max`; else codes of
+ * the caller's functions. Any thread.
  */
 enum ux_code ux_polite_get(struct ux_polite *p, const struct ux_polite_request *request,
 			   struct ux_polite_answer *ret, struct ux_error *err) ux_must;

@@ -153,14 +153,14 @@ def same_size(parts):
 def test_a_changed_package_leaves_nothing(alpine, programs, server, where, change, cause, words):
     alpine.publish(split(programs), change=[(where, change)])
     assert alpine.crawl("--no-work", "--debug-only", env=server.env).returncode == 0
-    row = failed(server)
+    row = failed(server, alpine)
     assert row["cause"] == cause and words in row["reason"], row
     assert not any(frames(server, program) for program in programs)
 
 
-def failed(server):
+def failed(server, alpine):
     """Works until the package has failed."""
-    return json.loads(work_once(server))
+    return json.loads(work_once(server, alpine.root))
 
 
 @pytest.mark.parametrize("change,words", [
@@ -174,5 +174,5 @@ def test_what_is_wrong_in_front_of_the_data_is_a_wrong_hash(alpine, programs, se
     alpine.write([record("tool-dbg", parts, depends="").replace(f"S:{sum(map(len, parts))}\n", f"S:{size}\n"),
                   *(record(n, segments(f, n)) for n, f in packages.items() if n != "tool-dbg")])
     assert alpine.crawl("--no-work", "--debug-only", env=server.env).returncode == 0
-    row = failed(server)
+    row = failed(server, alpine)
     assert row["cause"] in ("hash", "damaged") and words in row["reason"], row

@@ -178,7 +178,7 @@ def test_changed_packages_of_version_3_leave_nothing_and_say_why(mirror, program
         files[f"tool{i}-dbg"] = Package(f"tool{i}-dbg", {**debug, **other}, origin=f"tool{i}", change=change).bytes
     mirror.publish(packages, files=files)
     assert mirror.crawl("--no-work", "--debug-only", env=server.env).returncode == 0
-    rows = {pathlib.Path(r["package"]).name.split("-")[0]: r for r in map(json.loads, work_on(server, len(CHANGES)))}
+    rows = {pathlib.Path(r["package"]).name.split("-")[0]: r for r in map(json.loads, work_on(server, mirror.root, len(CHANGES)))}
     for i, (_, cause, words) in enumerate(CHANGES):
         row = rows[f"tool{i}"]
         assert row["cause"] == cause and words in row["reason"], row
@@ -189,7 +189,7 @@ def test_a_stripped_package_of_version_3_that_was_changed_leaves_nothing(mirror,
     packages = split(programs)
     mirror.publish(packages, files={"tool": split(programs, change=other_data)[0].bytes})
     assert mirror.crawl("--no-work", "--debug-only", env=server.env).returncode == 0
-    assert json.loads(work_on(server, 1)[0])["cause"] == "hash"
+    assert json.loads(work_on(server, mirror.root, 1)[0])["cause"] == "hash"
     assert not any(frames(server, program) for program in programs)
 
 
@@ -199,7 +199,7 @@ def test_a_cut_package_of_version_3_has_another_size(mirror, programs, server):
     place = mirror.folder / "tool-dbg-1.0-r0.apk"
     place.write_bytes(place.read_bytes()[:-7])
     assert mirror.crawl("--no-work", "--debug-only", env=server.env).returncode == 0
-    assert json.loads(work_on(server, 1)[0])["cause"] == "size"
+    assert json.loads(work_on(server, mirror.root, 1)[0])["cause"] == "size"
 
 
 def test_a_bomb_of_version_3_is_over_a_limit(mirror, server):
@@ -207,7 +207,7 @@ def test_a_bomb_of_version_3_is_over_a_limit(mirror, server):
     assert len(bomb.bytes) < 1 << 20
     mirror.publish([bomb])
     assert mirror.crawl("--no-work", "--debug-only", env=server.env).returncode == 0
-    row = json.loads(work_on(server, 1)[0])
+    row = json.loads(work_on(server, mirror.root, 1)[0])
     assert row["cause"] == "limit" and "unpacked from" in row["reason"], row
 
 

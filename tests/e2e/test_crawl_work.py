@@ -193,17 +193,17 @@ def states(server):
         [c["cause"] for c in doc["causes"]]
 
 
-def work_once(server):
-    return work_on(server, 1)[0]
+def work_once(server, mirror):
+    return work_on(server, mirror, 1)[0]
 
 
 def children_of(process):
     return subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True).stdout.split()
 
 
-def work_on(server, n):
-    """Works until n packages have ended on the server; those that failed would be waited for until their next attempts."""
-    process = subprocess.Popen([UNHEX, "crawl", "work", "--json", "--jobs", "1"], stdout=subprocess.PIPE, text=True,
+def work_on(server, mirror, n):
+    """Works below a URL or folder until n packages have ended on the server; those that failed would be waited for until their next attempts."""
+    process = subprocess.Popen([UNHEX, "crawl", "work", "--json", "--jobs", "1", "--from", mirror], stdout=subprocess.PIPE, text=True,
                                env={**os.environ, **server.env})
     try:
         got = [process.stdout.readline() for _ in range(n)]
@@ -218,7 +218,7 @@ def work_on(server, n):
 def test_a_leased_package_is_done_and_its_modules_say_where_they_are_from(server, mirror, prog, debug, tmp_path):
     path = packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)})
     announce(server, mirror, path)
-    status, rows = work(server)
+    status, rows = work(server, "--from", mirror.url)
     assert status == 0 and [r["outcome"] for r in rows] == ["done"]
     assert states(server) == ({"done": 1}, [])
     candidate = module(server, prog)["candidates"][0]
@@ -230,7 +230,7 @@ def test_a_leased_package_is_done_and_its_modules_say_where_they_are_from(server
     assert len(found["modules"]) == 1
     with urllib.request.urlopen(f"{server.url}/modules/{build_id(prog)}", timeout=20) as page:
         assert "package%3Alibp-dbg" in page.read().decode()
-    assert work(server) == (0, [])
+    assert work(server, "--from", mirror.url) == (0, [])
 
 
 @pytest.mark.parametrize("tags", [True, False])
@@ -239,7 +239,7 @@ def test_a_connection_that_breaks_is_taken_up_again(server, mirror, prog, debug,
     path = packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)})
     announce(server, mirror, path)
     mirror.cuts, mirror.tags = 2, tags
-    status, rows = work(server)
+    status, rows = work(server, "--from", mirror.url)
     assert status == 0 and [r["outcome"] for r in rows] == ["done"] and mirror.requests == 3
     size = path.stat().st_size
     assert mirror.sent == size if tags else mirror.sent > 1.9 * size
@@ -262,7 +262,7 @@ def test_what_is_wrong_with_a_package_is_its_cause_and_nothing_of_it_is_visible(
     announce(server, mirror, path, **more)
     if what == "gone":
         path.unlink()
-    row = work_once(server)
+    row = work_once(server, mirror.url)
     assert '"outcome":"failed"' in row and f'"cause":"{cause}"' in row and words in row, row
     assert states(server)[1] == [cause]
     assert not module(server, prog)
@@ -275,7 +275,7 @@ def test_kill_in_the_middle_leaves_nothing(server, prog, debug, tmp_path):
     try:
         files = {f"usr/lib/debug/{n}.debug": packages.read(debug) for n in range(3)} | {"usr/rest": os.urandom(1 << 20)}
         announce(server, slow, packages.deb(tmp_path / "mirror/p.deb", files, "gz"))
-        process = subprocess.Popen([UNHEX, "crawl", "work", "--jobs", "1"], stdout=subprocess.DEVNULL,
+        process = subprocess.Popen([UNHEX, "crawl", "work", "--jobs", "1", "--from", slow.url], stdout=subprocess.DEVNULL,
                                    env={**os.environ, **server.env, "TMPDIR": str(tmp_path / "tmp")})
         wait_for(lambda: slow.requests > 0, 20)
         wait_for(lambda: len(children_of(process)) >= 2)  # the fork server, and the child that reads
@@ -294,7 +294,7 @@ def test_kill_in_the_middle_leaves_nothing(server, prog, debug, tmp_path):
 
 def test_mirrors_see_who_comes(server, mirror, debug, tmp_path):
     announce(server, mirror, packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)}))
-    assert work(server, "--contact", "crawl@example.com")[0] == 0
+    assert work(server, "--from", mirror.url, "--contact", "crawl@example.com")[0] == 0
     assert all("unhex" in agent and "crawl@example.com" in agent for agent in mirror.agents) and mirror.agents
 
 
@@ -320,7 +320,7 @@ def test_the_next_package_is_read_while_the_symbols_of_one_are_sent(mirror, tmp_
     try:
         for n, prog in enumerate(progs):
             announce(server, mirror, packages.deb(tmp_path / f"mirror/{n}.deb", {NAMES: packages.read(stripped(prog)[1])}))
-        status, rows = work(server, "--jobs", "1", env={"http_proxy": f"http://127.0.0.1:{proxy.server_port}", "no_proxy": ""})
+        status, rows = work(server, "--jobs", "1", "--from", mirror.url, env={"http_proxy": f"http://127.0.0.1:{proxy.server_port}", "no_proxy": ""})
         assert status == 0 and [(r["outcome"], r["uploaded"]) for r in rows] == [("done", 1)] * 2
         assert late == [True, True] and all(module(server, prog) for prog in progs)
         assert states(server) == ({"done": 2}, [])

@@ -35,7 +35,7 @@ VERBS = {
     "explain": lambda f: ["explain", ID, "0x1139"],
     "crawl": lambda f: ["crawl", "debian", "--no-work", "--mirror", "http://127.0.0.1:1/", "--suite", "none"],
     "crawl status": lambda f: ["crawl", "status"],
-    "crawl work": lambda f: ["crawl", "work"],
+    "crawl work": lambda f: ["crawl", "work", "--from", "/srv/mirror"],
     "push": lambda f: ["push", "--no-retries", next(p for p in f.iterdir() if p.suffix == "" and p.name not in ("crash", "state", "key", "clone-key", "copy"))],
     "clone": lambda f: ["clone", "URL", f / "copy"],
     "modules list": lambda f: ["modules", "list"],

@@ -176,7 +176,7 @@ class Load:
     def threads(self, workers, hosts, mirror):
         """Not started yet. workers, hosts: commands that become another one on their machines."""
         work = [(self.uploader, 0), (self.uploader, 1)] + [(self.reader, n) for n in range(3)] + [(self.announcer, mirror)]
-        work += [(self.worker, n, around) for n, around in enumerate(workers)]
+        work += [(self.worker, n, around, mirror) for n, around in enumerate(workers)]
         work += [(self.host, n, around) for n, around in enumerate(hosts)]
         return [threading.Thread(target=self.run, args=w) for w in work]
 
@@ -333,10 +333,10 @@ class Load:
                 "url": f"{mirror.url}/{name.hex()}.deb", "size": len(data), "installed": 50, "kind": "deb", "role": "debug",
                 "build_ids": [name.hex()]}
 
-    def worker(self, number, around):
+    def worker(self, number, around, mirror):
         """`unhex crawl work` ends when there is nothing to do."""
         with open(self.folder / f"worker{number}.log", "ab") as log:
-            while process := self.start([*around, UNHEX, "crawl", "work", "--json", "--jobs", "2"], stdout=subprocess.PIPE,
+            while process := self.start([*around, UNHEX, "crawl", "work", "--json", "--jobs", "2", "--from", mirror.url], stdout=subprocess.PIPE,
                                         stderr=log, text=True):
                 for line in process.stdout:
                     row = json.loads(line)

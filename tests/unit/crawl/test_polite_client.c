@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "clock.h"
+#include "mirrors.h"
 #include "polite_client.h"
 #include "scripted_server.h"
 
@@ -67,6 +68,84 @@ static void a_file_comes_with_its_hash_and_validators(void **state)
 	assert_non_null(strstr(s.requests[1], "If-None-Match: \"x1\"\r\n"));
 	assert_non_null(
 		strstr(s.requests[1], "If-Modified-Since: Sat, 11 Jul 2026 10:16:37 GMT\r\n"));
+}
+
+/* Opens a client of one mirror, the folder /a of the script. */
+static struct ux_polite *client_of_mirror(const struct script *s, struct ux_mirror *mirror,
+					  struct ux_mirrors *mirrors, char *url, size_t size)
+{
+	struct ux_polite *p = NULL;
+	snprintf(url, size, "%s/a", s->url);
+	mirror->url = url;
+	*mirrors = (struct ux_mirrors){mirror, 1};
+	const struct ux_polite_options options = {
+		.tries = 1, .pause_ms = 1, .wait_max_ms = 20000, .mirrors = mirrors};
+	assert_int_equal(ux_polite_open(&p, &options, NULL), UX_OK);
+	return p;
+}
+
+#define TO(place) "HTTP/1.1 302 Found\r\nLocation: " place "\r\nContent-Length: 0\r\n\r\n"
+
+static void redirects_lead_only_below_the_mirrors(void **state)
+{
+	(void)state;
+	enum {
+		OUTSIDE = 7
+	};
+	char url[128];
+	struct ux_mirror mirror = {.own_network = true};
+	struct ux_mirrors mirrors;
+	struct ux_fetched f;
+	struct ux_error err;
+	SCRIPT(s, {.answer = TO("other?x=1")}, {.answer = OK("", "5\r\n\r\nhello")},
+	       {.answer = TO("/b")}, {.answer = TO("/a/../b")}, {.answer = TO("/a/%2e%2e/b")},
+	       {.answer = TO("http://127.0.0.1:1/a/b")}, {.answer = TO("https://127.0.0.1/a")},
+	       {.answer = TO("file:///etc/passwd")}, {.answer = TO("//h/a")});
+	struct ux_polite *p = client_of_mirror(&s, &mirror, &mirrors, url, sizeof(url));
+	assert_int_equal(fetch(p, &s, &any, NULL, &f, &err), UX_OK);
+	assert_int_equal(f.file.bytes.size, 5);
+	ux_file_unmap(&f.file);
+	for (size_t i = 0; i < OUTSIDE; i++) {
+		assert_int_equal(fetch(p, &s, &any, NULL, &f, &err), UX_EDENIED);
+		assert_non_null(strstr(err.text, "is not below this worker's mirrors"));
+	}
+	ux_polite_close(p);
+	assert_int_equal(script_close(&s), 2 + OUTSIDE);
+	assert_non_null(strstr(s.requests[1], "GET /a/other?x=1 HTTP/1.1\r\n"));
+}
+
+static void redirects_end_after_some(void **state)
+{
+	(void)state;
+	char url[128];
+	struct ux_mirror mirror = {.own_network = true};
+	struct ux_mirrors mirrors;
+	struct ux_fetched f;
+	struct ux_error err;
+	SCRIPT(s, {.answer = TO("file")}, {.answer = TO("file")}, {.answer = TO("file")},
+	       {.answer = TO("file")}, {.answer = TO("file")}, {.answer = TO("file")},
+	       {.answer = TO("file")});
+	struct ux_polite *p = client_of_mirror(&s, &mirror, &mirrors, url, sizeof(url));
+	assert_int_equal(fetch(p, &s, &any, NULL, &f, &err), UX_EUNSUPPORTED);
+	assert_non_null(strstr(err.text, "more than 5 redirects"));
+	ux_polite_close(p);
+	assert_int_equal(script_close(&s), 6);
+}
+
+static void a_mirror_that_was_not_named_has_no_private_address(void **state)
+{
+	(void)state;
+	char url[128];
+	struct ux_mirror mirror = {.own_network = false};
+	struct ux_mirrors mirrors;
+	struct ux_fetched f;
+	struct ux_error err;
+	SCRIPT(s, {.answer = OK("", "5\r\n\r\nhello")});
+	struct ux_polite *p = client_of_mirror(&s, &mirror, &mirrors, url, sizeof(url));
+	assert_int_equal(fetch(p, &s, &any, NULL, &f, &err), UX_EDENIED);
+	assert_non_null(strstr(err.text, "an address that is not public; --from allows it"));
+	ux_polite_close(p);
+	assert_int_equal(script_close(&s), 0);
 }
 
 static void a_304_that_was_not_requested_is_no_file(void **state)
@@ -340,6 +419,9 @@ UX_SUITE(polite_client)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_comes_with_its_hash_and_validators),
+		cmocka_unit_test(redirects_lead_only_below_the_mirrors),
+		cmocka_unit_test(redirects_end_after_some),
+		cmocka_unit_test(a_mirror_that_was_not_named_has_no_private_address),
 		cmocka_unit_test(a_304_that_was_not_requested_is_no_file),
 		cmocka_unit_test(a_broken_answer_is_fetched_again_from_its_start),
 		cmocka_unit_test(an_answer_that_broke_off_is_resumed_behind_what_was_received),
