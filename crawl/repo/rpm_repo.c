@@ -96,10 +96,14 @@ struct rpm_roots {
 	size_t n;
 };
 
-/* Adds a line of the list, with $basearch replaced by the architecture. */
+/*
+ * Adds a line of the list, with $basearch replaced by the architecture. Only a list of this machine
+ * may name its folders: another machine must not make this one read and announce them.
+ */
 static enum ux_code rpm_add_root(struct ux_arena *arena, struct ux_bytes line, const char *arch,
-				 struct rpm_roots *ret, struct ux_error *err)
+				 bool local, struct rpm_roots *ret, struct ux_error *err)
 {
+	const char *path = NULL;
 	const struct ux_bytes basearch = UX_STR("$basearch");
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	while (line.size > 0) {
@@ -114,6 +118,10 @@ static enum ux_code rpm_add_root(struct ux_arena *arena, struct ux_bytes line, c
 	UX_TRY(ux_out_status(&out, err));
 	UX_TRY(ux_repo_text(arena, ux_out_bytes(&out), "a mirror's URL", &ret->list[ret->n], err));
 	UX_TRY(ux_repo_url_check(ret->list[ret->n], err));
+	if (!local && ux_repo_url_is_file(ret->list[ret->n], &path))
+		return ux_error_set(err, UX_EDENIED,
+				    "the list of mirrors names a folder of this machine: %.100s",
+				    ret->list[ret->n]);
 	ret->n++;
 	return UX_OK;
 }
@@ -130,13 +138,15 @@ static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_pol
 	const struct ux_expected what = {.size = UINT64_MAX, .max = LIST_MAX};
 	struct ux_fetched f = {0};
 	struct ux_bytes line;
+	const char *path = NULL;
+	bool local = ux_repo_url_is_file(url, &path);
 	UX_TRY(ux_polite_fetch(client, url, &what, NULL, &f, err));
 	file = f.file;
 	struct ux_bytes text = file.bytes;
 	while (ret->n < ROOTS_MAX && ux_text_take_line(&text, &line)) {
 		line = ux_trim(line);
 		if (line.size > 0 && line.data[0] != '#')
-			UX_TRY(rpm_add_root(arena, line, r->arch, ret, err));
+			UX_TRY(rpm_add_root(arena, line, r->arch, local, ret, err));
 	}
 	return ret->n > 0 ? UX_OK
 			  : ux_error_set(err, UX_ECORRUPT, "the list of mirrors is empty: %.100s",

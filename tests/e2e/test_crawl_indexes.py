@@ -599,6 +599,15 @@ def test_a_list_of_mirrors_is_not_trusted_for_more_than_its_mirrors(rpm_mirror, 
         refused(cause if cause != "denied" else "signature", "amazon", root, "--component", "core", words=(words,))
 
 
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_list_of_another_machine_names_no_folder_of_this_one(rpm_mirror, tmp_path, scheme):
+    createrepo(rpm_mirror)
+    root = tmp_path / "amazon"
+    with mirror_server(root) as (url, _):
+        amazon(root, rpm_mirror, f"{scheme}{root}/al2023/core/guids/0a1b2c/x86_64\n")
+        refused("denied", "amazon", url, "--allow-unsigned", "--component", "core", words=("names a folder of this machine",))
+
+
 def test_when_no_mirror_of_a_list_answers_the_first_one_is_named(rpm_mirror, tmp_path):
     createrepo(rpm_mirror)
     root = tmp_path / "amazon"
