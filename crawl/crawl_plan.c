@@ -212,7 +212,9 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 
 /* --- mirrors ---------------------------------------------------------------------------------- */
 
-/* Returns where the packages of a repository are: the layers of an image are blobs of its registry.
+/*
+ * Returns where the packages of a repository are: the layers of an image are blobs of its registry.
+ * NULL: the reference is not valid, as the reading of this repository reports.
  */
 static enum ux_code plan_place(struct ux_crawl_plan *plan, const struct ux_repository *r,
 			       const char **ret, struct ux_error *err)
@@ -222,7 +224,9 @@ static enum ux_code plan_place(struct ux_crawl_plan *plan, const struct ux_repos
 	*ret = r->mirror;
 	if (r->form != UX_REPOSITORY_IMAGE || r->mirror[0] == '/')
 		return UX_OK;
-	UX_TRY(ux_image_reference_parse(r->mirror, &image, err));
+	*ret = NULL;
+	if (ux_image_reference_parse(r->mirror, &image, NULL) != UX_OK)
+		return UX_OK;
 	UX_TRY(ux_registry_blob_url(&image, "", url, sizeof(url), err));
 	*ret = ux_arena_strndup(&plan->arena, url, strlen(url));
 	return *ret ? UX_OK : ux_arena_fail(&plan->arena, err);
@@ -239,9 +243,13 @@ enum ux_code ux_crawl_plan_mirrors(struct ux_crawl_plan *plan, const struct ux_c
 	for (size_t i = 0; i < plan->repositories.size; i++) {
 		const struct ux_repository *r = &plan->repositories.data[i].what;
 		const struct ux_distribution *d = ux_distribution_find(r->distribution);
-		list[n].own_network = !d || r->mirror != d->mirror; /* that very text: not named */
-		UX_TRY(plan_place(plan, r, &list[n].url, err));
-		n += n == 0 || strcmp(list[n].url, list[n - 1].url) != 0;
+		const char *place = NULL;
+		UX_TRY(plan_place(plan, r, &place, err));
+		if (!place || (n > 0 && strcmp(place, list[n - 1].url) == 0))
+			continue;
+		/* the very text of the table: the user named no mirror */
+		list[n++] = (struct ux_mirror){.url = place,
+					       .own_network = !d || r->mirror != d->mirror};
 	}
 	for (size_t i = 0; i < more->n; i++)
 		list[n++] = (struct ux_mirror){.url = more->items[i], .own_network = true};

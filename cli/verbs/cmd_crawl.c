@@ -322,12 +322,14 @@ static int crawl_all(struct ux_crawl_plan *plan, const struct ux_crawl_choice *c
 	const struct ux_crawl_words from = crawl_words(&v->from);
 	struct ux_mirrors mirrors;
 	struct ux_error err = UX_ERROR_INIT;
-	if (ux_crawl_plan_mirrors(plan, &from, &mirrors, &err) != UX_OK)
-		return ux_print_error("crawl", &err);
 	if (!crawl_select(v, &server))
 		return UX_EXIT_USAGE;
 	int status = crawl_for_server(&server, plan, choice, v);
 	if (v->no_work || v->on_demand || status == UX_EXIT_SERVER)
+		return status;
+	if (ux_crawl_plan_mirrors(plan, &from, &mirrors, &err) != UX_OK)
+		return ux_print_error("crawl", &err);
+	if (mirrors.n == 0) /* no image has a valid reference, which was printed */
 		return status;
 	snprintf(repository, sizeof(repository), "%.100s *", choice->distribution);
 	int worked = crawl_work(&server, v,

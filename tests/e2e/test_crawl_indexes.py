@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import pathlib
 import subprocess
 import tarfile
@@ -526,6 +527,32 @@ def test_layers_of_a_registry_end_in_answers_and_are_fetched_once(image, server,
         assert sorted(fetched) == sorted(f"/v2/team/app/blobs/{image[0].blob(d)}" for d in image[0].layers)
     got = lines(server.unhex("lookup", build_id(image[1]), "0x1139", "--json"))
     assert got and got[0]["frames"]
+
+
+@pytest.mark.parametrize("permitted", [True, False])
+def test_blobs_of_a_registry_that_are_elsewhere_need_permission_and_get_no_key(image, server, permitted):
+    """As of Docker Hub: the registry redirects to a store with another host."""
+    registry = image[0].registry("key-of-a-minute")
+    with mirror_server("/nonexistent", lambda h: h.reply(200, image[0].blobs[h.path[7:].split("?")[0]]) or True) as (store, stored):
+        def answer(handler):
+            name = handler.path.rsplit("/", 1)[1]
+            if "/blobs/" in handler.path and handler.headers.get("Authorization") and name in map(image[0].blob, image[0].layers):
+                handler.reply(307, Location=f"{store}/store/{name}?signature=1")
+                return True
+            return registry(handler)
+        with mirror_server("/nonexistent", answer) as (url, _):
+            more = ("--from", f"{store}/store") if permitted else ()
+            with subprocess.Popen([UNHEX, "crawl", "oci", url.removeprefix("http://") + "/team/app:1.0", "--arch", "amd64",
+                                   "--jobs", "1", "--json", *more], text=True, stdout=subprocess.PIPE,
+                                  env={**os.environ, **server.env}) as process:
+                rows = [json.loads(process.stdout.readline()) for _ in range(4)][2:]
+                process.terminate()  # what failed would be tried again later
+    if permitted:
+        assert {r["outcome"] for r in rows} == {"done"} and len(stored) == 2, rows
+        assert not any("Authorization" in r["headers"] for r in stored)
+    else:
+        assert {(r["outcome"], r["cause"]) for r in rows} == {("failed", "mirror")} and stored == [], rows
+        assert all(f"{store}/store/" in r["reason"] for r in rows)
 
 
 def test_a_manifest_that_is_not_its_digest_is_refused(image, tmp_path):
