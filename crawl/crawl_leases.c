@@ -21,6 +21,7 @@ enum {
 struct crawl_slot {
 	bool used;
 	uint64_t id; /* 0: not renewed */
+	bool lost;   /* the server refused to renew it */
 	char lease[80];
 	struct ux_crawl_client client;
 };
@@ -64,9 +65,12 @@ static void lease_renew(struct ux_crawl_leases *j, struct ux_crawl_client *clien
 		json_pack("{s:s, s:i, s:b}", "lease", lease, "lease_s", (int)LEASE_S, "received",
 			  (int)received);
 	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/renew", id);
-	/* If this fails, the next one may succeed; if the lease is lost, ending it will report
-	 * that. */
-	(void)!ux_crawl_client_call(client, UX_METHOD_POST, path, body, NULL, &why);
+	/* If this fails otherwise, the next one may succeed. */
+	if (ux_crawl_client_call(client, UX_METHOD_POST, path, body, NULL, &why) != UX_ECONFLICT)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->slots[slot].lost = j->slots[slot].id == id;
+	pthread_mutex_unlock(&j->lock);
 }
 
 static void *lease_renew_all(void *ctx)
@@ -288,6 +292,7 @@ static void lease_set_slot(struct ux_crawl_leases *j, unsigned slot, uint64_t id
 {
 	pthread_mutex_lock(&j->lock);
 	j->slots[slot].id = id;
+	j->slots[slot].lost = false;
 	snprintf(j->slots[slot].lease, sizeof(j->slots[slot].lease), "%s", lease);
 	pthread_mutex_unlock(&j->lock);
 }
@@ -363,6 +368,14 @@ void ux_crawl_leases_received(struct ux_crawl_leases *j, const struct ux_crawl_l
 {
 	lease_renew(j, &j->slots[job->slot].client, job->slot, /* received= */ true);
 	lease_note_freed(j);
+}
+
+bool ux_crawl_leases_lost(struct ux_crawl_leases *j, const struct ux_crawl_lease *job)
+{
+	pthread_mutex_lock(&j->lock);
+	bool lost = j->slots[job->slot].lost;
+	pthread_mutex_unlock(&j->lock);
+	return lost;
 }
 
 /* --- ending ----------------------------------------------------------------------------------- */

@@ -26,6 +26,15 @@ void ux_extraction_memory_free(struct ux_extraction_memory *m); /* NULL is allow
 uint64_t ux_extraction_memory_take(struct ux_extraction_memory *m, uint64_t file_bytes);
 void ux_extraction_memory_give(struct ux_extraction_memory *m, uint64_t part);
 
+/* --- the reading of a package ------------------------------------------------------------------
+ */
+
+struct ux_package_reading {
+	struct ux_polite *mirrors;
+	bool (*stopped)(void *ctx); /* as of struct ux_package_stream_options */
+	void *ctx;
+};
+
 /* --- the symbols of a package ------------------------------------------------------------------
  */
 
@@ -55,8 +64,8 @@ struct ux_package_symbols {
  * package must outlive *ret. Any thread, one at a time for one work.
  */
 void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package *package,
-			     struct ux_polite *mirrors, struct ux_extraction_memory *memory,
-			     struct ux_package_symbols *ret);
+			     const struct ux_package_reading *reading,
+			     struct ux_extraction_memory *memory, struct ux_package_symbols *ret);
 void ux_package_symbols_deinit(struct ux_package_symbols *s);
 
 /* --- the stripped files of debug files without build IDs -------------------------------------- */
@@ -78,8 +87,9 @@ struct ux_stripped_files {
  * except that unreadable members are skipped.
  */
 enum ux_code ux_stripped_files_read(struct ux_stripped_files *s, struct ux_push_work *work,
-				    const struct ux_package *package, struct ux_polite *mirrors,
-				    struct ux_error *err) ux_must;
+				    const struct ux_package *package,
+				    const struct ux_package_reading *reading, struct ux_error *err)
+	ux_must;
 void ux_stripped_files_deinit(struct ux_stripped_files *s);
 
 /*
@@ -128,6 +138,9 @@ enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, struct ux_crawl_lea
  * another one. If the message is lost, the mirror has room when the job ends.
  */
 void ux_crawl_leases_received(struct ux_crawl_leases *j, const struct ux_crawl_lease *job);
+
+/* Returns whether the server said that the lease was lost: the work on its package is in vain. */
+bool ux_crawl_leases_lost(struct ux_crawl_leases *j, const struct ux_crawl_lease *job);
 
 /* Ends the job. A lease that was lost is not an error: another worker has the package then. */
 enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, const struct ux_crawl_lease *job,

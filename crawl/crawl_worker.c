@@ -152,11 +152,28 @@ static bool crawl_goes_on(struct crawl_work *c, struct ux_error *err)
 	return !failed && !crawl_is_cancelled(c);
 }
 
+/* The lease of a package that is being read. */
+struct crawl_reading {
+	struct ux_crawl_leases *jobs;
+	const struct ux_crawl_lease *job;
+};
+
+static bool crawl_reading_is_lost(void *ctx)
+{
+	const struct crawl_reading *r = ctx;
+	return ux_crawl_leases_lost(r->jobs, r->job);
+}
+
 /* Reads a package, which is taken, and hands its symbols to the uploads. */
 static void crawl_package(struct crawl_thread *t, struct ux_package_delivery *d)
 {
 	struct crawl_work *c = t->c;
-	ux_package_symbols_read(&t->work, d->package, c->mirrors, c->memory, &d->symbols);
+	struct crawl_reading leased = {c->jobs, &d->job};
+	const struct ux_package_reading reading = {.mirrors = c->mirrors,
+						   .stopped = d->job.doc ? crawl_reading_is_lost
+									 : NULL,
+						   .ctx = &leased};
+	ux_package_symbols_read(&t->work, d->package, &reading, c->memory, &d->symbols);
 	if (d->symbols.result.outcome != UX_CRAWL_DONE)
 		ux_package_symbols_deinit(&d->symbols);
 	else if (d->job.doc && d->symbols.kept.size > 0)

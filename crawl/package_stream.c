@@ -49,6 +49,7 @@ const char *ux_package_cause_name(enum ux_package_cause cause)
 		[UX_CAUSE_MIRROR] = "mirror",  [UX_CAUSE_SIZE] = "size",
 		[UX_CAUSE_HASH] = "hash",      [UX_CAUSE_DAMAGED] = "damaged",
 		[UX_CAUSE_TOO_MUCH] = "limit", [UX_CAUSE_LOCAL] = "local",
+		[UX_CAUSE_LOST] = "lost",
 	};
 	return (unsigned)cause < UX_CAUSE_COUNT ? names[cause] : "unknown";
 }
@@ -86,6 +87,10 @@ static enum ux_code feed_take(void *ctx, struct ux_bytes bytes, struct ux_error 
 	size_t known = (size_t)ux_min(s->again, (uint64_t)bytes.size);
 	if (atomic_load(&s->cancelled))
 		return ux_error_set(err, UX_ECONFLICT, "reading the package was stopped");
+	if (s->o.stopped && s->o.stopped(s->o.stopped_ctx)) {
+		s->feed_cause = UX_CAUSE_LOST;
+		return ux_error_set(err, UX_ECONFLICT, "another worker gets the package");
+	}
 	s->again -= known;
 	bytes = ux_bytes(bytes.data + known, bytes.size - known);
 	if (bytes.size > max - s->bytes) {

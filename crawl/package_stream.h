@@ -25,11 +25,12 @@ enum ux_package_cause {
 	UX_CAUSE_DAMAGED,  /* the bytes are right, but not a readable archive */
 	UX_CAUSE_TOO_MUCH, /* its content, or reading it, exceeds a limit */
 	UX_CAUSE_LOCAL,    /* this machine: memory, disk, children */
+	UX_CAUSE_LOST,     /* not wanted any longer: another worker gets the package */
 	UX_CAUSE_COUNT
 };
 
-/* "network", "gone", "refused", "mirror", "size", "hash", "damaged", "limit", "local"; "" for no
- * cause. */
+/* "network", "gone", "refused", "mirror", "size", "hash", "damaged", "limit", "local", "lost"; ""
+ * for no cause. */
 const char *ux_package_cause_name(enum ux_package_cause cause);
 
 /* The texts must outlive the stream. */
@@ -40,6 +41,9 @@ struct ux_package_stream_options {
 	struct ux_apk_identity apk;   /* identity of an .apk in the index; size 0: unknown */
 	struct ux_polite *mirrors;    /* fetches the file */
 	struct ux_fork_server *forks; /* NULL: a program is executed for the child */
+	/* polled for each piece of the download; true ends it. NULL: never */
+	bool (*stopped)(void *ctx);
+	void *stopped_ctx;
 };
 
 struct ux_package_stream;

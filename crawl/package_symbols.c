@@ -361,7 +361,7 @@ static enum ux_code package_check_places(struct package_run *r, const struct ux_
 }
 
 static enum ux_code package_run_all(struct package_run *r, const struct ux_package *package,
-				    struct ux_polite *mirrors, struct ux_error *err)
+				    const struct ux_package_reading *reading, struct ux_error *err)
 {
 	const struct ux_id any = {0};
 	const struct ux_package_stream_options options = {
@@ -369,13 +369,15 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 		.size = package->size,
 		.sha256 = package->has_sha256 ? package->sha256 : NULL,
 		.apk = package->apk,
-		.mirrors = mirrors,
+		.mirrors = reading->mirrors,
+		.stopped = reading->stopped,
+		.stopped_ctx = reading->ctx,
 		.forks = r->w->forks,
 	};
 	bool more = true;
-	UX_TRY(package_check_places(r, package, mirrors, err));
+	UX_TRY(package_check_places(r, package, reading->mirrors, err));
 	if (package->kind == UX_PACKAGE_APK)
-		UX_TRY(ux_stripped_files_read(&r->stripped, r->w, package, mirrors, err));
+		UX_TRY(ux_stripped_files_read(&r->stripped, r->w, package, reading, err));
 	UX_TRY(ux_package_stream_open(&r->stream, &options, err));
 	while (more) {
 		UX_TRY(package_read_batch(r, &more, err));
@@ -403,14 +405,15 @@ static void package_explain(const struct package_run *r, enum ux_code code)
 		ret->cause = ux_package_cause_name(code == UX_ENOTFOUND ? UX_CAUSE_GONE
 									: UX_CAUSE_LOCAL);
 	} else if (cause != UX_CAUSE_NONE) {
-		ret->outcome = cause == UX_CAUSE_LOCAL ? UX_CRAWL_LATER : UX_CRAWL_FAILED;
+		bool later = cause == UX_CAUSE_LOCAL || cause == UX_CAUSE_LOST;
+		ret->outcome = later ? UX_CRAWL_LATER : UX_CRAWL_FAILED;
 		ret->cause = ux_package_cause_name(cause);
 	}
 }
 
 void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package *package,
-			     struct ux_polite *mirrors, struct ux_extraction_memory *memory,
-			     struct ux_package_symbols *ret)
+			     const struct ux_package_reading *reading,
+			     struct ux_extraction_memory *memory, struct ux_package_symbols *ret)
 {
 	struct ux_push_summary *none = work->summary;
 	*ret = (struct ux_package_symbols){
@@ -425,7 +428,7 @@ void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package 
 								       .ret = &ret->result};
 		work->summary = &ret->result.modules;
 		work->o = &ret->options;
-		package_explain(&r, package_run_all(&r, package, mirrors, &ret->result.why));
+		package_explain(&r, package_run_all(&r, package, reading, &ret->result.why));
 	}
 	work->summary = none;
 }

@@ -45,7 +45,8 @@ static enum ux_code stripped_keep(struct ux_stripped_files *s, struct ux_push_wo
 }
 
 static enum ux_code stripped_read_one(struct ux_stripped_files *s, struct ux_push_work *w,
-				      const struct ux_package_file *file, struct ux_polite *mirrors,
+				      const struct ux_package_file *file,
+				      const struct ux_package_reading *reading,
 				      struct ux_error *err)
 {
 	const struct ux_package_hash hash = ux_package_hash_of_key(file->key);
@@ -54,7 +55,9 @@ static enum ux_code stripped_read_one(struct ux_stripped_files *s, struct ux_pus
 		.size = file->size,
 		.sha256 = hash.has_sha256 ? hash.sha256 : NULL,
 		.apk = hash.apk,
-		.mirrors = mirrors,
+		.mirrors = reading->mirrors,
+		.stopped = reading->stopped,
+		.stopped_ctx = reading->ctx,
 		.forks = w->forks,
 	};
 	struct ux_package_stream *stream = NULL;
@@ -78,11 +81,11 @@ static enum ux_code stripped_read_one(struct ux_stripped_files *s, struct ux_pus
 }
 
 enum ux_code ux_stripped_files_read(struct ux_stripped_files *s, struct ux_push_work *work,
-				    const struct ux_package *package, struct ux_polite *mirrors,
-				    struct ux_error *err)
+				    const struct ux_package *package,
+				    const struct ux_package_reading *reading, struct ux_error *err)
 {
 	for (size_t i = 0; i < package->n_files; i++)
-		UX_TRY(stripped_read_one(s, work, &package->files[i], mirrors, err));
+		UX_TRY(stripped_read_one(s, work, &package->files[i], reading, err));
 	return UX_OK;
 }
 

@@ -2,9 +2,12 @@
 """unhex crawl work: packages of every form become symbols, and what is wrong with one is said"""
 import hashlib
 import http.server
+import json
 import os
 import pathlib
+import select
 import shutil
+import sqlite3
 import subprocess
 import threading
 import urllib.request
@@ -288,6 +291,28 @@ def test_kill_in_the_middle_leaves_nothing(server, prog, debug, tmp_path):
         assert not list((tmp_path / "tmp").iterdir())
         assert not module(server, prog)
         assert states(server)[0] == {"leased": 1}
+    finally:
+        slow.close()
+
+
+def test_a_worker_that_loses_its_lease_stops_its_download(server, debug, tmp_path):
+    """The mirror then has room for the worker that gets the package."""
+    (tmp_path / "mirror").mkdir()
+    slow = Mirror(tmp_path / "mirror", pause=0.2)
+    try:
+        announce(server, slow, packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug), "usr/rest": os.urandom(1 << 20)}, "gz"))
+        with subprocess.Popen([UNHEX, "crawl", "work", "--json", "--jobs", "1", "--from", slow.url], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, **server.env}) as process:
+            wait_for(lambda: slow.requests > 0, 20)
+            with sqlite3.connect(server.data / "index.sqlite", timeout=20) as db:
+                assert db.execute("UPDATE packages SET lease = 'of another worker'").rowcount == 1
+            try:
+                wait_for(lambda: select.select([process.stdout], [], [], 0)[0], seconds=60)  # all of the package takes 200 s
+                row = json.loads(process.stdout.readline())
+            finally:
+                process.terminate()
+        assert (row["outcome"], row["cause"]) == ("later", "lost"), row
+        assert states(server)[0] == {"leased": 1}  # of the other one
     finally:
         slow.close()
 
