@@ -179,10 +179,8 @@ struct ux_caller {
  */
 static inline enum ux_trust ux_caller_trust(const struct ux_caller *caller)
 {
-	if ((caller->scopes & UX_SCOPE_SERVER) != 0)
-		return UX_TRUST_PACKAGE;
 	if ((caller->scopes & UX_SCOPE_UPLOAD) != 0)
-		return UX_TRUST_CI;
+		return (caller->scopes & UX_SCOPE_CRAWL) != 0 ? UX_TRUST_PACKAGE : UX_TRUST_CI;
 	return (caller->scopes & UX_SCOPE_AGENT) != 0 ? UX_TRUST_HOST : UX_TRUST_NONE;
 }
 

@@ -252,7 +252,8 @@ static enum ux_code query_each(struct ux_request *req, struct ux_json *j,
 
 enum ux_code ux_request_trust(struct ux_request *req, struct ux_bytes claim, enum ux_trust *ret)
 {
-	enum ux_trust level = ux_caller_trust(ux_caller_of(req)), claimed = level;
+	const enum ux_trust level = ux_caller_trust(ux_caller_of(req));
+	enum ux_trust claimed = UX_TRUST_CI; /* only a crawl claims that a package vouches for it */
 	if (claim.size > 0 && !ux_trust_parse(claim, &claimed))
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "\"trust\" is \"%.32s\"; expected user, container, host, "

@@ -45,7 +45,7 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
 
 /*
- * Gets the level of trust of a caller's symbols: the claim (""; none), or the level of its key if
+ * Gets the level of trust of a caller's symbols: the claim ("": "ci"), or the level of its key if
  * that is lower. UX_EINVAL: there is no such level.
  */
 enum ux_code ux_request_trust(struct ux_request *req, struct ux_bytes claim, enum ux_trust *ret)

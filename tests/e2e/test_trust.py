@@ -202,7 +202,7 @@ def keyed(server):
 
 @pytest.mark.parametrize("scopes, claim, expected", [
     ("upload", None, "ci"), ("upload", "package", "ci"), ("upload", "host", "host"), ("upload", "user", "user"),
-    ("agent", None, "host"), ("agent", "ci", "host"), ("agent", "package", "host"), ("agent", "container", "container"),
+    ("upload,crawl", "package", "package"), ("upload,crawl", None, "ci"), ("agent", None, "host"), ("agent", "ci", "host"), ("agent", "package", "host"), ("agent", "container", "container"),
 ])
 def test_a_claim_lowers_what_a_key_gives_and_never_raises_it(server, keyed, gsym, scopes, claim, expected):
     api = Api(server, keyed(scopes))
