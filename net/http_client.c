@@ -294,6 +294,7 @@ static void client_read_entity(CURL *curl, struct ux_http_answer *answer)
 {
 	client_read_value(curl, "ETag", answer->etag, sizeof(answer->etag));
 	client_read_value(curl, "Last-Modified", answer->modified, sizeof(answer->modified));
+	client_read_value(curl, "Content-Type", answer->type, sizeof(answer->type));
 	answer->part_off = answer->status == 206 ? client_read_part_off(curl) : UINT64_MAX;
 }
 

@@ -110,6 +110,7 @@ struct ux_http_answer {
 	char location[UX_HTTP_LOCATION_MAX];
 	char etag[128];    /* "": none, or too long */
 	char modified[64]; /* Last-Modified; "": none */
+	char type[128];    /* Content-Type; "": none, or too long */
 	char software[64]; /* Server header of an error; "": none */
 	/* for status 206: position in the file where the body begins; otherwise UINT64_MAX */
 	uint64_t part_off;

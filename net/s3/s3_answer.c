@@ -49,6 +49,8 @@ static void s3_on_start(void *ctx, const char *name, const char **attributes)
 	struct s3_reading *r = ctx;
 	(void)attributes;
 	size_t size = 0;
+	if (r->xml.depth == 1)
+		snprintf(r->to->root, sizeof(r->to->root), "%s", name);
 	r->xml.wants_text = (r->entry > 0 && r->xml.depth == r->entry + 1) ||
 			    (r->xml.depth == 2 && (strcmp(name, "IsTruncated") == 0 ||
 						   s3_field(r, name, &size) != NULL));

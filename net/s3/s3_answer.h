@@ -25,11 +25,12 @@ typedef enum ux_code ux_s3_each_fn(void *ctx, const struct ux_s3_object *object,
 
 /* The fields of an answer besides its objects; "" and false if absent. */
 struct ux_s3_answer {
+	char root[64];     /* name of the document's element */
 	char code[64];     /* error code, such as "NoSuchKey" */
 	char message[256]; /* error message */
 	char request[128]; /* ID of the request, in an error */
 	char upload[UX_S3_KEY_MAX + 1];
-	char etag[128];               /* entity tag of the copied object */
+	char etag[128];               /* entity tag of the object that was made */
 	bool truncated;               /* the listing continues... */
 	char next[UX_S3_KEY_MAX + 1]; /* ...with this continuation token or key marker */
 	char next_upload[UX_S3_KEY_MAX + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to a bucket: signs, sends and repeats them, and maps failures to codes. */
+/* Requests to a bucket: signs, sends and repeats them. */
 #include "s3_client.h"
 
 #include "clock.h"
@@ -439,79 +439,6 @@ static enum ux_code s3_send(struct ux_s3 *s3, const struct ux_s3_request *r,
 	return code;
 }
 
-/* --- codes of failures ------------------------------------------------------------------------ */
-
-enum {
-	NOT_IMPLEMENTED = 501,
-};
-
-static bool s3_is_passing(unsigned status, const char *code)
-{
-	return (status >= 500 && status != NOT_IMPLEMENTED) || status == 429 || status == 408 ||
-	       strcmp(code, "RequestTimeout") == 0 || strcmp(code, "SlowDown") == 0 ||
-	       strcmp(code, "InternalError") == 0 || strcmp(code, "ServiceUnavailable") == 0;
-}
-
-static enum ux_code s3_code_of(unsigned status, const char *code)
-{
-	/* A missing bucket does not mean that the object is lost. */
-	if (s3_is_passing(status, code) || strcmp(code, "NoSuchBucket") == 0)
-		return UX_EUNAVAILABLE;
-	switch (status) {
-	case 404:
-		return UX_ENOTFOUND;
-	case 401:
-	case 403:
-		return UX_EDENIED;
-	case 409:
-	case 412:
-		return UX_ECONFLICT;
-	case 416:
-		return UX_ECORRUPT;
-	case NOT_IMPLEMENTED:
-		return UX_EUNSUPPORTED;
-	default:
-		return UX_EIO;
-	}
-}
-
-/* Makes the error of an answer that is not a success; *ret_again: a retry may succeed. */
-static enum ux_code s3_refused(const struct ux_s3 *s3, const struct ux_s3_request *r,
-			       const struct ux_http_answer *answer, bool *ret_again,
-			       struct ux_error *err)
-{
-	struct ux_s3_answer *said = calloc(1, sizeof(*said));
-	if (!said)
-		return ux_error_nomem(err);
-	/* A proxy may answer in HTML, and HEAD has no body: then only the status is known. */
-	if (ux_s3_answer_read(ux_out_bytes(&answer->body), said, NULL, NULL, NULL) != UX_OK)
-		*said = (struct ux_s3_answer){0};
-	enum ux_code code = s3_code_of(answer->status, said->code);
-	*ret_again = s3_is_passing(answer->status, said->code);
-	(void)ux_error_set(err, code, "%s %.50s: %u%s%.32s%s%.40s", ux_method_name(r->method),
-			   r->key ? r->key : s3->place, answer->status,
-			   said->code[0] != '\0' ? " " : "", said->code,
-			   said->request[0] != '\0' ? ", request " : "", said->request);
-	free(said);
-	return code;
-}
-
-/*
- * Returns the success of an answer, or its error. A completed multipart upload may fail with status
- * 200.
- */
-static enum ux_code s3_judge(const struct ux_s3 *s3, const struct ux_s3_request *r,
-			     const struct ux_http_answer *answer, bool *ret_again,
-			     struct ux_error *err)
-{
-	*ret_again = false;
-	bool fine = answer->status >= 200 && answer->status < 300;
-	if (fine && r->may_fail_late && answer->body.size > 0 &&
-	    memmem(answer->body.data, answer->body.size, "<Error>", 7))
-		fine = false;
-	return fine ? UX_OK : s3_refused(s3, r, answer, ret_again, err);
-}
-
 /* --- all attempts ----------------------------------------------------------------------------- */
 
 /*
@@ -555,7 +482,7 @@ enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct 
 		}
 		enum ux_code code = s3_send(s3, r, &answer, &why);
 		if (code == UX_OK) {
-			code = s3_judge(s3, r, &answer, &again, &why);
+			code = ux_s3_judge(s3, r, &answer, &again, &why);
 			if (!again)
 				atomic_store(&s3->away_until_ms, INT64_C(0));
 		} else {

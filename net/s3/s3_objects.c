@@ -4,14 +4,51 @@
 #include "s3_request.h"
 #include "s3_sign.h"
 
-enum ux_code ux_s3_head(struct ux_s3 *s3, const char *key, uint64_t *ret_size, struct ux_error *err)
+/*
+ * Asks again after a HEAD with 404: it has no body, so anyone may have answered it, and only S3
+ * says "NoSuchKey".
+ */
+static enum ux_code s3_confirm_absent(struct ux_s3 *s3, const char *key, struct ux_error *err)
+{
+	static const char *const headers[] = {"Range: bytes=0-0", NULL};
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	const struct ux_s3_request request = {.method = UX_METHOD_GET,
+					      .key = key,
+					      .headers = headers,
+					      .sha256 = UX_S3_EMPTY,
+					      .tagged = true};
+	enum ux_code code = ux_s3_call(s3, &request, &answer, err);
+	return code == UX_OK ? ux_error_set(err, UX_EUNAVAILABLE,
+					    "HEAD %.50s: 404, but GET finds the object", key)
+			     : code;
+}
+
+enum ux_code ux_s3_head_tag(struct ux_s3 *s3, const char *key, uint64_t *ret_size, char *ret_etag,
+			    struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	struct ux_error why = UX_ERROR_INIT;
 	const struct ux_s3_request request = {
-		.method = UX_METHOD_HEAD, .key = key, .sha256 = UX_S3_EMPTY};
-	UX_TRY(ux_s3_call(s3, &request, &answer, err));
-	*ret_size = answer.length == UINT64_MAX ? 0 : answer.length;
+		.method = UX_METHOD_HEAD, .key = key, .sha256 = UX_S3_EMPTY, .tagged = true};
+	enum ux_code code = ux_s3_call(s3, &request, &answer, &why);
+	if (code == UX_ENOTFOUND)
+		return s3_confirm_absent(s3, key, err);
+	if (code != UX_OK) {
+		if (err && err->code == UX_OK)
+			*err = why;
+		return code;
+	}
+	if (answer.length == UINT64_MAX)
+		return ux_error_set(err, UX_EUNAVAILABLE, "HEAD %.50s: 200 without a size", key);
+	*ret_size = answer.length;
+	if (ret_etag)
+		memcpy(ret_etag, answer.etag, sizeof(answer.etag));
 	return UX_OK;
+}
+
+enum ux_code ux_s3_head(struct ux_s3 *s3, const char *key, uint64_t *ret_size, struct ux_error *err)
+{
+	return ux_s3_head_tag(s3, key, ret_size, NULL, err);
 }
 
 enum ux_code ux_s3_delete(struct ux_s3 *s3, const char *key, struct ux_error *err)
@@ -30,6 +67,7 @@ enum ux_code ux_s3_delete(struct ux_s3 *s3, const char *key, struct ux_error *er
 
 /* State of reading an object, over several attempts. */
 struct s3_reader {
+	const struct ux_s3_request *request;
 	ux_http_sink_fn *sink;
 	void *ctx;
 	uint64_t off;
@@ -54,6 +92,10 @@ static enum ux_code s3_reader_begins(void *ctx, const struct ux_http_answer *ans
 				     struct ux_error *err)
 {
 	const struct s3_reader *r = ctx;
+	const char *foreign = ux_s3_foreign(r->request, answer);
+	if (foreign)
+		return ux_error_set(err, UX_EUNAVAILABLE, "GET %.50s: %u, but the answer %s",
+				    r->request->key, answer->status, foreign);
 	uint64_t from = answer->status == 206 ? answer->part_off : 0;
 	return from == r->off + r->done
 		       ? UX_OK
@@ -87,10 +129,12 @@ enum ux_code ux_s3_get(struct ux_s3 *s3, const char *key, uint64_t off, uint64_t
 					      .headers = headers,
 					      .sha256 = UX_S3_EMPTY,
 					      .expected = ux_min(n, (uint64_t)UINT32_MAX),
+					      .tagged = true,
 					      .prepare = s3_reader_prepare,
 					      .begins = s3_reader_begins,
 					      .sink = s3_reader_take,
 					      .sink_ctx = &reader};
+	reader.request = &request;
 	if (n == 0)
 		return UX_OK;
 	UX_TRY(ux_s3_call(s3, &request, &answer, err));
@@ -111,7 +155,8 @@ enum ux_code ux_s3_get_tail(struct ux_s3 *s3, const char *key, uint64_t n, struc
 					      .key = key,
 					      .headers = headers,
 					      .sha256 = UX_S3_EMPTY,
-					      .expected = n};
+					      .expected = n,
+					      .tagged = true};
 	snprintf(range, sizeof(range), "Range: bytes=-%" PRIu64, n);
 	UX_TRY(ux_s3_call(s3, &request, &answer, err));
 	if (answer.status == 206 && answer.part_off == UINT64_MAX)
@@ -175,8 +220,12 @@ static enum ux_code s3_listing_page(struct s3_listing *l, bool *ret_more, struct
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out query = {0};
 	UX_TRY(s3_listing_query(l, &query, err));
-	const struct ux_s3_request request = {
-		.method = UX_METHOD_GET, .query = (const char *)query.data, .sha256 = UX_S3_EMPTY};
+	/* without this element, any XHTML would be an empty listing */
+	const struct ux_s3_request request = {.method = UX_METHOD_GET,
+					      .query = (const char *)query.data,
+					      .sha256 = UX_S3_EMPTY,
+					      .root = l->unfinished ? "ListMultipartUploadsResult"
+								    : "ListBucketResult"};
 	UX_TRY(ux_s3_call(l->s3, &request, &answer, err));
 	UX_TRY(ux_s3_answer_read(ux_out_bytes(&answer.body), &l->page, s3_listing_object, l, err));
 	*ret_more = l->page.truncated;

@@ -28,8 +28,13 @@ struct ux_s3_request {
 	bool from_file;
 	int fd;
 	uint64_t off, size;
-	uint64_t expected;  /* bytes of the answer, for its time limit */
-	bool may_fail_late; /* an error may follow a status of 200 */
+	uint64_t expected; /* bytes of the answer, for its time limit */
+	/*
+	 * The answer is a document with this element, or an error, which may follow a status of
+	 * 200. NULL: it has no document that matters.
+	 */
+	const char *root;
+	bool tagged; /* the answer is about an object: S3 always sends its ETag */
 	/*
 	 * Called with sink_ctx before each attempt; may change the memory that the headers point
 	 * to. True: the previous attempt made progress, so the patience starts again. NULL: not
@@ -48,9 +53,31 @@ struct ux_s3_request {
 enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct ux_http_answer *ret,
 			struct ux_error *err) ux_must;
 
+/*
+ * Returns the success of an answer, or its error; *ret_again: a retry may succeed. A success must
+ * be S3's: a proxy, a page of a login or of maintenance also answers 200, and means nothing.
+ */
+enum ux_code ux_s3_judge(const struct ux_s3 *s3, const struct ux_s3_request *r,
+			 const struct ux_http_answer *answer, bool *ret_again, struct ux_error *err)
+	ux_must;
+
+/*
+ * Returns the sign by which an answer with a success cannot be S3's; NULL: none, as far as its head
+ * tells.
+ */
+const char *ux_s3_foreign(const struct ux_s3_request *r, const struct ux_http_answer *answer);
+
 /* Counts an attempt, which began at this time of the monotonic clock. */
 void ux_s3_count(struct ux_s3_counts *counts, const struct ux_s3_request *r,
 		 const struct ux_http_answer *answer, enum ux_s3_result result, int64_t began_ns);
+
+enum {
+	UX_S3_ETAG_SIZE = sizeof(((struct ux_http_answer *)0)->etag),
+};
+
+/* Like ux_s3_head(), and sets ret_etag (UX_S3_ETAG_SIZE bytes; NULL: not) to the object's ETag. */
+enum ux_code ux_s3_head_tag(struct ux_s3 *s3, const char *key, uint64_t *ret_size, char *ret_etag,
+			    struct ux_error *err) ux_must;
 
 /*
  * Appends the name of an object as the source of a copy: "/BUCKET/PREFIX/KEY", as in a URL, and a

@@ -6,6 +6,7 @@
 #include "text.h"
 
 #include <errno.h>
+#include <nettle/md5.h>
 #include <nettle/sha2.h>
 #include <unistd.h>
 
@@ -16,16 +17,31 @@ enum {
 /* Bytes of an object that can be copied in one request, by S3's reference. */
 static const uint64_t COPY_MAX = UINT64_C(5) << 30;
 
-/* SHA-256 of a part of a file, in hex. */
-static enum ux_code s3_hash_file(int fd, uint64_t off, uint64_t size, char ret[UX_S3_HEX_SIZE],
+/* What identifies a body: for the signature, and as the ETag of an object of one part. */
+struct s3_digests {
+	char sha256[UX_S3_HEX_SIZE];
+	char md5[2 * MD5_DIGEST_SIZE + 1];
+};
+
+struct s3_hashing {
+	struct sha256_ctx sha256;
+	struct md5_ctx md5;
+};
+
+static void s3_hash_bytes(struct s3_hashing *h, struct ux_bytes bytes)
+{
+	if (bytes.size == 0)
+		return;
+	sha256_update(&h->sha256, bytes.size, bytes.data);
+	md5_update(&h->md5, bytes.size, bytes.data);
+}
+
+static enum ux_code s3_hash_file(struct s3_hashing *h, int fd, uint64_t off, uint64_t size,
 				 struct ux_error *err)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
-	struct sha256_ctx ctx;
 	ux_cleanup(ux_free_ptr) uint8_t *buf = malloc(HASH_BYTES);
 	if (!buf)
 		return ux_error_nomem(err);
-	sha256_init(&ctx);
 	while (size > 0) {
 		ssize_t n = pread(fd, buf, (size_t)ux_min(size, (uint64_t)HASH_BYTES), (off_t)off);
 		if (n < 0 && errno == EINTR)
@@ -33,28 +49,82 @@ static enum ux_code s3_hash_file(int fd, uint64_t off, uint64_t size, char ret[U
 		if (n <= 0)
 			return ux_error_os(err, n < 0 ? errno : EPIPE,
 					   "cannot read the file to send");
-		sha256_update(&ctx, (size_t)n, buf);
+		s3_hash_bytes(h, ux_bytes(buf, (size_t)n));
 		off += (uint64_t)n;
 		size -= (uint64_t)n;
 	}
-	sha256_digest(&ctx, sizeof(digest), digest);
-	ux_hex_encode(ux_bytes(digest, sizeof(digest)), ret);
 	return UX_OK;
 }
 
-static enum ux_code s3_hash_body(const struct ux_s3_body *body, char ret[UX_S3_HEX_SIZE],
+static enum ux_code s3_hash_body(const struct ux_s3_body *body, struct s3_digests *ret,
 				 struct ux_error *err)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
-	struct sha256_ctx ctx;
+	uint8_t sha256[SHA256_DIGEST_SIZE], md5[MD5_DIGEST_SIZE];
+	struct s3_hashing h;
+	sha256_init(&h.sha256);
+	md5_init(&h.md5);
 	if (body->from_file)
-		return s3_hash_file(body->fd, body->off, body->size, ret, err);
-	sha256_init(&ctx);
-	if (body->bytes.size > 0)
-		sha256_update(&ctx, body->bytes.size, body->bytes.data);
-	sha256_digest(&ctx, sizeof(digest), digest);
-	ux_hex_encode(ux_bytes(digest, sizeof(digest)), ret);
+		UX_TRY(s3_hash_file(&h, body->fd, body->off, body->size, err));
+	else
+		s3_hash_bytes(&h, body->bytes);
+	sha256_digest(&h.sha256, sizeof(sha256), sha256);
+	md5_digest(&h.md5, sizeof(md5), md5);
+	ux_hex_encode(ux_bytes(sha256, sizeof(sha256)), ret->sha256);
+	ux_hex_encode(ux_bytes(md5, sizeof(md5)), ret->md5);
 	return UX_OK;
+}
+
+/* --- proof that an object was made ------------------------------------------------------------ */
+
+/* Some stores send ETags without their quotes. */
+static struct ux_bytes s3_etag_text(const char *etag)
+{
+	struct ux_bytes text = ux_bytes_cstr(etag);
+	if (text.size >= 2 && text.data[0] == '"' && text.data[text.size - 1] == '"')
+		text = ux_bytes(text.data + 1, text.size - 2);
+	return text;
+}
+
+static bool s3_etag_is(const char *etag, const char *expected)
+{
+	return expected[0] != '\0' && ux_bytes_eq(s3_etag_text(etag), s3_etag_text(expected));
+}
+
+/*
+ * Asks the store for an object that it should have now: of this size, and with one of two ETags
+ * ("": none known; both "": any). A write that nothing proves must not count as one.
+ */
+static enum ux_code s3_prove(struct ux_s3 *s3, const char *key, uint64_t size, const char *etag,
+			     const char *other, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	char found_etag[UX_S3_ETAG_SIZE];
+	uint64_t found = 0;
+	enum ux_code code = ux_s3_head_tag(s3, key, &found, found_etag, &why);
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "%.60s is absent after it was written successfully", key);
+	if (code != UX_OK) {
+		if (err && err->code == UX_OK)
+			*err = why;
+		return code;
+	}
+	bool any = etag[0] == '\0' && other[0] == '\0';
+	if (found != size)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "%.60s has %" PRIu64
+				    " bytes after it was written; expected %" PRIu64,
+				    key, found, size);
+	if (!any && !s3_etag_is(found_etag, etag) && !s3_etag_is(found_etag, other))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "%.60s has the ETag %.40s after it was written; expected %.40s",
+				    key, found_etag, etag[0] != '\0' ? etag : other);
+	return UX_OK;
+}
+
+static uint64_t s3_body_size(const struct ux_s3_body *body)
+{
+	return body->from_file ? body->size : body->bytes.size;
 }
 
 /* --- in one request --------------------------------------------------------------------------- */
@@ -64,19 +134,24 @@ static enum ux_code s3_put_whole(struct ux_s3 *s3, const char *key, const struct
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	static const char *const fresh[] = {"If-None-Match: *", NULL};
-	char hash[UX_S3_HEX_SIZE];
-	if (!body->sha256)
-		UX_TRY(s3_hash_body(body, hash, err));
+	struct s3_digests digests;
+	UX_TRY(s3_hash_body(body, &digests, err));
 	const struct ux_s3_request request = {.method = UX_METHOD_PUT,
 					      .key = key,
 					      .headers = body->fresh ? fresh : NULL,
-					      .sha256 = body->sha256 ? body->sha256 : hash,
+					      .sha256 =
+						      body->sha256 ? body->sha256 : digests.sha256,
 					      .body = body->bytes,
 					      .from_file = body->from_file,
 					      .fd = body->fd,
 					      .off = body->off,
-					      .size = body->size};
-	return ux_s3_call(s3, &request, &answer, err);
+					      .size = body->size,
+					      .tagged = true};
+	UX_TRY(ux_s3_call(s3, &request, &answer, err));
+	/* Encrypted objects have other ETags. */
+	return s3_etag_is(answer.etag, digests.md5)
+		       ? UX_OK
+		       : s3_prove(s3, key, s3_body_size(body), answer.etag, "", err);
 }
 
 /* --- in parts --------------------------------------------------------------------------------- */
@@ -87,6 +162,13 @@ struct s3_parts {
 	const char *key;
 	char upload[UX_S3_KEY_MAX + 1];
 	struct ux_out list; /* "<Part>...</Part>" for each */
+	unsigned n;
+	/*
+	 * The ETag of the object is the MD5 of the parts' MD5s and their number, unless the store
+	 * has other ETags.
+	 */
+	struct md5_ctx md5;
+	bool opaque;
 };
 
 static enum ux_code s3_parts_begin(struct s3_parts *p, struct ux_error *err)
@@ -96,7 +178,9 @@ static enum ux_code s3_parts_begin(struct s3_parts *p, struct ux_error *err)
 	const struct ux_s3_request request = {.method = UX_METHOD_POST,
 					      .key = p->key,
 					      .query = "uploads=",
-					      .sha256 = UX_S3_EMPTY};
+					      .sha256 = UX_S3_EMPTY,
+					      .root = "InitiateMultipartUploadResult"};
+	md5_init(&p->md5);
 	if (!said)
 		return ux_error_nomem(err);
 	UX_TRY(ux_s3_call(p->s3, &request, &answer, err));
@@ -133,6 +217,13 @@ static enum ux_code s3_parts_add(struct s3_parts *p, unsigned number, const char
 {
 	if (etag[0] == '\0' || !s3_etag_is_plain(etag))
 		return ux_error_set(err, UX_ECORRUPT, "a part of the multipart upload has no ETag");
+	uint8_t md5[MD5_DIGEST_SIZE];
+	size_t bytes = 0;
+	if (ux_hex_decode(s3_etag_text(etag), md5, sizeof(md5), &bytes) && bytes == sizeof(md5))
+		md5_update(&p->md5, sizeof(md5), md5);
+	else
+		p->opaque = true;
+	p->n = number;
 	ux_out_fmt(&p->list, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", number,
 		   etag);
 	return ux_out_status(&p->list, err);
@@ -143,18 +234,19 @@ static enum ux_code s3_parts_send(struct s3_parts *p, unsigned number,
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out query = {0};
-	char hash[UX_S3_HEX_SIZE];
-	UX_TRY(s3_hash_body(part, hash, err));
+	struct s3_digests digests;
+	UX_TRY(s3_hash_body(part, &digests, err));
 	UX_TRY(s3_part_query(p, number, &query, err));
 	const struct ux_s3_request request = {.method = UX_METHOD_PUT,
 					      .key = p->key,
 					      .query = (const char *)query.data,
-					      .sha256 = hash,
+					      .sha256 = digests.sha256,
 					      .body = part->bytes,
 					      .from_file = part->from_file,
 					      .fd = part->fd,
 					      .off = part->off,
-					      .size = part->size};
+					      .size = part->size,
+					      .tagged = true};
 	UX_TRY(ux_s3_call(p->s3, &request, &answer, err));
 	return s3_parts_add(p, number, answer.etag, err);
 }
@@ -166,25 +258,28 @@ static enum ux_code s3_upload_query(const char *upload, struct ux_out *query, st
 	return ux_out_status(query, err);
 }
 
-static enum ux_code s3_parts_complete(struct s3_parts *p, struct ux_error *err)
+static enum ux_code s3_parts_complete(struct s3_parts *p, struct ux_s3_answer *ret,
+				      struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out query = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
-	char hash[UX_S3_HEX_SIZE];
+	struct s3_digests digests;
 	UX_TRY(s3_upload_query(p->upload, &query, err));
 	ux_out_cstr(&body, "<CompleteMultipartUpload>");
 	ux_out_put(&body, p->list.data, p->list.size);
 	ux_out_cstr(&body, "</CompleteMultipartUpload>");
 	UX_TRY(ux_out_status(&body, err));
-	UX_TRY(s3_hash_body(&(const struct ux_s3_body){.bytes = ux_out_bytes(&body)}, hash, err));
+	UX_TRY(s3_hash_body(&(const struct ux_s3_body){.bytes = ux_out_bytes(&body)}, &digests,
+			    err));
 	const struct ux_s3_request request = {.method = UX_METHOD_POST,
 					      .key = p->key,
 					      .query = (const char *)query.data,
-					      .sha256 = hash,
+					      .sha256 = digests.sha256,
 					      .body = ux_out_bytes(&body),
-					      .may_fail_late = true};
-	return ux_s3_call(p->s3, &request, &answer, err);
+					      .root = "CompleteMultipartUploadResult"};
+	UX_TRY(ux_s3_call(p->s3, &request, &answer, err));
+	return ux_s3_answer_read(ux_out_bytes(&answer.body), ret, NULL, NULL, err);
 }
 
 enum ux_code ux_s3_abort(struct ux_s3 *s3, const char *key, const char *upload,
@@ -202,11 +297,6 @@ enum ux_code ux_s3_abort(struct ux_s3 *s3, const char *key, const char *upload,
 	if (code != UX_OK && code != UX_ENOTFOUND && err && err->code == UX_OK)
 		*err = why;
 	return code == UX_ENOTFOUND ? UX_OK : code;
-}
-
-static uint64_t s3_body_size(const struct ux_s3_body *body)
-{
-	return body->from_file ? body->size : body->bytes.size;
 }
 
 static struct ux_s3_body s3_body_part(const struct ux_s3_body *body, uint64_t at, uint64_t size)
@@ -235,23 +325,33 @@ static enum ux_code s3_parts_send_all(struct s3_parts *p, const struct ux_s3_bod
 	return UX_OK;
 }
 
+/* Writes the ETag that an object of these parts has; "": unknown. */
+static void s3_parts_etag(struct s3_parts *p, char ret[UX_S3_ETAG_SIZE])
+{
+	uint8_t md5[MD5_DIGEST_SIZE];
+	char text[2 * MD5_DIGEST_SIZE + 1];
+	md5_digest(&p->md5, sizeof(md5), md5);
+	ux_hex_encode(ux_bytes(md5, sizeof(md5)), text);
+	ret[0] = '\0';
+	if (!p->opaque)
+		snprintf(ret, UX_S3_ETAG_SIZE, "%s-%u", text, p->n);
+}
+
 /*
  * Completes the upload. The answer may get lost; then the repetition finds no upload, but the
- * object has its size.
+ * object.
  */
 static enum ux_code s3_parts_end(struct s3_parts *p, uint64_t size, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	uint64_t found = 0;
-	enum ux_code code = s3_parts_complete(p, &why);
-	if (code == UX_OK || code == UX_ENOTFOUND) {
-		UX_TRY(ux_s3_head(p->s3, p->key, &found, err));
-		return found == size
-			       ? UX_OK
-			       : ux_error_set(err, UX_EIO,
-					      "%.60s has %" PRIu64 " bytes; expected %" PRIu64,
-					      p->key, found, size);
-	}
+	char etag[UX_S3_ETAG_SIZE];
+	ux_cleanup(ux_free_ptr) struct ux_s3_answer *said = calloc(1, sizeof(*said));
+	if (!said)
+		return ux_error_nomem(err);
+	s3_parts_etag(p, etag);
+	enum ux_code code = s3_parts_complete(p, said, &why);
+	if (code == UX_OK || code == UX_ENOTFOUND)
+		return s3_prove(p->s3, p->key, size, etag, said->etag, err);
 	if (err && err->code == UX_OK)
 		*err = why;
 	return code;
@@ -304,7 +404,8 @@ static enum ux_code s3_copy_range(struct ux_s3 *s3, const struct ux_s3_from *fro
 					      .signed_headers = headers,
 					      .sha256 = UX_S3_EMPTY,
 					      .expected = size,
-					      .may_fail_late = true};
+					      .root = query ? "CopyPartResult"
+							    : "CopyObjectResult"};
 	UX_TRY(ux_s3_call(s3, &request, &answer, err));
 	return ux_s3_answer_read(ux_out_bytes(&answer.body), ret, NULL, NULL, err);
 }
@@ -351,8 +452,10 @@ enum ux_code ux_s3_copy(struct ux_s3 *s3, const struct ux_s3_from *from, size_t 
 	ux_cleanup(ux_free_ptr) struct s3_parts *p = calloc(1, sizeof(*p));
 	if (!said || !p)
 		return ux_error_nomem(err);
-	if (n == 1 && from->size <= COPY_MAX)
-		return s3_copy_range(s3, from, 0, from->size, key, /* query= */ NULL, said, err);
+	if (n == 1 && from->size <= COPY_MAX) {
+		UX_TRY(s3_copy_range(s3, from, 0, from->size, key, /* query= */ NULL, said, err));
+		return s3_prove(s3, key, from->size, said->etag, "", err);
+	}
 	p->s3 = s3;
 	p->key = key;
 	enum ux_code code = s3_copy_joined(p, from, n, said, err);

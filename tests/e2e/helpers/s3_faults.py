@@ -11,7 +11,9 @@ CUT_ANSWER = "cut answer"  # the store does it, and the client gets half of the 
 DROP_ANSWER = "drop answer"  # the store does it, and the client hears nothing
 DELAY = "delay"
 LACKING = "lacking"  # 501, as of a store that cannot do that; not among those that pass
-FAULTS = (REFUSE, CUT_REQUEST, CUT_ANSWER, DROP_ANSWER, DELAY)
+HTML = "html"  # 200 and a page, as of a proxy for logins or maintenance
+FAULTS = (REFUSE, CUT_REQUEST, CUT_ANSWER, DROP_ANSWER, DELAY, HTML)
+PAGE = b"<html><body>Please log in</body></html>"
 
 
 class FaultProxy:
@@ -74,6 +76,10 @@ class FaultProxy:
         if fault == REFUSE:
             text = b"<Error><Code>SlowDown</Code><RequestId>proxy</RequestId></Error>"
             client.sendall(b"HTTP/1.1 503 Slow Down\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text))
+            return True
+        if fault == HTML:
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"65f0-27\"\r\nContent-Length: %d\r\n\r\n" % len(PAGE)
+            client.sendall(head + (b"" if method == b"HEAD" else PAGE))
             return True
         if fault == LACKING:
             client.sendall(b"HTTP/1.1 501 Not Implemented\r\nContent-Length: 0\r\n\r\n")

@@ -7,8 +7,10 @@
 #include "s3_client.h"
 #include "scripted_server.h"
 
-#define OK(more, body)  "HTTP/1.1 200 OK\r\n" more "Content-Length: " body
-#define EMPTY_OK        OK("", "0\r\n\r\n")
+#define OK(more, body) "HTTP/1.1 200 OK\r\n" more "Content-Length: " body
+#define EMPTY_OK       OK(TAG, "0\r\n\r\n")
+/* the MD5 of "hello" */
+#define TAG             "ETag: \"5d41402abc4b2a76b9719d911017c592\"\r\n"
 #define UNSIZED(status) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n"
 #define REFUSAL(status, code)                                                                   \
 	{                                                                                       \
@@ -58,7 +60,7 @@ static void what_passes_is_repeated(void **state)
 {
 	(void)state;
 	SCRIPT(s, REFUSAL("503 Slow Down", "SlowDown"), {.answer = NULL, .close = true},
-	       {.answer = OK("", "3\r\n\r\nabc")});
+	       {.answer = OK(TAG, "3\r\n\r\nabc")});
 	struct ux_s3 *s3 = bucket_open(&s);
 	struct ux_out got = {0};
 	assert_int_equal(ux_s3_get(s3, "k", 0, UINT64_MAX, collect, &got, NULL), UX_OK);
@@ -71,8 +73,8 @@ static void what_passes_is_repeated(void **state)
 static void a_cut_answer_is_continued_where_it_ended(void **state)
 {
 	(void)state;
-	SCRIPT(s, {.answer = OK("", "6\r\n\r\nab"), .close = true},
-	       {.answer = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-5/6\r\n"
+	SCRIPT(s, {.answer = OK(TAG, "6\r\n\r\nab"), .close = true},
+	       {.answer = "HTTP/1.1 206 Partial Content\r\n" TAG "Content-Range: bytes 2-5/6\r\n"
 			  "Content-Length: 4\r\n\r\ncdef"});
 	struct ux_s3 *s3 = bucket_open(&s);
 	struct ux_out got = {0};
@@ -89,10 +91,10 @@ static void a_cut_answer_is_continued_where_it_ended(void **state)
 static void a_server_that_ignores_ranges_is_noticed(void **state)
 {
 	(void)state;
-	SCRIPT(s, {.answer = OK("", "4\r\n\r\nabcd")}, {.answer = OK("", "2\r\n\r\nab")},
-	       {.answer = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 3-3/4\r\n"
+	SCRIPT(s, {.answer = OK(TAG, "4\r\n\r\nabcd")}, {.answer = OK(TAG, "2\r\n\r\nab")},
+	       {.answer = "HTTP/1.1 206 Partial Content\r\n" TAG "Content-Range: bytes 3-3/4\r\n"
 			  "Content-Length: 1\r\n\r\nx"},
-	       {.answer = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-2/3\r\n"
+	       {.answer = "HTTP/1.1 206 Partial Content\r\n" TAG "Content-Range: bytes 2-2/3\r\n"
 			  "Content-Length: 1\r\n\r\nx"});
 	struct ux_s3 *s3 = bucket_open(&s);
 	struct ux_out got = {0};
@@ -130,18 +132,20 @@ static void refusals_have_their_meaning(void **state)
 	assert_non_null(strstr(s.requests[3], "If-None-Match: *\r\n"));
 }
 
-#define XML(text)                                                            \
-	{                                                                    \
-		.answer = UNSIZED("200 OK") "<r>" text "</r>", .close = true \
+#define XML(root, text)                                                                    \
+	{                                                                                  \
+		.answer = UNSIZED("200 OK") "<" root ">" text "</" root ">", .close = true \
 	}
+#define BEGUN XML("InitiateMultipartUploadResult", "<UploadId>u</UploadId>")
+#define ENDED XML("CompleteMultipartUploadResult", "")
 
 /* By S3's reference, one request copies 5 GiB at most. */
 static void a_giant_object_is_copied_in_ranges(void **state)
 {
 	(void)state;
-	SCRIPT(s, XML("<UploadId>u</UploadId>"), XML("<ETag>&quot;a&quot;</ETag>"),
-	       XML("<ETag>&quot;b&quot;</ETag>"), XML(""),
-	       {.answer = OK("", "6442450944\r\n\r\n")});
+	SCRIPT(s, BEGUN, XML("CopyPartResult", "<ETag>&quot;a&quot;</ETag>"),
+	       XML("CopyPartResult", "<ETag>&quot;b&quot;</ETag>"), ENDED,
+	       {.answer = OK(TAG, "6442450944\r\n\r\n")});
 	struct ux_s3 *s3 = bucket_open(&s);
 	const struct ux_s3_from from = {"from", UINT64_C(6) << 30};
 	assert_int_equal(ux_s3_copy(s3, &from, 1, "to", NULL), UX_OK);
@@ -161,7 +165,7 @@ static void a_giant_object_is_copied_in_ranges(void **state)
 static void a_copy_that_is_refused_leaves_nothing(void **state)
 {
 	(void)state;
-	SCRIPT(s, REFUSAL("501 Not Implemented", "NotImplemented"), XML("<UploadId>u</UploadId>"),
+	SCRIPT(s, REFUSAL("501 Not Implemented", "NotImplemented"), BEGUN,
 	       {.answer = UNSIZED("200 OK") "  <Error><Code>EntityTooSmall</Code></Error>",
 		.close = true},
 	       {.answer = "HTTP/1.1 204 No Content\r\n\r\n"});
@@ -204,11 +208,11 @@ static enum ux_code count_keys(void *ctx, const struct ux_s3_object *object, str
 	return UX_OK;
 }
 
-#define PAGE(more, key)                                                      \
-	{                                                                    \
-		.answer = UNSIZED("200 OK") "<L>" more "<Contents><Key>" key \
-					    "</Key></Contents></L>",         \
-		.close = true                                                \
+#define PAGE(more, key)                                                                     \
+	{                                                                                   \
+		.answer = UNSIZED("200 OK") "<ListBucketResult>" more "<Contents><Key>" key \
+					    "</Key></Contents></ListBucketResult>",         \
+		.close = true                                                               \
 	}
 
 static void a_listing_is_read_page_by_page(void **state)
@@ -322,6 +326,111 @@ static void without_keys_requests_are_not_signed(void **state)
 	assert_null(strstr(s.requests[0], "Authorization"));
 }
 
+#define HTML(status)                                                                          \
+	{                                                                                     \
+		.answer = "HTTP/1.1 " status "\r\nContent-Type: text/html; charset=utf-8\r\n" \
+			  "ETag: \"5f3c-1a2\"\r\nContent-Length: 13\r\n\r\n<html></html>",    \
+		.close = true                                                                 \
+	}
+
+/* Nine acknowledged modules were lost when a proxy answered uploads with its own page. */
+static void a_page_of_a_proxy_is_never_an_answer(void **state)
+{
+	(void)state;
+	SCRIPT(s, HTML("200 OK"), {.answer = EMPTY_OK}, HTML("200 OK"), HTML("404 Not Found"),
+	       {.answer = OK(TAG, "3\r\n\r\nabc")}, HTML("200 OK"), PAGE("", "some/prefix/x/1"),
+	       HTML("200 OK"), {.answer = "HTTP/1.1 204 No Content\r\n\r\n"});
+	struct ux_s3 *s3 = bucket_open(&s);
+	struct ux_out got = {0}, keys = {0};
+	const struct ux_s3_body body = {.bytes = ux_bytes_cstr("hello")};
+	assert_int_equal(ux_s3_put(s3, "k", &body, NULL), UX_OK);
+	assert_int_equal(ux_s3_get(s3, "k", 0, UINT64_MAX, collect, &got, NULL), UX_OK);
+	assert_int_equal(got.size, 3);
+	assert_int_equal(ux_s3_list(s3, "x/", count_keys, &keys, NULL), UX_OK);
+	assert_int_equal(keys.size, 4);
+	assert_int_equal(ux_s3_delete(s3, "k", NULL), UX_OK);
+	ux_out_deinit(&got);
+	ux_out_deinit(&keys);
+	ux_s3_close(s3);
+	assert_int_equal(script_close(&s), 9);
+}
+
+static void a_page_that_stays_is_a_temporary_failure(void **state)
+{
+	(void)state;
+	SCRIPT(s, HTML("200 OK"), HTML("200 OK"), HTML("200 OK"), HTML("200 OK"), HTML("200 OK"),
+	       HTML("200 OK"), HTML("200 OK"));
+	struct ux_s3 *s3 = bucket_open(&s);
+	struct ux_error err = UX_ERROR_INIT;
+	const struct ux_s3_body body = {.bytes = ux_bytes_cstr("hello")};
+	assert_int_equal(ux_s3_put(s3, "k", &body, &err), UX_EUNAVAILABLE);
+	assert_string_equal(err.text, "PUT k: 200, but the answer is an HTML page");
+	assert_false(ux_s3_is_up(s3));
+	ux_s3_close(s3);
+	assert_in_range(script_close(&s), 2, 7);
+}
+
+/* XHTML without objects must not be an empty listing, nor the end of an upload. */
+static void a_document_of_another_kind_is_no_answer(void **state)
+{
+	(void)state;
+	SCRIPT(s, XML("html", ""), PAGE("", "some/prefix/x/1"), {.answer = OK("", "0\r\n\r\n")},
+	       {.answer = EMPTY_OK});
+	struct ux_s3 *s3 = bucket_open(&s);
+	struct ux_out keys = {0};
+	const struct ux_s3_body body = {.bytes = ux_bytes_cstr("hello")};
+	assert_int_equal(ux_s3_list(s3, "x/", count_keys, &keys, NULL), UX_OK);
+	assert_int_equal(keys.size, 4);
+	assert_int_equal(ux_s3_put(s3, "k", &body, NULL), UX_OK); /* without an ETag: again */
+	ux_out_deinit(&keys);
+	ux_s3_close(s3);
+	assert_int_equal(script_close(&s), 4);
+}
+
+static void a_write_with_another_tag_needs_a_proof(void **state)
+{
+	(void)state;
+	SCRIPT(s, {.answer = OK("ETag: \"a\"\r\n", "0\r\n\r\n")},
+	       {.answer = OK("ETag: \"a\"\r\n", "5\r\n\r\n"), .close = true},
+	       {.answer = OK("ETag: \"a\"\r\n", "0\r\n\r\n")},
+	       {.answer = OK("ETag: \"b\"\r\n", "5\r\n\r\n"), .close = true},
+	       {.answer = OK("ETag: \"a\"\r\n", "0\r\n\r\n")},
+	       {.answer = OK("ETag: \"a\"\r\n", "4\r\n\r\n"), .close = true},
+	       {.answer = OK("ETag: \"a\"\r\n", "0\r\n\r\n")},
+	       {.answer = UNSIZED("404 Not Found"), .close = true},
+	       REFUSAL("404 Not Found", "NoSuchKey"));
+	struct ux_s3 *s3 = bucket_open(&s);
+	struct ux_error err = UX_ERROR_INIT;
+	const struct ux_s3_body body = {.bytes = ux_bytes_cstr("hello")};
+	assert_int_equal(ux_s3_put(s3, "k", &body, NULL), UX_OK);
+	assert_int_equal(ux_s3_put(s3, "k", &body, &err), UX_EUNAVAILABLE);
+	assert_string_equal(err.text, "k has the ETag \"b\" after it was written; expected \"a\"");
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_s3_put(s3, "k", &body, &err), UX_EUNAVAILABLE);
+	assert_string_equal(err.text, "k has 4 bytes after it was written; expected 5");
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_s3_put(s3, "k", &body, &err), UX_EUNAVAILABLE);
+	assert_string_equal(err.text, "k is absent after it was written successfully");
+	ux_s3_close(s3);
+	assert_int_equal(script_close(&s), 9);
+}
+
+static void only_s3_says_that_an_object_is_absent(void **state)
+{
+	(void)state;
+	SCRIPT(s, {.answer = UNSIZED("404 Not Found"), .close = true},
+	       REFUSAL("404 Not Found", "NoSuchKey"),
+	       {.answer = UNSIZED("404 Not Found"), .close = true}, {.answer = EMPTY_OK});
+	struct ux_s3 *s3 = bucket_open(&s);
+	struct ux_error err = UX_ERROR_INIT;
+	uint64_t size = 0;
+	assert_int_equal(ux_s3_head(s3, "k", &size, NULL), UX_ENOTFOUND);
+	assert_int_equal(ux_s3_head(s3, "k", &size, &err), UX_EUNAVAILABLE);
+	assert_string_equal(err.text, "HEAD k: 404, but GET finds the object");
+	ux_s3_close(s3);
+	assert_int_equal(script_close(&s), 4);
+}
+
 UX_SUITE(s3_client)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +446,11 @@ UX_SUITE(s3_client)
 		cmocka_unit_test(addresses_that_name_no_bucket_are_refused),
 		cmocka_unit_test(the_bucket_is_in_the_path_or_in_the_host),
 		cmocka_unit_test(without_keys_requests_are_not_signed),
+		cmocka_unit_test(a_page_of_a_proxy_is_never_an_answer),
+		cmocka_unit_test(a_page_that_stays_is_a_temporary_failure),
+		cmocka_unit_test(a_document_of_another_kind_is_no_answer),
+		cmocka_unit_test(a_write_with_another_tag_needs_a_proof),
+		cmocka_unit_test(only_s3_says_that_an_object_is_absent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
