@@ -233,6 +233,7 @@ static void store_init(struct ux_store *s)
 	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
 	store_init_commit_lock(s);
 	pthread_mutex_init(&s->work_lock, NULL);
+	pthread_mutex_init(&s->lost.lock, NULL);
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
 	ux_last_use_init(&s->query_use, UX_QUERIED_MODULE);
 	ux_last_use_init(&s->key_use, UX_USED_KEY);
@@ -306,6 +307,8 @@ enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *p
 		code = ux_fleet_start(&s->fleet, s, err);
 	if (code == UX_OK)
 		code = store_requeue_jobs(s, err);
+	if (code == UX_OK)
+		ux_store_watch_lost(s);
 	if (code != UX_OK)
 		ux_store_close(s);
 	return code;
@@ -377,6 +380,7 @@ void ux_store_close(struct ux_store *s)
 	ux_last_use_deinit(&s->key_use);
 	ux_store_clock_deinit(&s->clock);
 	pthread_mutex_destroy(&s->work_lock);
+	pthread_mutex_destroy(&s->lost.lock);
 	pthread_rwlock_destroy(&s->commit_lock);
 	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
 }

@@ -135,6 +135,20 @@ enum ux_code ux_store_write_uses(struct ux_store *s, bool *ret_complete, struct 
 /* Called with changes of the index by any node. */
 typedef void ux_store_changes_fn(void *ctx, const struct ux_change_batch *batch);
 
+enum {
+	UX_LOST_NOTED = 256, /* blobs that requests missed, until the next ux_store_heal() */
+};
+
+/* Blobs that rows name and the bucket lacks (lost_blobs.c). */
+struct ux_lost_blobs {
+	pthread_mutex_t lock; /* guards hashes and n */
+	struct ux_blob_hash hashes[UX_LOST_NOTED];
+	size_t n;
+	/* for metrics; no order is needed */
+	_Atomic uint64_t lost;     /* blobs whose rows were changed */
+	_Atomic uint64_t compared; /* blobs that were compared with the list of the bucket */
+};
+
 struct ux_store {
 	struct ux_index *index;
 	struct ux_blobs *blobs;
@@ -159,6 +173,7 @@ struct ux_store {
 	struct ux_last_use query_use;
 	struct ux_last_use key_use;
 	struct ux_room room; /* on the disk */
+	struct ux_lost_blobs lost;
 	struct ux_stage_times stages;
 	/* for ux_store_collect(): garbage up to this number... */
 	int64_t collect_upto;
@@ -364,6 +379,35 @@ enum ux_code ux_store_collect(struct ux_store *s, uint64_t *ret, struct ux_error
 
 /* Removes all these files immediately. */
 enum ux_code ux_store_collect_all(struct ux_store *s, uint64_t *ret, struct ux_error *err) ux_must;
+
+/*
+ * Tells the index that a bucket has lost a blob, so that its modules say so and clients send it
+ * again; a node that has a copy stores that instead. *ret_lost: the index has changed.
+ */
+enum ux_code ux_store_fail_lost(struct ux_store *s, const struct ux_blob_hash *hash, bool *ret_lost,
+				struct ux_error *err) ux_must;
+
+/* Called for each blob that is found to be lost. */
+typedef void ux_store_lost_fn(void *ctx, const char *hash);
+
+/* Notes from now on which blobs requests miss in the bucket. Does nothing for a folder. */
+void ux_store_watch_lost(struct ux_store *s);
+
+/* Handles the blobs that requests missed since the last call. */
+enum ux_code ux_store_heal(struct ux_store *s, ux_store_lost_fn *fn, void *ctx,
+			   struct ux_error *err) ux_must;
+
+enum {
+	UX_LOST_ROUND = 1000, /* lost blobs that one call handles */
+};
+
+/*
+ * Compares all blobs that the index names with the list of the bucket, and handles those that it
+ * lacks, at most UX_LOST_ROUND; *ret_more: there may be others. Does nothing for a folder, where
+ * `unhex store check` looks.
+ */
+enum ux_code ux_store_find_lost(struct ux_store *s, ux_store_lost_fn *fn, void *ctx, bool *ret_more,
+				struct ux_error *err) ux_must;
 
 /* Removes a damaged blob and every row that names it (blobs.lose). */
 enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *hash,

@@ -372,6 +372,45 @@ enum ux_code ux_store_remove_module(struct ux_store *s, const char *ns, const ch
 	return UX_OK;
 }
 
+/* Asks the bucket; stores the blob again if this node has a copy. */
+static enum ux_code commit_is_lost(void *ctx, const struct ux_blob_hash *hash, bool *ret,
+				   struct ux_error *err)
+{
+	struct ux_blobs *b = ((struct ux_store *)ctx)->blobs;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = b->confirm(b, hash, &why);
+	*ret = code == UX_ENOTFOUND;
+	if (code == UX_OK || code == UX_ENOTFOUND)
+		return UX_OK;
+	if (err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+enum ux_code ux_store_fail_lost(struct ux_store *s, const struct ux_blob_hash *hash, bool *ret_lost,
+				struct ux_error *err)
+{
+	static const char reason[] = "the bucket has lost these bytes; send them again";
+	struct ux_index *ix = s->index;
+	struct ux_blob_loss loss;
+	bool now = false;
+	uint64_t n = 0;
+	*ret_lost = false;
+	UX_TRY(ix->blobs.expected(ix, hash, &now, err));
+	if (!now)
+		return UX_OK;
+	UX_TRY(commit_is_lost(s, hash, &now, err));
+	if (!now)
+		return UX_OK;
+	UX_TRY(ix->blobs.fail_lost(ix, hash, reason, ux_store_now(s), commit_is_lost, s, &loss,
+				   err));
+	*ret_lost = loss.candidates + loss.sources + loss.fetched + loss.profiles > 0;
+	UX_TRY(ix->modules.requeue(ix, ux_store_now(s), &n, err));
+	if (n > 0)
+		store_wake(s);
+	return UX_OK;
+}
+
 enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *hash,
 				const char *reason, struct ux_error *err)
 {

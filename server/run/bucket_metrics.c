@@ -45,8 +45,9 @@ static void bucket_put_durations(const struct ux_s3_counts *c, struct ux_out *ou
 		   sum);
 }
 
-void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out)
+void ux_bucket_metrics(struct ux_store *s, struct ux_out *out)
 {
+	struct ux_blobs *b = s->blobs;
 	struct ux_blob_copies copies;
 	if (!b->copies)
 		return;
@@ -78,4 +79,10 @@ void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out)
 		      "Cached copies removed to make room.", copies.evictions);
 	ux_metric_one(out, "unhex_blob_part_bytes", "gauge",
 		      "Bytes fetched of partially read GSYMs.", copies.view_bytes);
+	ux_metric_one(out, "unhex_blobs_lost_total", "counter",
+		      "Files of the index that the bucket was found to lack.",
+		      atomic_load_explicit(&s->lost.lost, memory_order_relaxed));
+	ux_metric_one(out, "unhex_blobs_compared_total", "counter",
+		      "Files of the index that were compared with the list of the bucket.",
+		      atomic_load_explicit(&s->lost.compared, memory_order_relaxed));
 }

@@ -106,6 +106,32 @@ static void keeper_expire(struct ux_keeper *k)
 		keeper_log_failure("expire", &err);
 }
 
+static void keeper_on_lost(void *ctx, const char *hash)
+{
+	(void)ctx;
+	ux_log_line("error", "blob_lost", "sha256=%s", hash);
+}
+
+/* Handles blobs that requests missed in the bucket. */
+static void keeper_heal(struct ux_keeper *k)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_store_heal(k->server->store, keeper_on_lost, k, &err) != UX_OK)
+		keeper_log_failure("heal", &err);
+}
+
+/* Finds blobs that the bucket has lost before a request does. */
+static void keeper_find_lost(struct ux_keeper *k, int64_t now)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	bool more = false;
+	if (now < k->next_find)
+		return;
+	if (ux_store_find_lost(k->server->store, keeper_on_lost, k, &more, &err) != UX_OK)
+		keeper_log_failure("heal", &err);
+	k->next_find = ux_clock_s() + (more ? WRITE_SECONDS : k->sweep_every_s);
+}
+
 void ux_keeper_tick(struct ux_keeper *k)
 {
 	int64_t now = ux_clock_s();
@@ -117,10 +143,12 @@ void ux_keeper_tick(struct ux_keeper *k)
 		k->next_write = now + WRITE_SECONDS;
 	}
 	ux_node_log(k->server, &k->logged);
+	keeper_heal(k);
 	if (!ux_store_does_maintenance(s))
 		return;
 	ux_profile_keeper_tick(k->server->profiles);
 	keeper_collect(k);
+	keeper_find_lost(k, now);
 	if (now < k->next_sweep)
 		return;
 	keeper_retain(k);

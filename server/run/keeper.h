@@ -20,6 +20,7 @@ struct ux_keeper {
 	/* Times below are seconds of the monotonic clock. */
 	int64_t next_write; /* when the clock and uses are written */
 	int64_t next_sweep;
+	int64_t next_find; /* when blobs are compared with the list of the bucket */
 	struct ux_node_logged logged;
 };
 

@@ -336,7 +336,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	ux_node_metrics(s, &req->out);
 	ux_upload_metrics(s, &req->out);
 	metrics_put_disk(req);
-	ux_bucket_metrics(s->store->blobs, &req->out);
+	ux_bucket_metrics(s->store, &req->out);
 	metrics_put_crawl(s, &req->out);
 	if (s->profiles)
 		metrics_put_profiles(s, &req->out);

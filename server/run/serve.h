@@ -61,7 +61,7 @@ void ux_settings_apply(struct ux_running *r);
 void ux_reload(struct ux_running *r);
 
 /* Writes metrics of the bucket that stores the blobs; nothing without a bucket. Any thread. */
-void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out);
+void ux_bucket_metrics(struct ux_store *s, struct ux_out *out);
 
 /* Converts milliseconds to seconds, rounded up. */
 static inline unsigned ux_seconds_of(uint64_t ms)

@@ -138,6 +138,8 @@ static enum ux_code blob_open_sized(struct ux_blobs *b, const struct ux_blob_has
 	enum ux_code code = b->open(b, hash, ret_fd, &found, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
+	if (code == UX_ENOTFOUND && b->missed)
+		b->missed(b->missed_ctx, hash);
 	if (code != UX_OK)
 		return ux_error_set(err, code == UX_EUNAVAILABLE ? code : UX_EIO, "%s", why.text);
 	if (found == size)

@@ -176,6 +176,12 @@ struct ux_blobs {
 
 	/* Zeroed by the backend, which does not use it otherwise. */
 	struct ux_blobs_verified verified;
+	/*
+	 * Called by ux_blobs_open() for a blob that the bucket says it lacks. Set after opening;
+	 * NULL: not called.
+	 */
+	void (*missed)(void *ctx, const struct ux_blob_hash *hash);
+	void *missed_ctx;
 	/* part_write() leaves this room free; borrowed; NULL: no limit. Set after opening. */
 	struct ux_room *room;
 };

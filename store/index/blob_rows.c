@@ -111,9 +111,8 @@ static enum ux_code blob_users(struct ux_index *ix, const struct ux_blob_hash *h
 	return ux_hits_read(&st, limit, arena, ret, err);
 }
 
-static enum ux_code blob_delete_from(struct ux_db *db, const struct ux_sql *which,
-				     const struct ux_blob_hash *hash, uint64_t *ret,
-				     struct ux_error *err)
+static enum ux_code blob_run(struct ux_db *db, const struct ux_sql *which,
+			     const struct ux_blob_hash *hash, uint64_t *ret, struct ux_error *err)
 {
 	UX_STMT(st, db, which);
 	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
@@ -184,7 +183,7 @@ static enum ux_code blob_collected(struct ux_index *ix, const struct ux_blob_row
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	for (size_t i = 0; i < n; i++)
-		UX_TRY(blob_delete_from(db, &sql_garbage_drop, &rows[i].hash, NULL, err));
+		UX_TRY(blob_run(db, &sql_garbage_drop, &rows[i].hash, NULL, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -216,11 +215,75 @@ static enum ux_code blob_lose(struct ux_index *ix, const struct ux_blob_hash *ha
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));
-	UX_TRY(blob_delete_from(db, &sql_blob_lose_sources, hash, &loss.sources, err));
-	UX_TRY(blob_delete_from(db, &sql_blob_lose_fetched, hash, &loss.fetched, err));
-	UX_TRY(blob_delete_from(db, &sql_blob_lose_profiles, hash, &loss.profiles, err));
-	UX_TRY(blob_delete_from(db, &sql_blob_lose_parents, hash, NULL, err));
-	UX_TRY(blob_delete_from(db, &sql_blob_lose_candidates, hash, &loss.candidates, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_sources, hash, &loss.sources, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_fetched, hash, &loss.fetched, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_profiles, hash, &loss.profiles, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_parents, hash, NULL, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_candidates, hash, &loss.candidates, err));
+	UX_TRY(ux_audit_write(db, &check, now, "", "blob-lost", text, reason, 0, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = loss;
+	return UX_OK;
+}
+
+/* A failed candidate does not need its bytes: they are read again when they arrive again. */
+UX_SQL(sql_blob_expected, "SELECT 1 FROM candidates WHERE blob = :hash AND state <> 2 "
+			  "UNION ALL SELECT 1 FROM sources WHERE blob = :hash "
+			  "UNION ALL SELECT 1 FROM fetched WHERE blob = :hash "
+			  "UNION ALL SELECT 1 FROM profiles WHERE blob = :hash LIMIT 1");
+
+static enum ux_code blob_expected(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
+				  struct ux_error *err)
+{
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_blob_expected);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	return ux_stmt_step(&st, ret, err);
+}
+
+UX_SQL(sql_blob_fail_makers,
+       "UPDATE candidates SET state = 1 WHERE state = 0 AND blob <> :hash AND number IN "
+       "(SELECT parent FROM candidates WHERE blob = :hash AND state <> 2 AND parent IS NOT NULL "
+       "UNION SELECT candidate FROM sources WHERE blob = :hash)");
+
+UX_SQL(sql_blob_fail_candidates,
+       "UPDATE candidates SET state = 2, reason = :reason WHERE blob = :hash AND state <> 2");
+
+static enum ux_code blob_fail_candidates(struct ux_db *db, const struct ux_blob_hash *hash,
+					 const char *reason, uint64_t *ret, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_blob_fail_candidates);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	ux_stmt_bind_text(&st, ":reason", reason);
+	return ux_stmt_run(&st, ret, err);
+}
+
+/*
+ * An upload stores its bytes before its transaction, and all transactions that add rows of blobs
+ * exclude this one. So bytes that are lost during it are not those of a row that was just added.
+ */
+static enum ux_code blob_fail_lost(struct ux_index *ix, const struct ux_blob_hash *hash,
+				   const char *reason, ux_time now, ux_blob_lost_fn *lost,
+				   void *ctx, struct ux_blob_loss *ret, struct ux_error *err)
+{
+	static const struct ux_who check = {.key_id = "", .from = "check"};
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_blob_loss loss = {0};
+	bool is_lost = false;
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	ux_blob_hash_text(hash, text);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(lost(ctx, hash, &is_lost, err));
+	*ret = loss;
+	if (!is_lost)
+		return UX_OK;
+	UX_TRY(blob_run(db, &sql_blob_fail_makers, hash, NULL, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_sources, hash, &loss.sources, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_fetched, hash, &loss.fetched, err));
+	UX_TRY(blob_run(db, &sql_blob_lose_profiles, hash, &loss.profiles, err));
+	UX_TRY(blob_fail_candidates(db, hash, reason, &loss.candidates, err));
 	UX_TRY(ux_audit_write(db, &check, now, "", "blob-lost", text, reason, 0, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = loss;
@@ -244,5 +307,7 @@ void ux_blob_rows_init(struct ux_index *ix)
 	ix->blobs.collected = blob_collected;
 	ix->blobs.users = blob_users;
 	ix->blobs.lose = blob_lose;
+	ix->blobs.expected = blob_expected;
+	ix->blobs.fail_lost = blob_fail_lost;
 	ix->blobs.verify = index_verify;
 }

@@ -602,13 +602,20 @@ struct ux_blob_rows {
 	bool more;
 };
 
-/* Numbers of rows that were removed because their blob was lost. */
+/* Numbers of rows that changed because their blob was lost. GSYMs extracted from it are kept. */
 struct ux_blob_loss {
-	uint64_t candidates; /* removed candidates; GSYMs extracted from them are kept */
+	uint64_t candidates; /* candidates that were removed, or failed */
 	uint64_t sources;    /* source files that are no longer available */
 	uint64_t fetched;    /* removed answers of upstreams */
 	uint64_t profiles;   /* removed profiles */
 };
+
+/*
+ * Tests again whether the bytes of a blob are lost, while no row of it can be added. Any code but
+ * UX_OK: not known.
+ */
+typedef enum ux_code ux_blob_lost_fn(void *ctx, const struct ux_blob_hash *hash, bool *ret,
+				     struct ux_error *err);
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_blobs {
@@ -656,6 +663,21 @@ struct ux_index_blobs {
 	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,
 			     const char *reason, ux_time now, struct ux_blob_loss *ret,
 			     struct ux_error *err);
+	/*
+	 * Tests whether a row needs the bytes of the blob, other than a candidate that has failed.
+	 */
+	enum ux_code (*expected)(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
+				 struct ux_error *err);
+	/*
+	 * Notes that the bytes of a blob are lost, if lost() still finds so: its candidates fail
+	 * for this reason, so that queries want their modules, and the same bytes make them ready
+	 * again. What was made from another candidate becomes pending there; requeue() makes the
+	 * jobs. Answers of upstreams, source files and profiles are removed as by lose(). Nothing
+	 * was lost if all counts of *ret are 0.
+	 */
+	enum ux_code (*fail_lost)(struct ux_index *ix, const struct ux_blob_hash *hash,
+				  const char *reason, ux_time now, ux_blob_lost_fn *lost, void *ctx,
+				  struct ux_blob_loss *ret, struct ux_error *err);
 	/* Runs the backend's own integrity check. UX_EIO: the message describes the damage. */
 	enum ux_code (*verify)(struct ux_index *ix, struct ux_error *err);
 };

@@ -13,7 +13,7 @@ import pytest
 from unhex_server import Server
 from http_api import Api
 from radosgw_server import Radosgw
-from s3_faults import FAULTS, FaultProxy
+from s3_faults import FAULTS, HTML, FaultProxy
 from tool import UNHEX, build_id, unhex
 from waiting import wait_for
 
@@ -268,6 +268,93 @@ def test_bytes_that_no_request_confirmed_do_not_stop_an_upload(store, tmp_path, 
     assert Api(server).put(uid, gsym[kept + 99:], offset=kept + 99)[0] == 200
     assert Api(server).finish(uid)[0] == 200 and is_named(server, program)
     assert server.stop() == 0
+
+
+def test_a_page_of_a_proxy_confirms_no_upload(store, tmp_path):
+    """A proxy that answered 200 to uploads, and to the questions after them, once lost nine confirmed modules."""
+    bucket, program = store.bucket("pages"), build(tmp_path, "paged")
+    with FaultProxy(store.port) as proxy:
+        server = node(store, tmp_path, "server", bucket, url=proxy.url).start()
+        proxy.plan = lambda n, method, path: HTML if method != "GET" else None
+        refused = server.unhex("push", "--timeout", "20", "--retries", "1", program)
+        assert refused.returncode != 0 and proxy.faults > 0, refused.stdout + refused.stderr
+        assert not store.keys("pages") and ask(server, program)[0] == 404
+        proxy.plan = lambda n, method, path: None
+        assert server.unhex("push", program).returncode == 0 and is_named(server, program)
+        (copy,) = (server.data / "cache/blobs").rglob(blob_of(server, program))
+        server.stop()
+        copy.unlink()
+        proxy.plan = lambda n, method, path: HTML
+        server.start()
+        status, document = ask(server, program)
+        assert (status, document["status"]) == (200, "pending"), document  # neither failed nor missing
+        proxy.plan = lambda n, method, path: None
+        wait_for(lambda: is_named(server, program))
+        assert server.stop() in (0, None)
+
+
+def lose(store, bucket, server):
+    """The bucket loses all objects, and the node its copies."""
+    for key in store.keys(bucket):
+        assert store.request("DELETE", f"/{bucket}/{key}")[0] == 204
+    for copy in (server.data / "cache/blobs").rglob("*"):
+        if copy.is_file():
+            copy.unlink()
+
+
+def query(server, program):
+    status, answer, _ = Api(server)("POST", "/v1/query", {"ids": [identity(program)]})
+    assert status == 200, answer
+    return answer["answers"][0]["status"]
+
+
+def heals(server, program):
+    wait_for(lambda: query(server, program) == "wanted")
+    status, explained = server.get(f"/v1/explain/{identity(program)}?addr={address(program)}")
+    assert status == 200 and "the bucket has lost these bytes" in json.dumps(explained), explained
+    assert metrics_of(server)["unhex_blobs_lost_total"] > 0
+    again = server.unhex("push", program)
+    assert again.returncode == 0, again.stdout + again.stderr
+    wait_for(lambda: is_named(server, program))
+
+
+def test_a_module_whose_object_is_gone_is_wanted_again(store, tmp_path):
+    bucket, program = store.bucket("gone"), build(tmp_path, "program")
+    server = node(store, tmp_path, "server", bucket).start()
+    assert server.unhex("push", program).returncode == 0 and query(server, program) == "already-there"
+    server.stop()
+    server.start()  # nothing is open; what it compares at its start is there
+    wait_for(lambda: metrics_of(server)["unhex_blobs_compared_total"] > 0)
+    lose(store, "gone", server)
+    assert not is_named(server, program)  # the request that notices it
+    heals(server, program)
+    assert server.stop() in (0, None)
+
+
+def test_objects_that_are_gone_are_found_without_a_request(store, tmp_path):
+    bucket, programs = store.bucket("unasked"), [build(tmp_path, f"u{i}", i) for i in range(3)]
+    server = node(store, tmp_path, "server", bucket).start()
+    assert server.unhex("push", *programs).returncode == 0
+    server.stop()
+    lose(store, "unasked", server)
+    server.start()
+    for program in programs:
+        heals(server, program)
+    assert metrics_of(server)["unhex_blobs_lost_total"] == 3
+    assert server.stop() in (0, None)
+
+
+def test_a_node_with_a_copy_sends_what_the_bucket_lost(store, tmp_path):
+    bucket, program = store.bucket("kept-copy"), build(tmp_path, "program")
+    server = node(store, tmp_path, "server", bucket).start()
+    assert server.unhex("push", program).returncode == 0
+    (key,) = store.keys("kept-copy")
+    server.stop()
+    assert store.request("DELETE", f"/kept-copy/{key}")[0] == 204
+    server.start()
+    wait_for(lambda: store.keys("kept-copy"))
+    assert query(server, program) == "already-there" and metrics_of(server)["unhex_blobs_lost_total"] == 0
+    assert server.stop() in (0, None)
 
 
 def test_a_copy_goes_from_a_server_to_a_bucket_and_on_to_a_folder(store, tmp_path):

@@ -289,6 +289,56 @@ static void blobs_in_use_are_listed_in_order_and_may_be_lost(struct ux_index *ix
 	assert_int_equal(ix->blobs.verify(ix, NULL), UX_OK);
 }
 
+static enum ux_code said_lost(void *ctx, const struct ux_blob_hash *hash, bool *ret,
+			      struct ux_error *err)
+{
+	(void)hash, (void)err;
+	*ret = *(const bool *)ctx;
+	return UX_OK;
+}
+
+static void a_candidate_whose_bytes_are_lost_fails_until_they_come_again(struct ux_index *ix)
+{
+	UX_ARENA(arena, 4 << 20);
+	struct ux_blob_loss loss;
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:b2"};
+	struct ux_candidate elf = index_candidate(81, UX_QUALITY_NONE, 0),
+			    made = index_candidate(82, UX_QUALITY_LINES, 3);
+	bool lost = false, expected = false;
+	elf.kind = UX_KIND_EXECUTABLE;
+	assert_int_equal(index_add(ix, ids, 1, elf, false, &r), UX_OK);
+	made.parent = r.candidate;
+	assert_int_equal(index_add(ix, ids, 1, made, false, &r), UX_OK);
+	/* the bytes came back meanwhile */
+	assert_int_equal(
+		ix->blobs.fail_lost(ix, &made.blob, "gone", 5, said_lost, &lost, &loss, NULL),
+		UX_OK);
+	assert_int_equal(loss.candidates, 0);
+	assert_int_equal(ix->blobs.expected(ix, &made.blob, &expected, NULL), UX_OK);
+	assert_true(expected);
+	lost = true;
+	assert_int_equal(
+		ix->blobs.fail_lost(ix, &made.blob, "gone", 5, said_lost, &lost, &loss, NULL),
+		UX_OK);
+	assert_int_equal(loss.candidates, 1);
+	assert_int_equal(ix->blobs.expected(ix, &made.blob, &expected, NULL), UX_OK);
+	assert_false(expected);
+	struct ux_module m = index_find(ix, &arena, "gnu:b2");
+	assert_int_equal(m.n_candidates, 2);
+	for (size_t i = 0; i < m.n_candidates; i++) {
+		bool is_made = m.candidates[i].number == r.candidate;
+		assert_int_equal(m.candidates[i].state,
+				 is_made ? UX_CANDIDATE_FAILED : UX_CANDIDATE_PENDING);
+		assert_string_equal(m.candidates[i].reason, is_made ? "gone" : "");
+	}
+	made.parent = 0;
+	assert_int_equal(index_add(ix, ids, 1, made, false, &r), UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	assert_int_equal(ix->blobs.expected(ix, &made.blob, &expected, NULL), UX_OK);
+	assert_true(expected);
+}
+
 void index_keeping_conforms(struct ux_index *ix)
 {
 	pin_that_is_set_after_the_mark_keeps_the_module(ix);
@@ -298,4 +348,5 @@ void index_keeping_conforms(struct ux_index *ix)
 	quotas_bound_what_a_namespace_holds(ix);
 	namespaces_are_made_changed_and_removed_when_empty(ix);
 	blobs_in_use_are_listed_in_order_and_may_be_lost(ix);
+	a_candidate_whose_bytes_are_lost_fails_until_they_come_again(ix);
 }
