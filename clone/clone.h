@@ -75,14 +75,19 @@ struct ux_clone_options {
 	const struct ux_minisign_public *key;    /* the source's manifest must be signed with this
 						    key; NULL: not checked */
 	const struct ux_minisign_secret *signer; /* signs the target's manifest; NULL: none */
-	ux_clone_report_fn *report;              /* may be NULL */
-	ux_clone_progress_fn *progress;          /* may be NULL */
+	const char *sign_as; /* name of the target's store; NULL: as before, or the key's ID */
+	const char *store;   /* the source must be this store; NULL: one that the target has seen */
+	int64_t max_age_s;   /* the source's manifest must not be older; 0: of any age */
+	ux_clone_report_fn *report;     /* may be NULL */
+	ux_clone_progress_fn *progress; /* may be NULL */
 	void *ctx;
 };
 
 struct ux_clone_summary {
 	uint64_t objects[UX_CLONE_OUTCOME_COUNT];
 	uint64_t bytes; /* copied, each content counted once */
+	/* the source's manifest has a valid signature, and no serial: an earlier one would pass */
+	bool undated;
 };
 
 /*

@@ -4,6 +4,7 @@
 #define UX_CLONE_ENDPOINT_H
 
 #include "clone.h"
+#include "minisign.h"
 
 enum {
 	UX_CLONE_NEXT = 128, /* bytes of a server's place in its list, with the NUL */
@@ -104,6 +105,29 @@ struct ux_clone_endpoint {
 
 	void (*close)(struct ux_clone_endpoint *e); /* NULL e is not allowed */
 };
+
+/*
+ * Tests whether the source's manifest may follow the states that the target has seen: it is of the
+ * expected store, not older than what was seen, and not too old. UX_ECORRUPT: the message has both.
+ */
+enum ux_code ux_clone_check_state(const struct ux_clone_options *o,
+				  const struct ux_manifest_head *source,
+				  const struct ux_manifest_head *target, struct ux_error *err)
+	ux_must;
+
+/*
+ * Makes the head of the target's manifest, which has what the target and the source know. Borrows
+ * their names; key_id: room for a name.
+ */
+enum ux_code ux_clone_make_head(const struct ux_clone_options *o,
+				const struct ux_manifest_head *source,
+				const struct ux_manifest_head *target,
+				char key_id[2 * UX_MINISIGN_ID + 1], struct ux_manifest_head *ret,
+				struct ux_error *err) ux_must;
+
+/* Tests whether a manifest with the source's own head keeps all that the target has seen. */
+bool ux_clone_head_covers(const struct ux_manifest_head *source,
+			  const struct ux_manifest_head *target);
 
 /* Open endpoints. *ret is malloc'ed and released by its close(). */
 enum ux_code ux_clone_folder_open(const char *path, bool target, bool check,

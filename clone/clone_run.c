@@ -40,8 +40,9 @@ struct clone {
 	struct ux_clone_endpoint *from, *to;
 	struct ux_clone_list source, target; /* the earlier lists of both */
 	bool has_target;
-	struct ux_manifest all;        /* the future objects of the target... */
-	struct ux_out text, signature; /* ...as bytes, if all of it is available */
+	char key_id[2 * UX_MINISIGN_ID + 1]; /* the name of a store, unless it has another one */
+	struct ux_manifest all;              /* the future objects of the target... */
+	struct ux_out text, signature;       /* ...as bytes, if all of it is available */
 	struct ux_clone_plan plan;
 	struct clone_item *items;
 	struct ux_entries_by_hash by_hash; /* the source's objects */
@@ -173,6 +174,16 @@ static enum ux_code clone_check_signature(const struct clone *c, struct ux_error
 				  ux_out_bytes(&list->signature), err);
 }
 
+/* Reads the source's manifest after its signature was checked. */
+static enum ux_code clone_read_source(struct clone *c, struct ux_error *err)
+{
+	const struct ux_manifest_head *source = &c->source.manifest.head;
+	UX_TRY(ux_manifest_read(ux_out_bytes(&c->source.text), &c->source.manifest, err));
+	UX_TRY(ux_clone_check_state(c->o, source, &c->target.manifest.head, err));
+	c->summary->undated = c->o->key && !source->own.store;
+	return UX_OK;
+}
+
 static enum ux_code clone_list_source(struct clone *c, struct ux_error *err)
 {
 	char since[UX_CLONE_NEXT] = "";
@@ -183,7 +194,7 @@ static enum ux_code clone_list_source(struct clone *c, struct ux_error *err)
 	UX_TRY(c->from->list(c->from, since, &c->source, err));
 	UX_TRY(clone_check_signature(c, err));
 	if (c->source.text.size > 0)
-		UX_TRY(ux_manifest_read(ux_out_bytes(&c->source.text), &c->source.manifest, err));
+		UX_TRY(clone_read_source(c, err));
 	clone_filter(&c->source.manifest, &c->o->filter);
 	return UX_OK;
 }
@@ -213,6 +224,8 @@ static enum ux_code clone_unite(struct clone *c, struct ux_error *err)
 	for (size_t k = 0; k < ux_countof(lists); k++)
 		for (size_t i = 0; lists[k] && i < lists[k]->size; i++)
 			UX_TRY(ux_manifest_add(&c->all, &lists[k]->data[i], err));
+	UX_TRY(ux_clone_make_head(c->o, &c->source.manifest.head, &c->target.manifest.head,
+				  c->key_id, &c->all.head, err));
 	UX_TRY(ux_manifest_name(&c->all, err));
 	UX_TRY(ux_entries_by_hash_make(&c->source.manifest, &c->by_hash, err));
 	c->items = calloc(c->all.objects.size + 1, sizeof(*c->items));
@@ -451,6 +464,27 @@ static void clone_drop_lost(struct clone *c)
 	c->all.objects.size = n;
 }
 
+/*
+ * Writes the target's manifest: the source's own, with which its signature stays valid, if that has
+ * the same objects and forgets nothing that the target has seen.
+ */
+static enum ux_code clone_write_manifest(struct clone *c, struct ux_out *ret, struct ux_error *err)
+{
+	const struct ux_manifest_head *source = &c->source.manifest.head;
+	const struct ux_manifest_head made = c->all.head;
+	if (source->own.store && !c->o->signer &&
+	    ux_clone_head_covers(source, &c->target.manifest.head)) {
+		c->all.head = *source;
+		enum ux_code code = ux_manifest_write(&c->all, ret, err);
+		c->all.head = made;
+		UX_TRY(code);
+		if (ux_bytes_eq(ux_out_bytes(ret), ux_out_bytes(&c->source.text)))
+			return UX_OK;
+		ux_out_reset(ret);
+	}
+	return ux_manifest_write(&c->all, ret, err);
+}
+
 /* The source's signature stays valid if the manifest is the same. */
 static enum ux_code clone_sign(const struct clone *c, struct ux_bytes text, struct ux_out *ret,
 			       struct ux_error *err)
@@ -468,7 +502,7 @@ static enum ux_code clone_finish(struct clone *c, struct ux_error *err)
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0}, signature = {0}, name = {0};
 	if (!c->to->finish)
 		return UX_OK;
-	UX_TRY(ux_manifest_write(&c->all, &text, err));
+	UX_TRY(clone_write_manifest(c, &text, err));
 	UX_TRY(clone_sign(c, ux_out_bytes(&text), &signature, err));
 	UX_TRY(c->to->finish(c->to, ux_out_bytes(&text), ux_out_bytes(&signature), err));
 	bool whole = c->summary->objects[UX_CLONE_FAILED] == 0;
@@ -481,7 +515,7 @@ static enum ux_code clone_finish(struct clone *c, struct ux_error *err)
 /* An archive begins with its manifest and signature, so a target gets them before the objects. */
 static enum ux_code clone_begin(struct clone *c, struct ux_error *err)
 {
-	UX_TRY(ux_manifest_write(&c->all, &c->text, err));
+	UX_TRY(clone_write_manifest(c, &c->text, err));
 	UX_TRY(clone_sign(c, ux_out_bytes(&c->text), &c->signature, err));
 	c->plan = (struct ux_clone_plan){
 		.had = c->has_target ? &c->target : NULL,

@@ -109,6 +109,30 @@ void ux_entry_write(const struct ux_entry *o, struct ux_out *out)
 	ux_json_object_end(&j);
 }
 
+static void manifest_write_state(struct ux_json *j, const struct ux_manifest_state *s)
+{
+	ux_json_key_cstr(j, "store", s->store);
+	ux_json_key_u64(j, "serial", s->serial);
+}
+
+static void manifest_write_states(struct ux_json *j, const struct ux_manifest_head *head)
+{
+	if (head->own.store) {
+		manifest_write_state(j, &head->own);
+		ux_json_key_u64(j, "time", head->time > 0 ? (uint64_t)head->time : 0);
+	}
+	if (head->n_seen == 0)
+		return;
+	ux_json_key(j, "seen");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < head->n_seen; i++) {
+		ux_json_object_begin(j);
+		manifest_write_state(j, &head->seen[i]);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+}
+
 enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 			       struct ux_error *err)
 {
@@ -120,6 +144,7 @@ enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 	ux_json_key_u64(&j, "unhex_manifest", UX_MANIFEST_VERSION);
 	ux_json_key_u64(&j, "objects", m->objects.size);
 	ux_json_key_u64(&j, "bytes", bytes);
+	manifest_write_states(&j, &m->head);
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 	for (size_t i = 0; i < m->objects.size; i++) {
@@ -371,18 +396,49 @@ enum ux_code ux_entry_read(struct ux_bytes line, uint64_t off, struct ux_arena *
 	return object_check(&r, off, err);
 }
 
-/* The first line's content. */
-struct manifest_head {
+/* The numbers of the first line. */
+struct manifest_numbers {
 	uint64_t version, objects, bytes;
 };
 
-static enum ux_code manifest_read_head(struct ux_bytes line, struct manifest_head *ret,
-				       struct ux_error *err)
+static void manifest_read_store(struct object_reader *r, struct ux_manifest_state *ret)
 {
-	struct object_reader r = {.c = ux_cur_make(line, SECTION, false)};
+	ret->store = object_read_text(r, UX_MANIFEST_STORE_MAX);
+	if (ret->store[0] == '\0')
+		ux_cur_bad(&r->c, "the name of the store is empty");
+}
+
+static void manifest_read_seen(struct object_reader *r, struct ux_manifest_head *head)
+{
+	struct ux_json_text key;
+	size_t i = 0;
+	while (ux_json_read_element(&r->c, &i)) {
+		struct ux_manifest_state s = {0};
+		size_t n = 0;
+		while (ux_json_read_member(&r->c, &n, &key)) {
+			if (ux_json_text_eq(key, "store"))
+				manifest_read_store(r, &s);
+			else if (ux_json_text_eq(key, "serial"))
+				s.serial = object_read_u64(r);
+			else
+				(void)ux_json_skip(&r->c);
+		}
+		if (!s.store || s.serial == 0 || head->n_seen == ux_countof(head->seen)) {
+			ux_cur_bad(&r->c, "expected up to 64 stores with their serials");
+			return;
+		}
+		head->seen[head->n_seen++] = s;
+	}
+}
+
+static enum ux_code manifest_read_head(struct ux_bytes line, struct ux_manifest *m,
+				       struct manifest_numbers *ret, struct ux_error *err)
+{
+	struct object_reader r = {.c = ux_cur_make(line, SECTION, false), .arena = &m->arena};
+	struct ux_manifest_head *head = &m->head;
 	struct ux_json_text key;
 	size_t n = 0;
-	*ret = (struct manifest_head){0};
+	*ret = (struct manifest_numbers){0};
 	while (ux_json_read_member(&r.c, &n, &key)) {
 		if (ux_json_text_eq(key, "unhex_manifest"))
 			ret->version = object_read_u64(&r);
@@ -390,10 +446,20 @@ static enum ux_code manifest_read_head(struct ux_bytes line, struct manifest_hea
 			ret->objects = object_read_u64(&r);
 		else if (ux_json_text_eq(key, "bytes"))
 			ret->bytes = object_read_u64(&r);
+		else if (ux_json_text_eq(key, "store"))
+			manifest_read_store(&r, &head->own);
+		else if (ux_json_text_eq(key, "serial"))
+			head->own.serial = object_read_u64(&r);
+		else if (ux_json_text_eq(key, "time"))
+			head->time = (int64_t)object_read_u64(&r);
+		else if (ux_json_text_eq(key, "seen"))
+			manifest_read_seen(&r, head);
 		else
 			(void)ux_json_skip(&r.c);
 	}
 	ux_json_read_end(&r.c);
+	if (r.nomem)
+		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&r.c, err));
 	if (ret->version == 0)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, 0,
@@ -406,6 +472,10 @@ static enum ux_code manifest_read_head(struct ux_bytes line, struct manifest_hea
 		return ux_error_set(err, UX_ELIMIT,
 				    "the manifest has %" PRIu64 " objects; the limit is %d",
 				    ret->objects, UX_MANIFEST_OBJECTS_MAX);
+	bool any = head->own.store || head->own.serial > 0 || head->time > 0;
+	if (any && (!head->own.store || head->own.serial == 0 || head->time == 0))
+		return ux_error_at(err, UX_ECORRUPT, SECTION, 0,
+				   "the first line has only some of store, serial and time");
 	return UX_OK;
 }
 
@@ -465,7 +535,7 @@ static enum ux_code manifest_add_line(struct ux_manifest *m, struct ux_bytes lin
 enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, struct ux_error *err)
 {
 	const uint8_t *start = text.data;
-	struct manifest_head head;
+	struct manifest_numbers head;
 	struct ux_bytes line;
 	uint64_t bytes = 0;
 	if (text.size > UX_MANIFEST_SIZE_MAX)
@@ -474,7 +544,7 @@ enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, str
 	if (!manifest_next_line(&text, &line) || line.size > UX_MANIFEST_LINE_MAX)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, 0,
 				   "the first line is not a manifest header");
-	UX_TRY(manifest_read_head(line, &head, err));
+	UX_TRY(manifest_read_head(line, ret, &head, err));
 	while (manifest_next_line(&text, &line)) {
 		const uint64_t off = (uint64_t)(line.data - start);
 		if (ret->objects.size == head.objects)

@@ -31,6 +31,9 @@ enum {
 	UX_MANIFEST_ID_MAX = 256,    /* bytes of the text of an ID */
 	UX_MANIFEST_TEXT_MAX = 1024, /* bytes of a description, a name, a fact */
 	UX_MANIFEST_NS_MAX = 64,     /* bytes of the name of a namespace */
+	UX_MANIFEST_STORE_MAX = 128, /* bytes of the name of a store */
+	UX_MANIFEST_SEEN_MAX = 64,   /* stores that a copy remembers */
+	UX_MANIFEST_TIME_TEXT = 32,  /* bytes of the text of a time, with its NUL */
 	UX_ENTRY_NAME_DIGITS =
 		16, /* digits of the hash, after the name of an object that is not the best */
 };
@@ -79,9 +82,25 @@ struct ux_entry {
 
 UX_VEC(ux_entries, struct ux_entry);
 
+/* A state of a store: its manifests have increasing serials. */
+struct ux_manifest_state {
+	const char *store; /* name */
+	uint64_t serial;
+};
+
+/* What a manifest says of itself, so that an earlier one cannot pass for the present one. */
+struct ux_manifest_head {
+	struct ux_manifest_state own; /* store NULL: its signer did not say */
+	int64_t time;                 /* seconds since 1970: when it was signed */
+	/* the newest states of other stores whose objects are in this copy */
+	struct ux_manifest_state seen[UX_MANIFEST_SEEN_MAX];
+	size_t n_seen;
+};
+
 /* Zeroed except for the arena, which owns all texts; ux_manifest_init() makes an empty one. */
 struct ux_manifest {
 	struct ux_arena arena;
+	struct ux_manifest_head head;
 	struct ux_entries objects; /* sorted by path, unless stated otherwise */
 };
 
@@ -112,6 +131,24 @@ enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, str
  */
 enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 			       struct ux_error *err) ux_must;
+
+/* Finds the newest state of a store that the head has, of itself or seen; NULL: none. */
+const struct ux_manifest_state *ux_manifest_state(const struct ux_manifest_head *head,
+						  const char *store);
+
+/* Notes a state as seen, unless the head has a newer one. Borrows the name. UX_ELIMIT. */
+enum ux_code ux_manifest_see(struct ux_manifest_head *head, const struct ux_manifest_state *state,
+			     struct ux_error *err) ux_must;
+
+/*
+ * Tests whether a manifest was signed in the last max_age_s seconds; 0: any age will do.
+ * UX_ECORRUPT: it was not, or does not say when.
+ */
+enum ux_code ux_manifest_check_age(const struct ux_manifest_head *head, int64_t max_age_s,
+				   struct ux_error *err) ux_must;
+
+/* Writes when it was signed: "2026-08-21T10:00:00Z". Returns text. */
+const char *ux_manifest_time(const struct ux_manifest_head *head, char text[UX_MANIFEST_TIME_TEXT]);
 
 /* Appends one object as a line, also one without a path. */
 void ux_entry_write(const struct ux_entry *o, struct ux_out *out);

@@ -25,7 +25,7 @@
 struct clone_values {
 	const char *from_token_file, *to_token_file, *cacert, *s3_endpoint;
 	const char *ns, *distribution, *suite, *since, *older;
-	const char *pubkey, *sign, *password_file;
+	const char *pubkey, *sign, *sign_as, *password_file, *store, *max_age;
 	unsigned jobs;
 	bool dry_run, check, everything, verbose, json;
 };
@@ -63,6 +63,14 @@ static const struct ux_option clone_options[] = {
 	 .verbs = "!key"},
 	{"sign", 0, UX_OPTION_TEXT, offsetof(struct clone_values, sign), "FILE",
 	 "sign the manifest of TO with this secret key", .verbs = "!key"},
+	{"sign-as", 0, UX_OPTION_TEXT, offsetof(struct clone_values, sign_as), "NAME",
+	 "name of the store in the signed manifest [its earlier name, or the ID of the key]",
+	 .verbs = "!key"},
+	{"store", 0, UX_OPTION_TEXT, offsetof(struct clone_values, store), "NAME",
+	 "copy only if the manifest of FROM is of this store [one that TO has seen, if any]",
+	 .verbs = "!key"},
+	{"max-age", 0, UX_OPTION_TEXT, offsetof(struct clone_values, max_age), "DURATION",
+	 "copy only if the manifest of FROM was signed in the last 7d or 12h", .verbs = "!key"},
 	{"password-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, password_file), "FILE",
 	 "file with the password of that key on its first line", .verbs = "!key"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct clone_values, jobs), "N",
@@ -225,6 +233,23 @@ static enum ux_code clone_parse_when(const char *option, const char *text, int64
 				      option, text);
 }
 
+/* Sets which manifest of FROM is accepted, and the name in the one of TO. */
+static enum ux_code clone_parse_state(const struct clone_values *v, struct ux_clone_options *o,
+				      struct ux_error *err)
+{
+	o->store = v->store;
+	o->sign_as = v->sign_as;
+	if (v->max_age && (!ux_key_duration_parse(v->max_age, &o->max_age_s) || o->max_age_s <= 0))
+		return ux_error_set(err, UX_EINVAL, "--max-age is \"%.40s\"; expected 7d or 12h",
+				    v->max_age);
+	if (v->sign_as && !v->sign)
+		return ux_error_set(err, UX_EINVAL, "--sign-as needs --sign");
+	if (v->sign_as && (v->sign_as[0] == '\0' || strlen(v->sign_as) > UX_MANIFEST_STORE_MAX))
+		return ux_error_set(err, UX_EINVAL, "--sign-as needs 1 to %d bytes",
+				    UX_MANIFEST_STORE_MAX);
+	return UX_OK;
+}
+
 static enum ux_code clone_map_small(const char *path, struct ux_mapping *ret, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -339,6 +364,7 @@ static enum ux_code clone_read_inputs(const struct clone_values *v, char **opera
 	};
 	UX_TRY(clone_parse_when("--since", v->since, &in->o.filter.since, err));
 	UX_TRY(clone_parse_when("--older", v->older, &in->o.filter.before, err));
+	UX_TRY(clone_parse_state(v, &in->o, err));
 	if (v->pubkey) {
 		UX_TRY(clone_read_pubkey(v->pubkey, &in->key, err));
 		in->o.key = &in->key;
@@ -397,6 +423,10 @@ static int clone_copy_run(struct clone_job *job, char **operands)
 		int status = clone_print_error(&in, &err);
 		return code == UX_EINVAL || code == UX_EUNSUPPORTED ? UX_EXIT_USAGE : status;
 	}
+	if (sum.undated)
+		ux_print_message(
+			"clone: the signed manifest has no serial, so an earlier one would "
+			"be accepted too; sign it with unhex clone --sign");
 	return sum.objects[UX_CLONE_FAILED] > 0 ? UX_EXIT_SOME : UX_EXIT_DONE;
 }
 

@@ -47,6 +47,10 @@ static const struct ux_setting rows[] = {
 	{NULL, "serve-from-key", UX_SETTING_TEXT, AT(serve_from_key), NULL, 0, 0, 0, NULL,
 	 "Minisign public key, as text or a file, that must have signed the "
 	 "manifest of serve-from."},
+	{NULL, "serve-from-max-age", UX_SETTING_TIME, AT(serve_from_max_age_ms), "0", 0, 3650 * DAY,
+	 0, NULL,
+	 "The server does not start if the manifest of serve-from was signed longer ago; 0: any "
+	 "age."},
 	{NULL, "index", UX_SETTING_TEXT, AT(index), NULL, 0, 0, 0, NULL,
 	 "Database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the "
 	 "parameters of libpq (passfile=FILE has the password). Default: "

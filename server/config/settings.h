@@ -61,7 +61,8 @@ struct ux_settings {
 	const char *session_key;
 	const char *serve_from; /* folder that is served as files; NULL: the store in `data` */
 	const char *serve_from_key;
-	unsigned reading;       /* enum ux_reading */
+	uint64_t serve_from_max_age_ms; /* 0: a manifest of any age is served */
+	unsigned reading;               /* enum ux_reading */
 	unsigned metrics;       /* enum ux_reading: who reads the counters of the whole server */
 	const char *speedscope; /* folder of its files; NULL: the package's, if installed */
 

@@ -444,9 +444,9 @@ static enum ux_code serve_open_folder(const struct ux_settings *s, struct ux_ser
 					     .keys = s->s3_keys,
 					     .cafile = s->s3_cafile,
 					     .host_style = s->s3_style == UX_S3_STYLE_HOST};
-	return ux_served_folder_open(ret, s->serve_from, s->serve_from_key,
-				     ux_s3_is_place(s->serve_from) ? &bucket : NULL, s->blob_cache,
-				     err);
+	return ux_served_folder_open(
+		ret, s->serve_from, s->serve_from_key, ux_seconds_of(s->serve_from_max_age_ms),
+		ux_s3_is_place(s->serve_from) ? &bucket : NULL, s->blob_cache, err);
 }
 
 enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,

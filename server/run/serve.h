@@ -92,8 +92,8 @@ struct ux_served_folder;
  * the objects are at path.
  */
 enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *path, const char *key,
-				   const struct ux_s3_options *bucket, uint64_t cache_bytes,
-				   struct ux_error *err) ux_must;
+				   int64_t max_age_s, const struct ux_s3_options *bucket,
+				   uint64_t cache_bytes, struct ux_error *err) ux_must;
 
 /* Removes the temporary folder. The store must be closed. NULL is allowed. */
 void ux_served_folder_close(struct ux_served_folder *f);

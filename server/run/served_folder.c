@@ -188,8 +188,8 @@ static enum ux_code served_open_bucket(struct ux_served_folder *f,
 }
 
 enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *path, const char *key,
-				   const struct ux_s3_options *bucket, uint64_t cache_bytes,
-				   struct ux_error *err)
+				   int64_t max_age_s, const struct ux_s3_options *bucket,
+				   uint64_t cache_bytes, struct ux_error *err)
 {
 	struct ux_served_folder *f = calloc(1, sizeof(*f));
 	if (!f)
@@ -198,6 +198,8 @@ enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *pa
 	ux_manifest_init(&f->manifest);
 	enum ux_code code =
 		bucket ? served_read_bucket(f, bucket, key, err) : served_read(f, path, key, err);
+	if (code == UX_OK)
+		code = ux_manifest_check_age(&f->manifest.head, max_age_s, err);
 	if (code == UX_OK)
 		code = served_make_scratch(f, err);
 	if (code == UX_OK && bucket)

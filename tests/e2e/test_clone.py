@@ -502,7 +502,7 @@ def test_minisign_verifies_our_signatures_and_we_verify_its(tmp_path, folder):
     subprocess.run(["minisign", "-V", "-p", public, "-m", ours / MANIFEST, "-x", ours / SIGNATURE], check=True,
                    capture_output=True)
     first = (ours / SIGNATURE).read_bytes()
-    clone(folder, tmp_path / "again", "--sign", secret)
+    clone(ours, tmp_path / "again")  # the same manifest, so the same signature
     assert (tmp_path / "again" / SIGNATURE).read_bytes() == first
     home = {**os.environ, "HOME": str(tmp_path)}
     for options, password in ((["-W"], None), ([], "secret words\n")):
@@ -537,14 +537,84 @@ def test_a_wrong_signature_stops_the_copy(tmp_path, folder):
     fails(unhex("clone", folder, to, "--pubkey", public), 1, SIGNATURE + " is missing")
     fails(unhex("clone", signed, to, "--pubkey", other), 1, "with another key")
     clone(signed, tmp_path / "good", "--pubkey", public)
+    whole = (signed / MANIFEST).read_bytes()
     rewrite(signed / MANIFEST, lambda rows: rows[1].update(time=rows[1]["time"] + 1))
     fails(unhex("clone", signed, to, "--pubkey", public), 1, "not valid")
     text = (signed / SIGNATURE).read_text()
-    shutil.copy(folder / MANIFEST, signed / MANIFEST)
+    (signed / MANIFEST).write_bytes(whole)
     (signed / SIGNATURE).write_text(text.replace("unhex manifest", "unhex Manifest"))
     fails(unhex("clone", signed, to, "--pubkey", public), 1, "trusted comment")
     assert not (to / MANIFEST).exists()
     fails(unhex("clone", "http://127.0.0.1:1", to, "--sign", tmp_path / "none"), 2, "none")
+
+
+def head_of(folder):
+    return json.loads((folder / MANIFEST).read_text().splitlines()[0])
+
+
+def test_an_earlier_signed_manifest_cannot_be_replayed(tmp_path, folder):
+    secret, public = key(tmp_path)
+    signed, kept, to = tmp_path / "signed", tmp_path / "kept", tmp_path / "to"
+    clone(folder, signed, "--sign", secret, "--sign-as", "symbols")
+    shutil.copytree(signed, kept)
+    clone(folder, signed, "--sign", secret)
+    first, second = head_of(kept), head_of(signed)
+    assert first["store"] == second["store"] == "symbols" and first["serial"] < second["serial"]
+    assert first["time"] <= second["time"]
+    clone(signed, to, "--pubkey", public)
+    assert files(to) == files(signed)
+    fails(unhex("clone", kept, to, "--pubkey", public), 1, f"serial {first['serial']} of store \"symbols\"",
+          f"seen serial {second['serial']}")
+    assert files(to) == files(signed)
+    clone(signed, to, "--pubkey", public)  # the same one may come again
+    undated = tmp_path / "undated"
+    clone(folder, undated)
+    sign_with_minisign(undated, secret)
+    fails(unhex("clone", undated, to, "--pubkey", public), 1, "has no serial",
+          f"seen serial {second['serial']} of store \"symbols\"")
+    fresh = unhex("clone", undated, tmp_path / "fresh", "--pubkey", public)
+    assert fresh.returncode == 0 and "an earlier one would be accepted" in fresh.stderr
+
+
+def sign_with_minisign(folder, secret):
+    """As any other program signs: without a serial."""
+    subprocess.run(["minisign", "-S", "-W", "-s", secret, "-m", folder / MANIFEST, "-x", folder / SIGNATURE], check=True,
+                   capture_output=True)
+
+
+def test_a_manifest_of_another_store_is_refused(tmp_path, folder):
+    secret, public = key(tmp_path)
+    one, two, to = tmp_path / "one", tmp_path / "two", tmp_path / "to"
+    clone(folder, one, "--sign", secret, "--sign-as", "one")
+    clone(folder, two, "--sign", secret, "--sign-as", "two")
+    fails(unhex("clone", one, to, "--store", "two"), 1, 'store "one"; expected "two"')
+    fails(unhex("clone", folder, to, "--store", "two"), 1, "does not name its store")
+    clone(one, to, "--store", "one")
+    fails(unhex("clone", two, to, "--pubkey", public), 1, 'of store "two"', 'seen only "one"')
+    clone(two, to, "--store", "two")  # wanted: the copy then remembers both
+    seen = {s["store"]: s["serial"] for s in [head_of(to), *head_of(to).get("seen", [])] if "store" in s}
+    assert seen == {"one": head_of(one)["serial"], "two": head_of(two)["serial"]}
+    clone(one, to)
+    default = tmp_path / "default"
+    clone(folder, default, "--sign", secret)
+    assert len(head_of(default)["store"]) == 16  # the ID of the key
+
+
+def test_a_manifest_that_is_too_old_is_refused(tmp_path, folder):
+    secret, public = key(tmp_path)
+    signed = tmp_path / "signed"
+    clone(folder, signed, "--sign", secret)
+    clone(signed, tmp_path / "to", "--max-age", "1h", "--pubkey", public)
+    fails(unhex("clone", folder, tmp_path / "to", "--max-age", "1h"), 1, "age is unknown", "3600")
+    text = (signed / MANIFEST).read_text().splitlines(keepends=True)
+    head = {**head_of(signed), "time": head_of(signed)["time"] - 7200}
+    (signed / MANIFEST).write_text("".join([json.dumps(head, separators=(",", ":")) + "\n", *text[1:]]))
+    sign_with_minisign(signed, secret)
+    fails(unhex("clone", signed, tmp_path / "to", "--max-age", "1h", "--pubkey", public), 1, "was signed at")
+    fails(unhex("clone", signed, tmp_path / "to", "--max-age", "soon"), 2, "--max-age")
+    options = ("--listen", "127.0.0.1:0", "--serve-from", signed, "--set")
+    fails(unhex("serve", *options, "serve-from-max-age=1h"), 1, "was signed at")
+    assert served(signed, tmp_path, "--set", "serve-from-max-age=3h").stop() in (0, None)
 
 
 def test_a_copy_into_an_archive_goes_on_from_any_byte(tmp_path):

@@ -2,6 +2,7 @@
 /* manifest/: lists of objects, and the paths in them. */
 #include "sweep.h"
 
+#include "clock.h"
 #include "manifest.h"
 
 #define A "gnu:00112233445566778899aabbccddeeff00112233"
@@ -279,6 +280,83 @@ static void damage_is_an_error_and_nothing_worse(void **state)
 	each_failed_alloc(read_again, &text, /* may_recover= */ false);
 }
 
+static void states_of_stores_are_read_as_written(void **state)
+{
+	(void)state;
+	struct ux_manifest m, back;
+	struct ux_out text = {0};
+	fill(&m);
+	m.head.own = (struct ux_manifest_state){"symbols of \"A\"", 7};
+	m.head.time = 1000;
+	assert_int_equal(ux_manifest_see(&m.head, &(struct ux_manifest_state){"B", 5}, NULL),
+			 UX_OK);
+	assert_int_equal(ux_manifest_see(&m.head, &(struct ux_manifest_state){"B", 4}, NULL),
+			 UX_OK);
+	assert_int_equal(m.head.n_seen, 1);
+	assert_int_equal(ux_manifest_write(&m, &text, NULL), UX_OK);
+	ux_manifest_init(&back);
+	assert_int_equal(ux_manifest_read(ux_out_bytes(&text), &back, NULL), UX_OK);
+	assert_string_equal(back.head.own.store, "symbols of \"A\"");
+	assert_int_equal(back.head.own.serial, 7);
+	assert_int_equal(back.head.time, 1000);
+	assert_int_equal(ux_manifest_state(&back.head, "B")->serial, 5);
+	assert_ptr_equal(ux_manifest_state(&back.head, "symbols of \"A\""), &back.head.own);
+	assert_null(ux_manifest_state(&back.head, "C"));
+	ux_manifest_deinit(&back);
+	ux_manifest_deinit(&m);
+	ux_out_deinit(&text);
+}
+
+static void a_head_with_a_part_of_a_state_is_damaged(void **state)
+{
+	(void)state;
+	static const char *const heads[] = {"\"store\":\"A\",\"serial\":1",
+					    "\"serial\":1,\"time\":5",
+					    "\"store\":\"A\"",
+					    "\"store\":\"\",\"serial\":1,\"time\":5",
+					    "\"store\":\"A\",\"serial\":-1,\"time\":5",
+					    "\"seen\":[{\"store\":\"A\"}]",
+					    "\"seen\":[{\"serial\":4}]",
+					    "\"seen\":7"};
+	for (size_t i = 0; i < ux_countof(heads); i++) {
+		struct ux_manifest m;
+		char text[256];
+		snprintf(text, sizeof(text),
+			 "{\"unhex_manifest\":1,\"objects\":0,\"bytes\":0,%s}\n", heads[i]);
+		ux_manifest_init(&m);
+		assert_int_equal(ux_manifest_read(ux_bytes_cstr(text), &m, NULL), UX_ECORRUPT);
+		ux_manifest_deinit(&m);
+	}
+}
+
+static void a_head_remembers_a_bounded_number_of_stores(void **state)
+{
+	(void)state;
+	struct ux_manifest_head head = {0};
+	static char names[UX_MANIFEST_SEEN_MAX + 1][8];
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		snprintf(names[i], sizeof(names[i]), "s%zu", i);
+		const struct ux_manifest_state s = {names[i], 1};
+		assert_int_equal(ux_manifest_see(&head, &s, NULL),
+				 i < UX_MANIFEST_SEEN_MAX ? UX_OK : UX_ELIMIT);
+	}
+}
+
+static void the_age_of_a_manifest_is_bounded(void **state)
+{
+	(void)state;
+	struct ux_manifest_head head = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_manifest_check_age(&head, 0, NULL), UX_OK);
+	assert_int_equal(ux_manifest_check_age(&head, 60, NULL), UX_ECORRUPT);
+	head.own = (struct ux_manifest_state){"A", 1};
+	head.time = ux_clock_wall() - 30;
+	assert_int_equal(ux_manifest_check_age(&head, 60, NULL), UX_OK);
+	head.time = 1000;
+	assert_int_equal(ux_manifest_check_age(&head, 60, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "store \"A\" was signed at 1970-01-01T00:16:40Z"));
+}
+
 UX_SUITE(manifest)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +368,10 @@ UX_SUITE(manifest)
 		UX_TEST(modules_without_a_build_id_have_folders_too),
 		UX_TEST(objects_are_found_by_their_hash),
 		UX_TEST(damage_is_an_error_and_nothing_worse),
+		cmocka_unit_test(states_of_stores_are_read_as_written),
+		cmocka_unit_test(a_head_with_a_part_of_a_state_is_damaged),
+		cmocka_unit_test(a_head_remembers_a_bounded_number_of_stores),
+		cmocka_unit_test(the_age_of_a_manifest_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
