@@ -187,6 +187,7 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 				  .keys = choice->keys,
 				  .sources = (ux_crawl_roles(choice) >> UX_PACKAGE_SOURCE & 1) != 0,
 				  .allow_expired = choice->allow_expired,
+				  .allow_older = choice->allow_older,
 				  .allow_unsigned = choice->allow_unsigned};
 	if (choice->keys.n == 0)
 		UX_TRY(plan_keyrings(plan, d, &r.keys, err));

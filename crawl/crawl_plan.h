@@ -26,7 +26,7 @@ struct ux_crawl_choice {
 	struct ux_crawl_words suites, components, archs; /* n 0: the distribution's usual ones */
 	const char *mirror;                              /* NULL: the usual one */
 	struct ux_keyrings keys;                         /* n 0: the system's */
-	bool allow_expired, allow_unsigned;
+	bool allow_expired, allow_older, allow_unsigned;
 	struct ux_crawl_words names; /* patterns of names, as of a shell; n 0: all */
 	unsigned roles;              /* bits 1 << enum ux_package_role; 0: debug and stripped */
 	int64_t since;               /* packages built before are left out; 0: none */

@@ -66,10 +66,11 @@ static json_t *announce_state(const struct ux_crawl_repository *r,
 	char hex[2 * sizeof(r->result.state.sha256) + 1];
 	ux_hex_encode(ux_bytes(r->result.state.sha256, sizeof(r->result.state.sha256)), hex);
 	/* "o" takes over the list; if that is NULL, the result is NULL */
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:o}", "mirror", r->what.mirror, "etag",
-			 r->result.state.validators.etag, "modified",
-			 r->result.state.validators.modified, "sha256", hex, "planner", PLANNER,
-			 "crawl", !choice->only_index, "roles", announce_roles(choice));
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:o}", "mirror", r->what.mirror,
+			 "etag", r->result.state.validators.etag, "modified",
+			 r->result.state.validators.modified, "sha256", hex, "date",
+			 (json_int_t)r->result.state.date, "planner", PLANNER, "crawl",
+			 !choice->only_index, "roles", announce_roles(choice));
 }
 
 static void announce_copy(char *to, size_t size, const json_t *text)
@@ -85,7 +86,8 @@ static void announce_read_state(const json_t *doc, const struct ux_crawl_reposit
 	const char *mirror = json_string_value(json_object_get(doc, "mirror"));
 	const char *hex = json_string_value(json_object_get(doc, "sha256"));
 	size_t n = 0;
-	if (!mirror || strcmp(mirror, r->what.mirror) != 0 || !hex ||
+	ret->date = json_integer_value(json_object_get(doc, "date"));
+	if (!announce_is_whole(choice) || !mirror || strcmp(mirror, r->what.mirror) != 0 || !hex ||
 	    json_integer_value(json_object_get(doc, "planner")) != PLANNER ||
 	    !announce_covers(doc, choice) ||
 	    !ux_hex_decode(ux_bytes_cstr(hex), ret->sha256, sizeof(ret->sha256), &n) ||
@@ -127,8 +129,6 @@ enum ux_code ux_crawl_known(struct ux_crawl_client *c, const struct ux_crawl_pla
 {
 	char path[PATH_BYTES_MAX], after[512] = "";
 	memset(known, 0, plan->repositories.size * sizeof(*known));
-	if (!announce_is_whole(choice))
-		return UX_OK;
 	for (unsigned page = 0; page < PAGES_MAX && announce_page_path(after, path); page++) {
 		ux_cleanup(json_decrefp) json_t *doc = NULL;
 		UX_TRY(ux_crawl_client_call(c, UX_METHOD_GET, path, NULL, &doc, err));

@@ -15,7 +15,7 @@ struct ux_crawl_announced {
 
 /*
  * Fetches the states that earlier crawls left of the plan's repositories, one for each in `known`.
- * A state from another mirror, or for another purpose, counts as empty.
+ * A state from another mirror, or for another purpose, counts as empty, except for its date.
  */
 enum ux_code ux_crawl_known(struct ux_crawl_client *c, const struct ux_crawl_plan *plan,
 			    const struct ux_crawl_choice *choice, struct ux_repository_state *known,

@@ -26,7 +26,7 @@ struct crawl_values {
 	const char *mirror;
 	const char *since;
 	uint64_t max_size;
-	bool allow_expired, allow_unsigned;
+	bool allow_expired, allow_older, allow_unsigned;
 	bool debug_only, sources;
 	bool dry_run;
 	bool no_work;
@@ -69,6 +69,9 @@ static const struct ux_option crawl_options[] = {
 	 .verbs = "!work status"},
 	{"allow-expired", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_expired), NULL,
 	 "accept metadata after its Valid-Until date", .verbs = "!work status"},
+	{"allow-older", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_older), NULL,
+	 "accept a Release that is older than the one that was read before",
+	 .verbs = "!work status"},
 	{"allow-unsigned", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_unsigned), NULL,
 	 "accept metadata without a signature, even without https", .verbs = "!work status"},
 	{"from", 0, UX_OPTION_EACH, offsetof(struct crawl_values, from), "MIRROR",
@@ -352,6 +355,7 @@ static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values
 		.mirror = v->mirror,
 		.keys = {v->keyrings.items, v->keyrings.n},
 		.allow_expired = v->allow_expired,
+		.allow_older = v->allow_older,
 		.allow_unsigned = v->allow_unsigned,
 		.names = crawl_words(&v->names),
 		.roles = 1u << UX_PACKAGE_DEBUG | (v->debug_only ? 0 : 1u << UX_PACKAGE_STRIPPED) |

@@ -18,6 +18,7 @@
 #include "text.h"
 
 #include <nettle/sha2.h>
+#include <time.h>
 
 enum {
 	RELEASE_MAX = UX_SIGNED_BYTES_MAX,
@@ -111,8 +112,33 @@ static enum ux_code debian_fetch_signed(struct debian *d, const struct ux_reposi
 			     ux_signature_clear(&d->r->keys, file.bytes, text, d->err));
 }
 
+/*
+ * Refuses a Release that is older than one that was read before: its signature is still good, and
+ * many have no Valid-Until.
+ */
+static enum ux_code debian_check_date(struct debian *d, const struct ux_debian_release *release,
+				      int64_t newest)
+{
+	struct tm tm[2];
+	char text[2][32] = {"unknown", "unknown"};
+	const time_t dates[2] = {(time_t)release->date, (time_t)newest};
+	d->result->state.date = ux_max(release->date, newest);
+	if (release->date >= newest || d->r->allow_older)
+		return UX_OK;
+	for (int i = 0; i < 2; i++)
+		if (dates[i] > 0 && gmtime_r(&dates[i], &tm[i]))
+			(void)strftime(text[i], sizeof(text[i]), "%Y-%m-%dT%H:%M:%SZ", &tm[i]);
+	return debian_failed(
+		d, "older",
+		ux_error_set(d->err, UX_EDENIED,
+			     "Release is older than the one that was read before: its date is %s, "
+			     "not %s or later (accept it with --allow-older)",
+			     text[0], text[1]));
+}
+
 /* Refuses a mirror that serves another suite, or an old state of this one. */
-static enum ux_code debian_check_release(struct debian *d, const struct ux_debian_release *release)
+static enum ux_code debian_check_release(struct debian *d, const struct ux_debian_release *release,
+					 int64_t newest)
 {
 	struct ux_bytes suite = ux_bytes_cstr(d->r->suite);
 	int64_t over = ux_clock_wall() - release->valid_until;
@@ -132,7 +158,7 @@ static enum ux_code debian_check_release(struct debian *d, const struct ux_debia
 				     " days ago; the mirror is outdated (accept it with "
 				     "--allow-expired)",
 				     over / 86400));
-	return UX_OK;
+	return debian_check_date(d, release, newest);
 }
 
 /* --- Packages --------------------------------------------------------------------------------- */
@@ -431,7 +457,7 @@ enum ux_code ux_debian_read(const struct ux_repository *r, struct ux_polite *cli
 	sha256_digest(&sha, sizeof(ret->state.sha256), ret->state.sha256);
 	ret->state.known = true;
 	UX_TRY(ux_debian_release_parse(ux_out_bytes(&text), &release, d.err));
-	UX_TRY(debian_check_release(&d, &release));
+	UX_TRY(debian_check_release(&d, &release, known ? known->date : 0));
 	ret->unchanged = known && known->known &&
 			 memcmp(known->sha256, ret->state.sha256, sizeof(known->sha256)) == 0;
 	if (ret->unchanged)

@@ -28,6 +28,7 @@ struct ux_repository {
 	struct ux_keyrings keys;
 	bool sources;        /* read Debian's index of source packages too */
 	bool allow_expired;  /* accept expired metadata */
+	bool allow_older;    /* accept metadata that are older than those read before */
 	bool allow_unsigned; /* accept a root without a signature also over http */
 };
 
@@ -39,14 +40,19 @@ struct ux_repository_state {
 	struct ux_validators validators; /* validators of the root document */
 	uint8_t sha256[32];              /* hash of the root document's signed text */
 	bool known;
+	/*
+	 * the newest date of the root so far, from whatever mirror, in seconds since 1970; 0:
+	 * unknown. Also set if the rest is not known. Only Debian's roots have one.
+	 */
+	int64_t date;
 };
 
 struct ux_repository_result {
 	bool unchanged; /* nothing was passed on: the repository still matches `known` */
 	struct ux_repository_state state;
 	uint64_t packages; /* packages in the index */
-	/* a word for a failure: "expired", "signature", "hash", "truncated", "suite", "corrupt",
-	 * "absent", "denied", "unreachable", "limit", "other" */
+	/* a word for a failure: "expired", "signature", "hash", "truncated", "suite", "older",
+	 * "corrupt", "absent", "denied", "unreachable", "limit", "other" */
 	const char *cause;
 };
 

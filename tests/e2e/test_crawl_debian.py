@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from repositories import DebianMirror, Key, deb_stanza, mirror_server
+from repositories import DATE, DebianMirror, Key, deb_stanza, mirror_server
 from tool import build_id, compile_c, fails, lines, stripped, unhex
 
 ID = "0123456789abcdef0123456789abcdef01234567"
@@ -227,6 +227,26 @@ def test_packages_are_announced_and_a_second_crawl_fetches_the_release_alone(mir
     [repository] = document["repositories"]
     assert repository["repository"] == "debian testing main amd64" and repository["packages"]["waiting"] == 6
     assert repository["state"]["mirror"] == url
+
+
+def test_a_release_that_is_older_than_the_last_one_is_refused(mirror, server):
+    """A mirror replays a signed state from before a fix; it has no Valid-Until, as Debian's stable releases."""
+    mirror.write(STANZAS, date=DATE + 86400)
+    assert crawl(mirror, "--no-work", env=server.env).returncode == 0
+    old = [*STANZAS, deb_stanza("libold")]
+    mirror.write(old)
+    for more in ([], ["--package", "lib*"], ["--on-demand"]):  # whatever is chosen
+        result = crawl(mirror, "--no-work", "--json", *more, env=server.env)
+        assert result.returncode == 1 and lines(result)[0]["cause"] == "older", result.stdout
+    with mirror_server(mirror.root) as (url, _):  # wherever it comes from
+        fails(crawl(mirror, "--no-work", root=url, env=server.env), 1, "Release is older", "2026-07-11T10:16:37Z",
+              "2026-07-12T10:16:37Z", "--allow-older")
+    got = lines(crawl(mirror, "--no-work", "--json", "--allow-older", env=server.env))
+    assert got[-1]["new"] == 1
+    mirror.write(STANZAS, date=DATE + 10)  # the newest date still counts
+    assert crawl(mirror, "--no-work", env=server.env).returncode == 1
+    mirror.write(STANZAS, date=DATE + 2 * 86400)
+    assert crawl(mirror, "--no-work", env=server.env).returncode == 0
 
 
 def test_build_ids_alone_are_announced_for_fetching_on_demand(mirror, server):

@@ -52,6 +52,9 @@ def deb_stanza(name, data=None, **fields):
     return "".join(f"{key}: {value}\n" for key, value in known.items() if value is not None)
 
 
+DATE = 1783764997  # of releases
+
+
 class DebianMirror:
     """dists/SUITE of a mirror in a folder."""
 
@@ -60,7 +63,7 @@ class DebianMirror:
         self.dists = self.root / "dists" / suite
 
     def write(self, stanzas, component="main", arch="amd64", forms=(".xz", ".gz", ""), by_hash=True, signed="InRelease",
-              valid_until=None, release="", digest="SHA256", sources=None):
+              valid_until=None, release="", digest="SHA256", sources=None, date=DATE):
         listed = []
         indexes = {f"{component}/binary-{arch}/Packages": stanzas}
         if sources is not None:
@@ -75,7 +78,7 @@ class DebianMirror:
                 self.place(path, sha256(data)).parent.mkdir(parents=True, exist_ok=True)
                 self.place(path, sha256(data)).write_bytes(data)
             listed.append(f" {sha256(data)} {len(data)} {path}\n")
-        head = {"Suite": self.suite, "Codename": self.codename, "Date": email.utils.formatdate(1783764997, usegmt=True),
+        head = {"Suite": self.suite, "Codename": self.codename, "Date": email.utils.formatdate(date, usegmt=True),
                 "Architectures": arch, "Components": component, "Acquire-By-Hash": "yes" if by_hash else "no"}
         if valid_until is not None:
             head["Valid-Until"] = email.utils.formatdate(valid_until, usegmt=True)
