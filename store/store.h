@@ -580,7 +580,8 @@ struct ux_migrate_how {
 	ux_time now; /* for entries in the audit log about lost blobs */
 	/* Called from time to time; what: "blobs", or a table. NULL: not called. */
 	void (*progress)(void *ctx, const char *what, uint64_t n);
-	/* Called for each blob that the old place has lost. NULL: not called. */
+	unsigned jobs; /* blobs that are copied at the same time; 0: UX_BLOB_PASS_JOBS */
+	/* Called for each blob that is lost or could not be copied. NULL: not called. */
 	void (*report)(void *ctx, const char *hash, const char *words);
 	void *ctx;
 };
@@ -591,12 +592,14 @@ struct ux_migrate_sum {
 	uint64_t copied, copied_bytes;
 	uint64_t deleted;  /* blobs that were deleted during the migration */
 	uint64_t problems; /* blobs that the old place has lost; the new index does not name them */
+	uint64_t failed;   /* blobs that could not be copied now: the migration is not finished */
 };
 
 /*
  * Copies a store to a place that has none, for any databases and any places of blobs. The old store
  * may be in use; the new one gets the state in which the rows were read. No server opens the new
- * one until it is complete, and after a crash the next call continues. Copied data is compared:
+ * one until it is complete, and after a crash, or if blobs could not be copied, the next call
+ * continues. Copied data is compared:
  * blobs with their hashes, rows with the source rows. UX_ECONFLICT: the place already has a store.
  * UX_EIO: the copied rows differ.
  */
@@ -638,14 +641,15 @@ struct ux_check_sum {
 };
 
 /*
- * Reads every blob and compares it with its row. With repair, rows of lost or damaged blobs are
+ * Reads every blob, `jobs` at a time (0: UX_BLOB_PASS_JOBS), and compares it with its row. With
+ * repair, rows of lost or damaged blobs are
  * removed from the index, so that clients upload them again, and damaged files are removed from the
  * disk, unless the index itself is damaged; the caller must hold the store exclusively
  * (ux_store_open()). Without repair other processes may use the store, and their changes are not
  * reported as problems. report may be NULL. An error is a failure of the check, not a finding.
  */
-enum ux_code ux_store_check(struct ux_store *s, bool repair, ux_check_fn *report, void *ctx,
-			    struct ux_check_sum *ret, struct ux_error *err) ux_must;
+enum ux_code ux_store_check(struct ux_store *s, bool repair, unsigned jobs, ux_check_fn *report,
+			    void *ctx, struct ux_check_sum *ret, struct ux_error *err) ux_must;
 
 /* "missing", "size", "damaged", "unreadable", "index", "usage". */
 const char *ux_check_problem_name(enum ux_check_problem problem);

@@ -54,11 +54,13 @@ static enum ux_code backup_path(const struct backup *b, const char *name, char p
 
 /* Links a blob after comparing its bytes: a link to a damaged file would not be a backup. */
 static enum ux_code backup_link_blob(struct backup *b, int fd, const struct ux_blob_hash *hash,
-				     struct ux_error *err)
+				     bool *ret_lost, struct ux_error *err)
 {
 	struct ux_blob_hash found;
 	UX_TRY(ux_blob_hash_fd(fd, &found, err));
-	UX_TRY(ux_blob_hash_check(&found, hash, err));
+	enum ux_code code = ux_blob_hash_check(&found, hash, err);
+	*ret_lost = code != UX_OK;
+	UX_TRY(code);
 	return ux_blobs_fs_link(b->from, b->to.blobs, hash, err);
 }
 
@@ -78,12 +80,12 @@ static bool backup_is_foreign(int fd)
  * copies it.
  */
 static enum ux_code backup_transfer(struct backup *b, int fd, const struct ux_blob_row *row,
-				    struct ux_error *err)
+				    bool *ret_lost, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = UX_EUNSUPPORTED;
 	if (!b->how->copy && !backup_is_foreign(fd))
-		code = backup_link_blob(b, fd, &row->hash, &why);
+		code = backup_link_blob(b, fd, &row->hash, ret_lost, &why);
 	if (code == UX_OK) {
 		b->sum->linked++;
 		return UX_OK;
@@ -95,7 +97,7 @@ static enum ux_code backup_transfer(struct backup *b, int fd, const struct ux_bl
 	}
 	if (lseek(fd, 0, SEEK_SET) != 0)
 		return ux_error_os(err, errno, "cannot rewind a blob");
-	UX_TRY(ux_blobs_put(b->to.blobs, fd, &row->hash, err));
+	UX_TRY(ux_blobs_put(b->to.blobs, fd, &row->hash, ret_lost, err));
 	b->sum->copied++;
 	b->sum->copied_bytes += row->size;
 	return UX_OK;
@@ -109,18 +111,22 @@ static bool backup_has(struct backup *b, const struct ux_blob_row *row)
 	       size == row->size;
 }
 
-static enum ux_code backup_put_blob(struct backup *b, const struct ux_blob_row *row,
+/* *ret_lost: it failed because the store does not have these bytes. */
+static enum ux_code backup_put_blob(struct backup *b, const struct ux_blob_row *row, bool *ret_lost,
 				    struct ux_error *err)
 {
 	uint64_t size = 0;
 	ux_cleanup(backup_close_fd) int fd = -1;
 	if (backup_has(b, row))
 		return UX_OK;
-	UX_TRY(b->from->open(b->from, &row->hash, &fd, &size, err));
-	if (size != row->size)
+	enum ux_code code = b->from->open(b->from, &row->hash, &fd, &size, err);
+	*ret_lost = code == UX_ENOTFOUND || code == UX_ECORRUPT;
+	UX_TRY(code);
+	*ret_lost = size != row->size;
+	if (*ret_lost)
 		return ux_error_set(err, UX_ECORRUPT, "%" PRIu64 " bytes; expected %" PRIu64, size,
 				    row->size);
-	return backup_transfer(b, fd, row, err);
+	return backup_transfer(b, fd, row, ret_lost, err);
 }
 
 /*
@@ -153,12 +159,13 @@ static enum ux_code backup_row(struct backup *b, const struct ux_blob_row *row,
 			       struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = backup_put_blob(b, row, &why);
+	bool lost = false;
+	enum ux_code code = backup_put_blob(b, row, &lost, &why);
 	b->sum->blobs += code == UX_OK;
 	b->sum->bytes += code == UX_OK ? row->size : 0;
 	if (code == UX_OK)
 		return UX_OK;
-	if (code == UX_ENOTFOUND || code == UX_ECORRUPT)
+	if (lost)
 		return backup_lose(b, row, &why, err);
 	if (err && err->code == UX_OK)
 		*err = why;

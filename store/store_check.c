@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks every blob against its hash and its row in the index. */
+#include "blob_pass.h"
 #include "store.h"
 
 #include <unistd.h>
 
 enum {
-	PAGE = 1000, /* rows of blobs read at a time */
 	PAGE_BUDGET = 4 << 20,
 	USERS = 100 /* modules listed for one blob */
 };
@@ -14,6 +14,7 @@ enum {
 struct check {
 	struct ux_store *store;
 	bool repair;
+	unsigned jobs;
 	ux_check_fn *report;
 	void *ctx;
 	struct ux_check_sum *sum;
@@ -41,8 +42,8 @@ static void check_report(struct check *c, const struct ux_check_one *one)
  * Compares one blob with its row. On a problem returns false, sets *ret, and puts the reason in
  * why.
  */
-static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_check_problem *ret,
-		       struct ux_error *why)
+static bool check_blob(const struct check *c, const struct ux_blob_row *row,
+		       enum ux_check_problem *ret, struct ux_error *why)
 {
 	struct ux_blobs *b = c->store->blobs;
 	struct ux_blob_hash hash;
@@ -52,7 +53,9 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 		b->forget(b, &row->hash); /* check the blob itself, not this node's copy */
 	enum ux_code code = b->open(b, &row->hash, &fd, &size, why);
 	if (code != UX_OK) {
-		*ret = code == UX_ENOTFOUND ? UX_CHECK_MISSING : UX_CHECK_UNREAD;
+		*ret = code == UX_ENOTFOUND  ? UX_CHECK_MISSING
+		       : code == UX_ECORRUPT ? UX_CHECK_DAMAGED
+					     : UX_CHECK_UNREAD;
 		return false;
 	}
 	if (size != row->size) {
@@ -103,38 +106,33 @@ static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row 
 	return UX_OK;
 }
 
-static enum ux_code check_row(struct check *c, const struct ux_blob_row *row, struct ux_error *err)
+static void check_work(void *ctx, const struct ux_blob_row *row, struct ux_blob_result *result)
 {
-	struct ux_error why = UX_ERROR_INIT;
 	enum ux_check_problem problem = UX_CHECK_COUNT;
+	result->code = check_blob(ctx, row, &problem, &result->why) ? UX_OK : result->why.code;
+	result->detail = problem;
+}
+
+static enum ux_code check_handle(void *ctx, const struct ux_blob_row *row,
+				 const struct ux_blob_result *result, struct ux_error *err)
+{
+	struct check *c = ctx;
 	c->sum->blobs++;
 	c->sum->bytes += row->size;
-	if (check_blob(c, row, &problem, &why))
+	if (result->code == UX_OK)
 		return UX_OK;
 	/* If the storage is unavailable, no blob can be called lost. */
-	return why.code == UX_ENOMEM || why.code == UX_EUNAVAILABLE
-		       ? ux_error_set(err, why.code, "%s", why.text)
-		       : check_report_blob(c, row, problem, why.text, err);
+	return result->code == UX_ENOMEM || result->code == UX_EUNAVAILABLE
+		       ? ux_error_set(err, result->code, "%s", result->why.text)
+		       : check_report_blob(c, row, (enum ux_check_problem)result->detail,
+					   result->why.text, err);
 }
 
 static enum ux_code check_rows(struct check *c, struct ux_error *err)
 {
-	struct ux_index *ix = c->store->index;
-	struct ux_blob_hash last;
-	const struct ux_blob_hash *after = NULL;
-	for (bool more = true; more;) {
-		UX_ARENA(arena, PAGE_BUDGET);
-		struct ux_blob_rows page;
-		UX_TRY(ix->blobs.list(ix, after, PAGE, &arena, &page, err));
-		for (size_t i = 0; i < page.n; i++)
-			UX_TRY(check_row(c, &page.rows[i], err));
-		more = page.more;
-		if (page.n > 0) {
-			last = page.rows[page.n - 1].hash;
-			after = &last;
-		}
-	}
-	return UX_OK;
+	const struct ux_blob_pass pass = {
+		.jobs = c->jobs, .work = check_work, .handle = check_handle, .ctx = c};
+	return ux_blob_pass_run(&pass, c->store->index, err);
 }
 
 static enum ux_code check_count_garbage(void *ctx, const char *name, int64_t age_s,
@@ -192,11 +190,12 @@ static enum ux_code check_usage(struct check *c, struct ux_error *err)
 	return UX_OK;
 }
 
-enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *report, void *ctx,
-			    struct ux_check_sum *ret, struct ux_error *err)
+enum ux_code ux_store_check(struct ux_store *s, bool with_repair, unsigned jobs,
+			    ux_check_fn *report, void *ctx, struct ux_check_sum *ret,
+			    struct ux_error *err)
 {
 	*ret = (struct ux_check_sum){0};
-	struct check c = {s, with_repair, report, ctx, ret};
+	struct check c = {s, with_repair, jobs, report, ctx, ret};
 	UX_TRY(check_index(&c, err));
 	UX_TRY(check_rows(&c, err));
 	UX_TRY(check_usage(&c, err));

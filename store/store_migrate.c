@@ -6,18 +6,15 @@
  * repeated. Then all rows, as of one moment and in one transaction, together with a mark that keeps
  * servers away. Then the blobs that arrived since; when every blob that the new index names is
  * there, the mark is removed. So a killed process leaves an empty index, or a marked one; the next
- * run continues from there.
+ * run continues from there. A blob that cannot be copied does not stop the others, but then the
+ * migration is not finished.
  */
+#include "blob_pass.h"
 #include "store.h"
 
 #include "db_bulk.h"
 #include "index_sql.h"
 #include "map.h"
-
-enum {
-	PAGE = 1000, /* rows of blobs read at a time */
-	PAGE_BUDGET = 4 << 20,
-};
 
 static uint64_t held_hash(struct ux_blob_hash h)
 {
@@ -63,56 +60,90 @@ static enum ux_code migrate_hold_named(void *ctx, const char *name, int64_t age_
 							      : UX_OK;
 }
 
-/* Copies a blob. UX_ENOTFOUND, UX_ECORRUPT: the old place does not have these bytes. */
-static enum ux_code migrate_blob(struct migration *m, const struct ux_blob_row *row,
-				 struct ux_error *err)
-{
-	if (held_find(&m->held, row->hash)) {
-		m->sum->blobs++;
-		m->sum->bytes += row->size;
-		return UX_OK;
-	}
-	UX_TRY(ux_blobs_copy(m->from->blobs, m->to.blobs, &row->hash, row->size, err));
-	UX_TRY(migrate_hold(m, &row->hash, err));
-	m->sum->blobs++;
-	m->sum->bytes += row->size;
-	m->sum->copied++;
-	m->sum->copied_bytes += row->size;
-	if (m->how->progress)
-		m->how->progress(m->how->ctx, "blobs", m->sum->copied);
-	return UX_OK;
-}
+enum {
+	FAILED_MAX = 1000, /* failures one after the other, which are not about single blobs */
+};
+
+/* Details of a result. */
+enum {
+	MIGRATE_COPIED,
+	MIGRATE_HELD, /* the new place had the blob */
+	MIGRATE_LOST, /* the old place does not have these bytes */
+	MIGRATE_FAILED,
+};
 
 /* Handles a blob that the old place does not have. */
 typedef enum ux_code migrate_lost_fn(struct migration *m, const struct ux_blob_row *row,
 				     const struct ux_error *why, struct ux_error *err);
 
+/* A pass over the blobs of one of the two indexes. */
+struct migrate_pass {
+	struct migration *m;
+	migrate_lost_fn *lost;
+	size_t failed_in_a_row;
+};
+
+static void migrate_work(void *ctx, const struct ux_blob_row *row, struct ux_blob_result *result)
+{
+	const struct migration *m = ((const struct migrate_pass *)ctx)->m;
+	bool lost = false;
+	result->detail = MIGRATE_HELD;
+	if (held_find(&m->held, row->hash)) /* it changes only while no work is done */
+		return;
+	result->code = ux_blobs_copy(m->from->blobs, m->to.blobs, &row->hash, row->size, &lost,
+				     &result->why);
+	result->detail = lost                    ? MIGRATE_LOST
+			 : result->code == UX_OK ? MIGRATE_COPIED
+						 : MIGRATE_FAILED;
+}
+
+/* Reports a blob that could not be copied, and goes on, unless nothing can be copied. */
+static enum ux_code migrate_note_failed(struct migrate_pass *p, const struct ux_blob_row *row,
+					const struct ux_blob_result *result, struct ux_error *err)
+{
+	struct migration *m = p->m;
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	m->sum->failed++;
+	if (result->code == UX_ENOMEM || ++p->failed_in_a_row >= FAILED_MAX) {
+		if (err)
+			*err = result->why;
+		return result->code;
+	}
+	ux_blob_hash_text(&row->hash, text);
+	if (m->how->report)
+		m->how->report(m->how->ctx, text, result->why.text);
+	return UX_OK;
+}
+
+static enum ux_code migrate_handle(void *ctx, const struct ux_blob_row *row,
+				   const struct ux_blob_result *result, struct ux_error *err)
+{
+	struct migrate_pass *p = ctx;
+	struct migration *m = p->m;
+	if (result->detail == MIGRATE_FAILED)
+		return migrate_note_failed(p, row, result, err);
+	p->failed_in_a_row = 0;
+	if (result->detail == MIGRATE_LOST)
+		return p->lost(m, row, &result->why, err);
+	m->sum->blobs++;
+	m->sum->bytes += row->size;
+	if (result->detail == MIGRATE_HELD)
+		return UX_OK;
+	m->sum->copied++;
+	m->sum->copied_bytes += row->size;
+	if (m->how->progress)
+		m->how->progress(m->how->ctx, "blobs", m->sum->copied);
+	return migrate_hold(m, &row->hash, err);
+}
+
 static enum ux_code migrate_each_blob(struct migration *m, struct ux_index *ix,
 				      migrate_lost_fn *lost, struct ux_error *err)
 {
-	struct ux_blob_hash last;
-	const struct ux_blob_hash *after = NULL;
+	struct migrate_pass p = {.m = m, .lost = lost};
+	const struct ux_blob_pass pass = {
+		.jobs = m->how->jobs, .work = migrate_work, .handle = migrate_handle, .ctx = &p};
 	m->sum->blobs = m->sum->bytes = 0;
-	for (bool more = true; more;) {
-		UX_ARENA(arena, PAGE_BUDGET);
-		struct ux_blob_rows page;
-		UX_TRY(ix->blobs.list(ix, after, PAGE, &arena, &page, err));
-		for (size_t i = 0; i < page.n; i++) {
-			struct ux_error why = UX_ERROR_INIT;
-			enum ux_code code = migrate_blob(m, &page.rows[i], &why);
-			if (code == UX_ENOTFOUND || code == UX_ECORRUPT)
-				code = lost(m, &page.rows[i], &why, err);
-			else if (code != UX_OK && err)
-				*err = why;
-			UX_TRY(code);
-		}
-		more = page.more;
-		if (page.n > 0) {
-			last = page.rows[page.n - 1].hash;
-			after = &last;
-		}
-	}
-	return UX_OK;
+	return ux_blob_pass_run(&pass, ix, err);
 }
 
 /* Skips a lost blob: the rows that are copied later may no longer name it. */
@@ -214,9 +245,13 @@ static enum ux_code migrate_run(struct migration *m, struct ux_error *err)
 	UX_TRY(to->number_get(to, UX_STORE_MIGRATION, &marked, err));
 	if (marked == 0) {
 		UX_TRY(migrate_each_blob(m, m->from->index, migrate_pass_over, err));
+		if (m->sum->failed > 0)
+			return UX_OK;
 		UX_TRY(migrate_rows(m, err));
 	}
 	UX_TRY(migrate_each_blob(m, to, migrate_lose, err));
+	if (m->sum->failed > 0) /* the mark stays */
+		return UX_OK;
 	return to->number_put(to, UX_STORE_MIGRATION, 0, err);
 }
 

@@ -47,6 +47,9 @@ static const struct ux_option store_options[] = {
 	{"to-blobs", 0, UX_OPTION_TEXT, offsetof(struct store_values, to_blobs), "URL",
 	 "migrate: the bucket of the new store's files, s3://BUCKET/PREFIX [the new folder]",
 	 .verbs = "migrate"},
+	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct store_values, jobs), "N",
+	 "check, migrate: files that are read or copied at the same time, at most 64 [16]",
+	 .verbs = "check migrate"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct store_values, json), NULL,
 	 "print one JSON object per line"},
 };
@@ -115,8 +118,8 @@ static void store_check_sum_json(struct ux_out *out, const struct ux_check_sum *
 static enum ux_code store_check(struct store_job *job, struct ux_error *err)
 {
 	struct ux_check_sum sum;
-	UX_TRY(ux_store_check(&job->store, job->values->repair, store_check_report, job, &sum,
-			      err));
+	UX_TRY(ux_store_check(&job->store, job->values->repair, job->values->jobs,
+			      store_check_report, job, &sum, err));
 	if (sum.problems > sum.repaired)
 		job->status = UX_EXIT_SOME;
 	if (job->values->json) {

@@ -101,6 +101,8 @@ static void store_migrate_sum(struct store_job *job, const struct ux_migrate_sum
 		ux_json_key_u64(&j, "copied_bytes", sum->copied_bytes);
 		ux_json_key_u64(&j, "deleted", sum->deleted);
 		ux_json_key_u64(&j, "problems", sum->problems);
+		ux_json_key_u64(&j, "failed", sum->failed);
+		ux_json_key_bool(&j, "finished", sum->failed == 0);
 		ux_json_object_end(&j);
 		ux_out_u8(&job->out, '\n');
 		return;
@@ -124,10 +126,17 @@ enum ux_code ux_store_job_migrate(struct store_job *job, struct ux_error *err)
 	to.blobs = job->values->to_blobs;
 	const struct ux_migrate_how how = {.now = ux_store_now(&job->store),
 					   .progress = store_migrate_progress,
+					   .jobs = job->values->jobs,
 					   .report = store_backup_report,
 					   .ctx = job};
 	struct ux_migrate_sum sum;
 	UX_TRY(ux_store_migrate(&job->store, &to, &how, &sum, err));
 	store_migrate_sum(job, &sum);
+	if (sum.failed > 0) {
+		ux_print_message("the migration is not finished: %" PRIu64
+				 " blobs could not be copied; run the same command again",
+				 sum.failed);
+		job->status = UX_EXIT_SOME;
+	}
 	return UX_OK;
 }

@@ -23,6 +23,7 @@ struct store_values {
 	bool copy;
 	const char *to_index;
 	const char *to_blobs;
+	unsigned jobs;
 	bool json;
 };
 

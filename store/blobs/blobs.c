@@ -197,17 +197,20 @@ enum ux_code ux_blob_hash_check(const struct ux_blob_hash *found,
 }
 
 enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash *hash,
-			  struct ux_error *err)
+			  bool *ret_lost, struct ux_error *err)
 {
 	struct ux_blob_part *part = NULL;
 	struct ux_blob_hash found;
 	char uid[UX_UPLOAD_UID_SIZE];
 	uint64_t size = 0;
+	*ret_lost = false;
 	UX_TRY(ux_upload_uid_make(uid, err));
 	UX_TRY(to->part_open(to, uid, &part, &size, err));
 	enum ux_code code = blob_hash_rest(fd, to, part, &found, err);
-	if (code == UX_OK)
+	if (code == UX_OK) {
 		code = ux_blob_hash_check(&found, hash, err);
+		*ret_lost = code != UX_OK;
+	}
 	if (code == UX_OK)
 		code = to->part_sync(part, hash, err);
 	if (code == UX_OK)
@@ -219,15 +222,18 @@ enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash
 }
 
 enum ux_code ux_blobs_copy(struct ux_blobs *from, struct ux_blobs *to,
-			   const struct ux_blob_hash *hash, uint64_t size, struct ux_error *err)
+			   const struct ux_blob_hash *hash, uint64_t size, bool *ret_lost,
+			   struct ux_error *err)
 {
 	int fd = -1;
 	uint64_t found = 0;
-	UX_TRY(from->open(from, hash, &fd, &found, err));
-	enum ux_code code =
-		found == size ? ux_blobs_put(to, fd, hash, err)
-			      : ux_error_set(err, UX_ECORRUPT,
-					     "%" PRIu64 " bytes; expected %" PRIu64, found, size);
+	enum ux_code code = from->open(from, hash, &fd, &found, err);
+	*ret_lost = code == UX_ENOTFOUND || code == UX_ECORRUPT;
+	UX_TRY(code);
+	*ret_lost = found != size;
+	code = found == size ? ux_blobs_put(to, fd, hash, ret_lost, err)
+			     : ux_error_set(err, UX_ECORRUPT,
+					    "%" PRIu64 " bytes; expected %" PRIu64, found, size);
 	close(fd);
 	return code;
 }

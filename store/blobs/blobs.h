@@ -104,8 +104,9 @@ struct ux_blobs {
 	enum ux_code (*part_remove)(struct ux_blobs *b, const char *uid, struct ux_error *err);
 
 	/*
-	 * Returns a descriptor of a blob, which the caller closes. UX_ENOTFOUND. UX_EUNAVAILABLE:
-	 * the storage cannot be reached, which says nothing about this blob.
+	 * Returns a descriptor of a blob, which the caller closes. UX_ENOTFOUND. UX_ECORRUPT: a
+	 * bucket has other bytes. UX_EUNAVAILABLE: the storage cannot be reached, which says
+	 * nothing about this blob.
 	 */
 	enum ux_code (*open)(struct ux_blobs *b, const struct ux_blob_hash *hash, int *ret_fd,
 			     uint64_t *ret_size, struct ux_error *err);
@@ -206,19 +207,19 @@ enum ux_code ux_blob_hash_check(const struct ux_blob_hash *found,
 				const struct ux_blob_hash *expected, struct ux_error *err) ux_must;
 
 /*
- * Makes the rest of a file, from the current position, a blob of `to`. UX_ECORRUPT: the content
- * does not match the hash; no blob is left.
+ * Makes the rest of a file, from the current position, a blob of `to`. *ret_lost: it failed because
+ * the content does not match the hash; no code says so, since the place may fail with any.
  */
 enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash *hash,
-			  struct ux_error *err) ux_must;
+			  bool *ret_lost, struct ux_error *err) ux_must;
 
 /*
- * Copies a blob that must have size bytes to another place. UX_ENOTFOUND: no such blob.
- * UX_ECORRUPT: it has a different size or hash.
+ * Copies a blob that must have size bytes to another place. *ret_lost: it failed because `from`
+ * does not have these bytes; otherwise one of the two places has failed.
  */
 enum ux_code ux_blobs_copy(struct ux_blobs *from, struct ux_blobs *to,
-			   const struct ux_blob_hash *hash, uint64_t size, struct ux_error *err)
-	ux_must;
+			   const struct ux_blob_hash *hash, uint64_t size, bool *ret_lost,
+			   struct ux_error *err) ux_must;
 
 /* SHA-256 of bytes. */
 struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes);

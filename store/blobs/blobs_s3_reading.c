@@ -28,7 +28,8 @@ static enum ux_code fetch_take(void *ctx, struct ux_bytes bytes, struct ux_error
 
 static enum ux_code fetch_damaged(struct ux_error *err)
 {
-	return ux_error_set(err, UX_EIO, "the blob is damaged: content does not match its SHA-256");
+	return ux_error_set(err, UX_ECORRUPT,
+			    "the blob is damaged: content does not match its SHA-256");
 }
 
 /* Opens a part of this node's files with a name of its own. */

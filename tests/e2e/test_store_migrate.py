@@ -187,6 +187,33 @@ def test_what_the_old_store_has_lost_is_reported_and_not_named_by_the_new_one(po
     assert other.stop() == 0
 
 
+def test_files_that_the_new_place_does_not_take_are_no_lost_ones(gsym, tmp_path):
+    """A local error once counted as a blob that the old store had lost: a migration "finished" with 444 of 7,129 objects."""
+    server, new = Server(tmp_path / "old").start(), tmp_path / "new"
+    ids = upload(server, gsym, range(12))
+    assert server.stop() == 0
+    hashes = sorted(p.name for p in (server.data / "blobs").rglob("*") if p.is_file())
+    hindered = hashes[3]
+    bad = [h for h in hashes if h[:2] == hindered[:2]]
+    (new / "blobs").mkdir(parents=True)
+    (new / "blobs" / hindered[:2]).symlink_to("nowhere")  # its files get "No such file or directory"
+    for copied in (12 - len(bad), 0):  # also when it runs again
+        r = unhex("store", "migrate", new, "--data", server.data)
+        assert r.returncode == 1 and "the migration is not finished" in r.stderr, (r.stdout, r.stderr)
+        assert all(h in r.stdout for h in bad) and f"{copied} copied now" in r.stdout, r.stdout
+    r = unhex("store", "migrate", "--json", new, "--data", server.data, "--jobs", "1")
+    doc = json.loads(r.stdout.splitlines()[-1])
+    assert (r.returncode, doc["failed"], doc["finished"], doc["problems"]) == (1, len(bad), False, 0)
+    (new / "blobs" / hindered[:2]).unlink()
+    code, doc, err = migrate(new, "--data", server.data)
+    assert (code, doc["copied"], doc["blobs"], doc["finished"]) == (0, len(bad), 12, True), (doc, err)
+    assert unhex("store", "check", "--data", new, "--jobs", "3").returncode == 0
+    other = Server(new).start()
+    other.token = server.token
+    assert is_named(other, ids)
+    assert other.stop() == 0
+
+
 def test_a_place_with_a_store_and_one_that_cannot_be_reached_are_refused(gsym, tmp_path):
     server = Server(tmp_path / "old").start()
     upload(server, gsym, range(2))

@@ -503,7 +503,7 @@ static struct ux_check_sum check(struct ux_store *s, bool repair, unsigned *foun
 {
 	struct ux_check_sum sum;
 	memset(found, 0, UX_CHECK_COUNT * sizeof(*found));
-	assert_int_equal(ux_store_check(s, repair, NULL, NULL, &sum, NULL), UX_OK);
+	assert_int_equal(ux_store_check(s, repair, 3, NULL, NULL, &sum, NULL), UX_OK);
 	return sum;
 }
 
@@ -556,7 +556,7 @@ static void check_finds_each_kind_of_damage_and_repairs_it(void **state)
 
 	for (unsigned repair = 0; repair < 2; repair++) {
 		memset(found, 0, sizeof(found));
-		assert_int_equal(ux_store_check(s, repair, note, found, &sum, NULL), UX_OK);
+		assert_int_equal(ux_store_check(s, repair, 0, note, found, &sum, NULL), UX_OK);
 		assert_int_equal(found[UX_CHECK_MISSING], 1);
 		assert_int_equal(found[UX_CHECK_SIZE], 1);
 		assert_int_equal(found[UX_CHECK_DAMAGED], 1);
@@ -583,7 +583,7 @@ static void store_beside_a_server_can_be_checked_but_an_empty_folder_not(void **
 	assert_int_equal(
 		ux_store_open_beside(&beside, &(const struct ux_store_place){.dir = f->path}, NULL),
 		UX_OK);
-	assert_int_equal(ux_store_check(&beside, false, NULL, NULL, &sum, NULL), UX_OK);
+	assert_int_equal(ux_store_check(&beside, false, 1, NULL, NULL, &sum, NULL), UX_OK);
 	assert_true(sum.blobs == 1 && sum.problems == 0);
 	ux_store_close(&beside);
 	assert_int_equal(ux_store_open_beside(&beside,
@@ -637,7 +637,7 @@ static enum ux_code look_after(void *ctx)
 	struct ux_check_sum found;
 	const struct ux_retention dry = {.default_s = DAY, .cache_bytes = 1, .dry_run = true};
 	UX_TRY(ux_store_retain(s, &dry, NULL, NULL, &sum, NULL));
-	UX_TRY(ux_store_check(s, false, NULL, NULL, &found, NULL));
+	UX_TRY(ux_store_check(s, false, 0, NULL, NULL, &found, NULL));
 	if (found.problems > 0 || sum.n[UX_RETAINED_MARKED] != 1 || sum.n[UX_RETAINED_EVICTED] != 1)
 		return UX_ECORRUPT;
 	return ux_store_tick(s, NULL);
