@@ -24,6 +24,8 @@ enum {
 struct parts_address {
 	uint64_t off; /* from the file's base */
 	struct gsym_starts starts;
+	struct ux_cur c; /* at the next block of its record */
+	bool done;       /* the record has no further block */
 };
 
 struct parts_walk {
@@ -165,38 +167,58 @@ static enum ux_code parts_bring_heads(const struct parts_walk *w, struct ux_erro
 	return parts_bring(w->parts, err);
 }
 
-/* Fetches the blocks of the record at c one after the other, as gsym_record_read() reads them. */
-static enum ux_code parts_bring_blocks(const struct parts_walk *w, struct ux_cur c,
-				       struct ux_error *err)
+enum {
+	BLOCK_HEAD = 2 * sizeof(uint32_t), /* type and size of a block */
+};
+
+/* Notes the head of the next block. Returns whether there may be one. */
+static bool parts_need_head(const struct parts_walk *w, const struct parts_address *a)
 {
-	const unsigned head = 2 * sizeof(uint32_t); /* type and size */
-	uint32_t type = GSYM_INFO_LINES;
-	for (unsigned i = 0; i <= GSYM_BLOCKS_MAX && type != GSYM_INFO_END && !c.failed; i++) {
-		uint64_t at = ux_cur_off(&c) - c.base;
-		parts_need_body(w, at, head);
-		UX_TRY(parts_bring(w->parts, err));
-		type = ux_cur_u32(&c);
-		uint32_t size = ux_cur_u32(&c);
-		if (c.failed)
-			break;
-		parts_need_body(w, at + head, size);
-		ux_cur_skip(&c, size);
-	}
-	return parts_bring(w->parts, err);
+	if (!a->done)
+		parts_need_body(w, ux_cur_off(&a->c) - a->c.base, BLOCK_HEAD);
+	return !a->done;
 }
 
+/* Reads the head of a block, and notes the rest of it. */
+static void parts_need_block(const struct parts_walk *w, struct parts_address *a)
+{
+	if (a->done)
+		return;
+	uint64_t at = ux_cur_off(&a->c) - a->c.base;
+	uint32_t type = ux_cur_u32(&a->c);
+	uint32_t size = ux_cur_u32(&a->c);
+	a->done = a->c.failed || type == GSYM_INFO_END;
+	if (a->c.failed)
+		return;
+	parts_need_body(w, at + BLOCK_HEAD, size);
+	ux_cur_skip(&a->c, size);
+	a->done = a->done || a->c.failed;
+}
+
+/*
+ * Fetches the blocks of the records, as gsym_record_read() reads them: the first ones of all
+ * records, then the second ones, so that what several addresses need is fetched at the same time.
+ */
 static enum ux_code parts_bring_records(const struct parts_walk *w, struct ux_error *err)
 {
 	UX_TRY(parts_bring_heads(w, err));
 	for (size_t i = 0; i < w->n; i++) {
-		const struct parts_address *a = &w->addresses[i];
+		struct parts_address *a = &w->addresses[i];
 		struct gsym_record r;
-		struct ux_cur c;
-		size_t k = gsym_record_choose(w->g, &a->starts, a->off - a->starts.value, &c, &r);
-		if (k < a->starts.end && !c.failed)
-			UX_TRY(parts_bring_blocks(w, c, err));
+		size_t k =
+			gsym_record_choose(w->g, &a->starts, a->off - a->starts.value, &a->c, &r);
+		a->done = k >= a->starts.end || a->c.failed;
 	}
-	return UX_OK;
+	bool more = true;
+	for (unsigned block = 0; block <= GSYM_BLOCKS_MAX && more; block++) {
+		more = false;
+		for (size_t i = 0; i < w->n; i++)
+			more |= parts_need_head(w, &w->addresses[i]);
+		UX_TRY(parts_bring(w->parts, err)); /* also the rest of the blocks before these */
+		for (size_t i = 0; i < w->n; i++)
+			parts_need_block(w, &w->addresses[i]);
+	}
+	return parts_bring(w->parts, err);
 }
 
 /* --- strings ---------------------------------------------------------------------------------- */

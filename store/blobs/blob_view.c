@@ -6,6 +6,7 @@
 #include "blob_view.h"
 
 #include "file.h"
+#include "pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,6 +16,11 @@
 enum {
 	/* compressed bytes of one request, unless a single frame has more */
 	REQUEST_BYTES = 1 << 20,
+	/* compressed bytes that are fetched although no one needs them, to save a request */
+	GAP_BYTES = 64 << 10,
+	PARALLEL = 16, /* requests for one view at the same time */
+	/* compressed bytes that arrive in about the time that requests take to be answered */
+	ROUND_BYTES = 256 << 10,
 };
 
 struct ux_blob_view {
@@ -31,8 +37,16 @@ struct ux_blob_view {
 	_Atomic uint64_t brought;
 	pthread_mutex_t lock; /* guards the rest, and fetching */
 	uint64_t packed;      /* compressed bytes that were fetched */
-	uint8_t frame[UX_SEEK_FRAME_MAX];
 };
+
+/* Frames that one request fetches. */
+struct view_run {
+	uint32_t first, end;
+	uint32_t fetched; /* the first one that is not there */
+	bool read;        /* the request succeeded */
+};
+
+UX_VEC(view_runs, struct view_run);
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -181,14 +195,14 @@ static uint64_t view_packed_size(const struct ux_blob_view *v, uint32_t first, u
 	return v->table.packed[end] - v->table.packed[first];
 }
 
-/* Unpacks a frame to its place. */
+/* Unpacks a frame to its place; frame: room for it. */
 static enum ux_code view_put(struct ux_blob_view *v, uint32_t i, struct ux_bytes packed,
-			     struct ux_error *err)
+			     uint8_t *frame, struct ux_error *err)
 {
 	assert(i < v->table.n);
 	uint64_t off = v->table.content[i], n = v->table.content[i + 1] - off;
-	UX_TRY(ux_seek_frame_unpack(packed, v->frame, (size_t)n, err));
-	UX_TRY(ux_file_write_at(v->fd, off, ux_bytes(v->frame, (size_t)n), err));
+	UX_TRY(ux_seek_frame_unpack(packed, frame, (size_t)n, err));
+	UX_TRY(ux_file_write_at(v->fd, off, ux_bytes(frame, (size_t)n), err));
 	atomic_store_explicit(&v->here[i], true, memory_order_release);
 	return UX_OK;
 }
@@ -215,37 +229,67 @@ static void view_release(struct ux_blob_view *v, uint64_t n)
 	atomic_fetch_sub_explicit(&v->views->bytes, n, memory_order_relaxed);
 }
 
-/* Fetches frames from `first` to before `end`; *ret_end is the first frame not fetched. */
-static enum ux_code view_fetch_counted(struct ux_blob_view *v, uint32_t first, uint32_t end,
-				       uint32_t *ret_end, struct ux_error *err)
+/* The runs of one call, each a job. */
+struct view_fetch {
+	struct ux_blob_view *v;
+	struct view_runs runs;
+};
+
+static enum ux_code view_fetch_run(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
-	uint64_t off = v->table.packed[first];
-	size_t size = (size_t)view_packed_size(v, first, end);
-	*ret_end = first;
+	const struct view_fetch *f = ctx;
+	struct ux_blob_view *v = f->v;
+	struct view_run *run = &f->runs.data[job];
+	uint64_t off = v->table.packed[run->first];
+	size_t size = (size_t)view_packed_size(v, run->first, run->end);
+	(void)worker;
 	ux_cleanup(ux_free_ptr) uint8_t *packed = malloc(size + 1);
-	if (!packed)
+	ux_cleanup(ux_free_ptr) uint8_t *frame = malloc(UX_SEEK_FRAME_MAX);
+	if (!packed || !frame)
 		return ux_error_nomem(err);
 	UX_TRY(v->o.read(v->o.ctx, &v->o.hash, off, packed, size, err));
-	v->packed += size;
-	for (; *ret_end < end; ++*ret_end)
-		UX_TRY(view_put(v, *ret_end,
-				ux_bytes(packed + (v->table.packed[*ret_end] - off),
-					 (size_t)view_packed_size(v, *ret_end, *ret_end + 1)),
-				err));
+	run->read = true;
+	for (; run->fetched < run->end; run->fetched++)
+		UX_TRY(view_put(
+			v, run->fetched,
+			ux_bytes(packed + (v->table.packed[run->fetched] - off),
+				 (size_t)view_packed_size(v, run->fetched, run->fetched + 1)),
+			frame, err));
 	return UX_OK;
 }
 
-static enum ux_code view_fetch(struct ux_blob_view *v, uint32_t first, uint32_t end,
-			       struct ux_error *err)
+/*
+ * Returns whether the whole blob would be there sooner: it takes one request, whose bytes come
+ * without a pause.
+ */
+static bool view_whole_is_cheaper(const struct ux_blob_view *v, size_t n_runs, uint64_t packed)
 {
-	assert(first < end && end <= v->table.n);
+	uint64_t rounds = (n_runs + PARALLEL - 1) / PARALLEL;
+	return n_runs > 1 && packed + rounds * ROUND_BYTES >= v->table.packed[v->table.n];
+}
+
+/* Fetches all runs, several at a time. Decides first, so that nothing is fetched in vain. */
+static enum ux_code view_fetch(struct view_fetch *f, struct ux_error *err)
+{
+	struct ux_blob_view *v = f->v;
 	const uint64_t *content = v->table.content;
-	uint32_t fetched = first;
-	if (v->packed + view_packed_size(v, first, end) > v->o.packed_max ||
-	    !view_reserve(v, content[end] - content[first]))
+	uint64_t packed = 0, bytes = 0, missing = 0;
+	for (size_t i = 0; i < f->runs.size; i++) {
+		const struct view_run *run = &f->runs.data[i];
+		assert(run->first < run->end && run->end <= v->table.n);
+		packed += view_packed_size(v, run->first, run->end);
+		bytes += content[run->end] - content[run->first];
+	}
+	if (v->packed + packed > v->o.packed_max ||
+	    view_whole_is_cheaper(v, f->runs.size, packed) || !view_reserve(v, bytes))
 		return UX_ELIMIT;
-	enum ux_code code = view_fetch_counted(v, first, end, &fetched, err);
-	view_release(v, content[end] - content[fetched]);
+	enum ux_code code = ux_pool_run(PARALLEL, f->runs.size, view_fetch_run, f, err);
+	for (size_t i = 0; i < f->runs.size; i++) {
+		const struct view_run *run = &f->runs.data[i];
+		v->packed += run->read ? view_packed_size(v, run->first, run->end) : 0;
+		missing += content[run->end] - content[run->fetched];
+	}
+	view_release(v, missing);
 	return code;
 }
 
@@ -274,37 +318,49 @@ static int frame_order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Returns the end of the sorted frames from the i-th on that one request can fetch. */
-static size_t need_run(const struct ux_blob_need *need, size_t i)
+/* Tests whether a request for frames up to `end` should also fetch those up to `next`. */
+static bool need_joins(const struct ux_blob_view *v, const struct view_run *run, uint32_t next)
 {
-	assert(i < need->frames.size);
+	if (view_packed_size(v, run->end, next) > GAP_BYTES ||
+	    view_packed_size(v, run->first, next + 1) > REQUEST_BYTES)
+		return false;
+	for (uint32_t i = run->end; i < next; i++)
+		if (view_has(v, i))
+			return false;
+	return true;
+}
+
+/* Makes the runs of the sorted frames. False: no memory. */
+static bool need_runs(const struct ux_blob_need *need, struct view_runs *runs)
+{
 	const struct ux_blob_view *v = need->view;
-	const uint32_t *frames = need->frames.data;
-	size_t end = i + 1;
-	while (end < need->frames.size && frames[end] <= frames[end - 1] + 1 &&
-	       !view_has(v, frames[end]) &&
-	       view_packed_size(v, frames[i], frames[end] + 1) <= REQUEST_BYTES)
-		end++;
-	return end;
+	for (size_t i = 0; i < need->frames.size; i++) {
+		uint32_t frame = need->frames.data[i];
+		struct view_run *last = runs->size > 0 ? &runs->data[runs->size - 1] : NULL;
+		/* another thread fetched it, or it is listed twice */
+		if (view_has(v, frame) || (last && frame < last->end))
+			continue;
+		if (last && need_joins(v, last, frame))
+			last->end = frame + 1;
+		else if (!view_runs_append(runs, (struct view_run){frame, frame + 1, frame, false}))
+			return false;
+	}
+	return true;
 }
 
 enum ux_code ux_blob_need_bring(struct ux_blob_need *need, struct ux_error *err)
 {
-	struct ux_blob_view *v = need->view;
-	uint32_t *frames = need->frames.data;
+	struct view_fetch f = {.v = need->view};
 	enum ux_code code = need->nomem ? ux_error_nomem(err) : UX_OK;
 	if (need->frames.size == 0 || code != UX_OK)
 		return code;
-	qsort(frames, need->frames.size, sizeof(*frames), frame_order);
-	pthread_mutex_lock(&v->lock);
-	for (size_t i = 0, end = 0; i < need->frames.size && code == UX_OK; i = end) {
-		end = i + 1;
-		if (view_has(v, frames[i])) /* another thread fetched it, or it is listed twice */
-			continue;
-		end = need_run(need, i);
-		code = view_fetch(v, frames[i], frames[end - 1] + 1, err);
-	}
-	pthread_mutex_unlock(&v->lock);
+	qsort(need->frames.data, need->frames.size, sizeof(*need->frames.data), frame_order);
+	pthread_mutex_lock(&f.v->lock);
+	code = need_runs(need, &f.runs) ? UX_OK : ux_error_nomem(err);
+	if (code == UX_OK && f.runs.size > 0)
+		code = view_fetch(&f, err);
+	pthread_mutex_unlock(&f.v->lock);
+	view_runs_deinit(&f.runs);
 	need->frames.size = 0;
 	return code;
 }

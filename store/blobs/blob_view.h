@@ -91,9 +91,10 @@ void ux_blob_need_deinit(struct ux_blob_need *need);
 void ux_blob_need(struct ux_blob_need *need, uint64_t off, uint64_t n);
 
 /*
- * Fetches the frames of all noted ranges; consecutive frames with one request. Other threads that
- * need frames of the same view wait. UX_ELIMIT, with no message: the blob is hot, or the views
- * exceed their limit, so open the blob as a whole. UX_ECORRUPT: a frame is damaged. UX_EIO: this
+ * Fetches the frames of all noted ranges, by several requests at a time; frames that are near each
+ * other with one. Other threads that need frames of the same view wait. UX_ELIMIT, with no message:
+ * the blob is hot, the whole is there sooner, or the views exceed their limit, so open the blob as
+ * a whole; nothing was fetched. UX_ECORRUPT: a frame is damaged. UX_EIO: this
  * node's disk failed. UX_ENOMEM; and the codes of the reading function.
  */
 enum ux_code ux_blob_need_bring(struct ux_blob_need *need, struct ux_error *err) ux_must;

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -22,7 +23,7 @@ import pprof_message
 from unhex_server import Server
 from http_api import Api
 from radosgw_server import Radosgw
-from s3_faults import FAULTS, FaultProxy
+from s3_faults import DELAY, FAULTS, FaultProxy
 from tool import unhex
 from waiting import wait_for
 
@@ -419,6 +420,37 @@ def test_without_the_bucket_no_route_says_that_there_is_no_function(store, gsym,
     for route in ROUTES:
         assert agrees(route, ROUTES[route](server, other), path, other), route
     assert server.stop() in (0, None)
+
+
+@pytest.mark.parametrize("n,most_requests,most_seconds", [(20, 45, 15), (100, 12, 15)])
+def test_many_cold_addresses_are_fetched_at_the_same_time(gsym, sent, n, most_requests, most_seconds):
+    """Of a bucket that takes half a second for each answer. One after the other, 100 addresses took 102 requests."""
+    server, proxy = sent
+    path, functions = gsym
+    cold(server)
+    before, counted = moved(proxy, server), gets(server)
+    addresses = draw(functions, n, 77)
+    proxy.most, proxy.plan = 0, lambda number, method, path: DELAY
+    begun = time.monotonic()
+    try:
+        got = answered(server, addresses)
+    finally:
+        proxy.plan = lambda number, method, path: None
+    seconds = time.monotonic() - begun
+    requests, size = (b - a for a, b in zip(before, moved(proxy, server)))
+    print(f"{n} addresses: {requests} requests, {size} bytes, {proxy.most} at the same time, {seconds:.1f} s, "
+          f"{'whole' if copies(server) else 'in parts'}")
+    assert got == expected(path, addresses)
+    assert requests <= gets(server) - counted and requests <= most_requests and seconds < most_seconds
+    assert bool(copies(server)) == (n == 100)  # more than blob-parts: whole, and nothing else in vain
+    assert copies(server) or proxy.most > 4
+
+
+def gets(server):
+    """How many GETs of the bucket the server counts."""
+    with urllib.request.urlopen(server.url + "/metrics", timeout=60) as answer:
+        found = re.search(r'unhex_bucket_requests_total{method="GET",result="ok"} (\d+)', answer.read().decode())
+    return int(found[1])
 
 
 def test_a_damaged_object_gives_no_wrong_answer(store, gsym, sent):

@@ -25,6 +25,7 @@ class FaultProxy:
         self.lock = threading.Lock()
         self.requests = 0
         self.faults = 0
+        self.going = self.most = 0  # requests at the same time
         self.sent = 0  # bytes of bodies that clients got
         self.received = 0  # and that they sent
         self.sent_of = {}  # of each path: requests, and bytes that clients got
@@ -72,7 +73,12 @@ class FaultProxy:
         with self.lock:
             self.received += len(body)
         if fault == DELAY:
+            with self.lock:
+                self.going += 1
+                self.most = max(self.most, self.going)
             pause_for(0.5, "the fault is a delay")
+            with self.lock:
+                self.going -= 1
         if fault == REFUSE:
             text = b"<Error><Code>SlowDown</Code><RequestId>proxy</RequestId></Error>"
             client.sendall(b"HTTP/1.1 503 Slow Down\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text))

@@ -10,10 +10,11 @@
 #include <zstd.h>
 
 enum {
-	CONTENT = 5 * UX_SEEK_FRAME + 1000,
+	FRAMES = 64,
+	CONTENT = (FRAMES - 1) * UX_SEEK_FRAME + 1000,
 };
 
-/* A content that compresses somewhat, of six frames, and its file. */
+/* A content that compresses somewhat, of FRAMES frames, and its file. */
 struct packed {
 	uint8_t content[CONTENT];
 	struct ux_mapping file;
@@ -75,13 +76,13 @@ static void the_table_says_where_each_frame_is(void **state)
 	static uint8_t out[UX_SEEK_FRAME];
 	const struct ux_bytes file = packed.file.bytes;
 	assert_int_equal(ux_seek_table_read(file, file.size, &t, NULL), UX_OK);
-	assert_int_equal(t.n, 6);
-	assert_int_equal(t.content[6], CONTENT);
+	assert_int_equal(t.n, FRAMES);
+	assert_int_equal(t.content[FRAMES], CONTENT);
 	assert_int_equal(ux_seek_table_find(&t, 0), 0);
 	assert_int_equal(ux_seek_table_find(&t, UX_SEEK_FRAME - 1), 0);
 	assert_int_equal(ux_seek_table_find(&t, UX_SEEK_FRAME), 1);
-	assert_int_equal(ux_seek_table_find(&t, CONTENT - 1), 5);
-	assert_int_equal(ux_seek_table_find(&t, CONTENT), 6);
+	assert_int_equal(ux_seek_table_find(&t, CONTENT - 1), FRAMES - 1);
+	assert_int_equal(ux_seek_table_find(&t, CONTENT), FRAMES);
 	for (uint32_t i = 0; i < t.n; i++) {
 		size_t n = (size_t)(t.content[i + 1] - t.content[i]);
 		struct ux_bytes frame =
@@ -99,7 +100,7 @@ static void the_tail_says_how_long_the_table_is(void **state)
 	const struct ux_bytes file = packed.file.bytes;
 	struct ux_bytes tail = ux_bytes(file.data + file.size - UX_SEEK_TAIL, (size_t)UX_SEEK_TAIL);
 	struct ux_seek_table t;
-	assert_int_equal(ux_seek_table_bytes(tail), 8 + 6 * 8 + 9);
+	assert_int_equal(ux_seek_table_bytes(tail), 8 + FRAMES * 8 + 9);
 	assert_int_equal(ux_seek_table_read(tail, file.size, &t, NULL), UX_ECORRUPT);
 	assert_int_equal(ux_seek_table_bytes(packed_content(&packed)), 0);
 	assert_int_equal(ux_seek_table_bytes(UX_BYTES_NONE), 0);
@@ -154,8 +155,8 @@ static void a_flipped_bit_of_a_frame_is_found(void **state)
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-static unsigned reads;
-static size_t read_bytes;
+static _Atomic unsigned reads; /* several at a time */
+static _Atomic size_t read_bytes;
 static enum ux_code read_code;
 
 static enum ux_code read_packed(void *ctx, const struct ux_blob_hash *hash, uint64_t off,
@@ -208,28 +209,64 @@ static void frames_are_fetched_when_they_are_needed_and_once(void **state)
 	assert_int_equal(reads, 1);
 	assert_brought(v, UX_SEEK_FRAME - 1, 2); /* the second frame too */
 	assert_int_equal(reads, 2);
-	assert_brought(v, 2 * UX_SEEK_FRAME, UINT64_MAX); /* the following ones, in one request */
+	assert_brought(v, 2 * UX_SEEK_FRAME, 20 * UX_SEEK_FRAME); /* in one request */
 	assert_int_equal(reads, 3);
-	assert_memory_equal(ux_blob_view_bytes(v).data, packed.content, CONTENT);
-	assert_int_equal(views.bytes, CONTENT);
+	assert_memory_equal(ux_blob_view_bytes(v).data, packed.content, 22 * UX_SEEK_FRAME);
+	assert_int_equal(views.bytes, 22 * UX_SEEK_FRAME);
+	assert_brought(v, (FRAMES - 2) * UX_SEEK_FRAME, UINT64_MAX);
+	assert_int_equal(views.bytes, 23 * UX_SEEK_FRAME + 1000);
 	assert_brought(v, CONTENT, 1);
 	ux_blob_view_close(v);
 	assert_int_equal(views.bytes, 0);
 }
 
-static void what_several_need_is_fetched_in_order(void **state)
+static void what_several_need_is_fetched_by_few_requests(void **state)
 {
 	(void)state;
 	struct ux_blob_view *v = view_open(UINT64_MAX);
 	ux_cleanup(ux_blob_need_deinit) struct ux_blob_need need = {.view = v};
-	static const unsigned frames[] = {5, 1, 0, 1, 4, 1};
+	static const unsigned frames[] = {12, 1, 0, 1, 11, 1};
 	for (size_t i = 0; i < ux_countof(frames); i++)
 		ux_blob_need(&need, frames[i] * (uint64_t)UX_SEEK_FRAME, 1);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_OK);
-	assert_int_equal(reads, 2); /* 0 and 1, 4 and 5 */
+	assert_int_equal(reads, 2); /* 0 and 1, 11 and 12 */
 	assert_memory_equal(ux_blob_view_bytes(v).data, packed.content, 2 * UX_SEEK_FRAME);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_OK);
 	assert_int_equal(reads, 2);
+	ux_blob_view_close(v);
+}
+
+static void a_frame_between_others_costs_less_than_a_request(void **state)
+{
+	(void)state;
+	struct ux_blob_view *v = view_open(UINT64_MAX);
+	ux_cleanup(ux_blob_need_deinit) struct ux_blob_need need = {.view = v};
+	ux_blob_need(&need, 0, 1);
+	ux_blob_need(&need, 2 * UX_SEEK_FRAME, 1);
+	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_OK);
+	assert_int_equal(reads, 1);
+	assert_brought(v, UX_SEEK_FRAME, 1);
+	assert_int_equal(reads, 1);
+	/* A frame that is there is not fetched again to save a request. */
+	assert_brought(v, 11 * UX_SEEK_FRAME, 1);
+	ux_blob_need(&need, 10 * UX_SEEK_FRAME, 1);
+	ux_blob_need(&need, 12 * UX_SEEK_FRAME, 1);
+	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_OK);
+	assert_int_equal(reads, 4);
+	assert_int_equal(views.bytes, 6 * UX_SEEK_FRAME);
+	ux_blob_view_close(v);
+}
+
+static void the_whole_is_fetched_if_that_is_sooner(void **state)
+{
+	(void)state;
+	struct ux_blob_view *v = view_open(UINT64_MAX);
+	ux_cleanup(ux_blob_need_deinit) struct ux_blob_need need = {.view = v};
+	ux_blob_need(&need, 0, 28 * UX_SEEK_FRAME);
+	ux_blob_need(&need, 32 * UX_SEEK_FRAME, UINT64_MAX);
+	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_ELIMIT);
+	assert_int_equal(reads, 0);
+	assert_int_equal(views.bytes, 0);
 	ux_blob_view_close(v);
 }
 
@@ -284,10 +321,11 @@ static void a_request_that_fails_leaves_the_frames_to_the_next(void **state)
 	struct ux_blob_view *v = view_open(UINT64_MAX);
 	ux_cleanup(ux_blob_need_deinit) struct ux_blob_need need = {.view = v};
 	read_code = UX_EUNAVAILABLE;
-	ux_blob_need(&need, 0, UINT64_MAX);
+	ux_blob_need(&need, 0, 20 * UX_SEEK_FRAME);
 	assert_int_equal(ux_blob_need_bring(&need, NULL), UX_EUNAVAILABLE);
+	assert_int_equal(views.bytes, 0);
 	read_code = UX_OK;
-	assert_brought(v, 0, CONTENT);
+	assert_brought(v, 0, 20 * UX_SEEK_FRAME);
 	ux_blob_view_close(v);
 }
 
@@ -331,7 +369,9 @@ UX_SUITE(seek_frames)
 		cmocka_unit_test(a_table_that_does_not_fit_the_file_is_refused),
 		cmocka_unit_test(a_flipped_bit_of_a_frame_is_found),
 		cmocka_unit_test(frames_are_fetched_when_they_are_needed_and_once),
-		cmocka_unit_test(what_several_need_is_fetched_in_order),
+		cmocka_unit_test(what_several_need_is_fetched_by_few_requests),
+		cmocka_unit_test(a_frame_between_others_costs_less_than_a_request),
+		cmocka_unit_test(the_whole_is_fetched_if_that_is_sooner),
 		cmocka_unit_test(a_hot_blob_says_so_before_it_fetches_more),
 		cmocka_unit_test(views_have_no_more_than_their_limit_together),
 		cmocka_unit_test(a_request_that_fails_leaves_the_frames_to_the_next),
