@@ -108,7 +108,7 @@ struct ux_clone_endpoint {
 
 /*
  * Tests whether the source's manifest may follow the states that the target has seen: it is of the
- * expected store, not older than what was seen, and not too old. UX_ECORRUPT: the message has both.
+ * expected store, not older than these states, and not too old. UX_ECORRUPT: the message has both.
  */
 enum ux_code ux_clone_check_state(const struct ux_clone_options *o,
 				  const struct ux_manifest_head *source,
@@ -116,8 +116,8 @@ enum ux_code ux_clone_check_state(const struct ux_clone_options *o,
 	ux_must;
 
 /*
- * Makes the head of the target's manifest, which has what the target and the source know. Borrows
- * their names; key_id: room for a name.
+ * Makes the head of the target's manifest, with the states that the target and the source know.
+ * Borrows their names; key_id: room for a name.
  */
 enum ux_code ux_clone_make_head(const struct ux_clone_options *o,
 				const struct ux_manifest_head *source,

@@ -402,8 +402,8 @@ enum {
 };
 
 /*
- * Compares all blobs that the index names with the list of the bucket, and handles those that it
- * lacks, at most UX_LOST_ROUND; *ret_more: there may be others. Does nothing for a folder, where
+ * Compares all blobs that the index names with the list of the bucket, and handles the ones that
+ * it lacks, at most UX_LOST_ROUND; *ret_more: there may be others. Does nothing for a folder, where
  * `unhex store check` looks.
  */
 enum ux_code ux_store_find_lost(struct ux_store *s, ux_store_lost_fn *fn, void *ctx, bool *ret_more,

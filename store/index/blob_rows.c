@@ -260,7 +260,7 @@ static enum ux_code blob_fail_candidates(struct ux_db *db, const struct ux_blob_
 
 /*
  * An upload stores its bytes before its transaction, and all transactions that add rows of blobs
- * exclude this one. So bytes that are lost during it are not those of a row that was just added.
+ * exclude this one. So a row that was just added has its bytes, or they are lost indeed.
  */
 static enum ux_code blob_fail_lost(struct ux_index *ix, const struct ux_blob_hash *hash,
 				   const char *reason, ux_time now, ux_blob_lost_fn *lost,

@@ -671,9 +671,9 @@ struct ux_index_blobs {
 	/*
 	 * Notes that the bytes of a blob are lost, if lost() still finds so: its candidates fail
 	 * for this reason, so that queries want their modules, and the same bytes make them ready
-	 * again. What was made from another candidate becomes pending there; requeue() makes the
-	 * jobs. Answers of upstreams, source files and profiles are removed as by lose(). Nothing
-	 * was lost if all counts of *ret are 0.
+	 * again. If it was made from another candidate, that one becomes pending; requeue() makes
+	 * the jobs. Answers of upstreams, source files and profiles are removed as by lose().
+	 * Nothing was lost if all counts of *ret are 0.
 	 */
 	enum ux_code (*fail_lost)(struct ux_index *ix, const struct ux_blob_hash *hash,
 				  const char *reason, ux_time now, ux_blob_lost_fn *lost, void *ctx,
