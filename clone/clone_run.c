@@ -195,6 +195,10 @@ static enum ux_code clone_list_source(struct clone *c, struct ux_error *err)
 	UX_TRY(clone_check_signature(c, err));
 	if (c->source.text.size > 0)
 		UX_TRY(clone_read_source(c, err));
+	else if (c->o->store || c->o->max_age_s > 0)
+		return ux_error_set(err, UX_EINVAL,
+				    "a server has no signed manifest, whose store and age could be "
+				    "checked: omit --store and --max-age, and use https");
 	clone_filter(&c->source.manifest, &c->o->filter);
 	return UX_OK;
 }

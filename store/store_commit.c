@@ -50,6 +50,8 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 	}
 	if (code == UX_ENOTFOUND)
 		return ux_error_set(err, UX_ENOTFOUND, "the blob was removed by another process");
+	if (code == UX_ECORRUPT) /* of the bucket, not of the client's file */
+		return ux_error_set(err, UX_ENOTFOUND, "%s", why.text);
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;

@@ -600,7 +600,7 @@ def test_a_manifest_of_another_store_is_refused(tmp_path, folder):
     assert len(head_of(default)["store"]) == 16  # the ID of the key
 
 
-def test_a_manifest_that_is_too_old_is_refused(tmp_path, folder):
+def test_a_manifest_that_is_too_old_is_refused(tmp_path, folder, source):
     secret, public = key(tmp_path)
     signed = tmp_path / "signed"
     clone(folder, signed, "--sign", secret)
@@ -612,6 +612,8 @@ def test_a_manifest_that_is_too_old_is_refused(tmp_path, folder):
     sign_with_minisign(signed, secret)
     fails(unhex("clone", signed, tmp_path / "to", "--max-age", "1h", "--pubkey", public), 1, "was signed at")
     fails(unhex("clone", signed, tmp_path / "to", "--max-age", "soon"), 2, "--max-age")
+    fails(unhex("clone", source.url, tmp_path / "to", "--max-age", "1h", env={"UNHEX_TOKEN": source.token}), 2,
+          "a server has no signed manifest")
     options = ("--listen", "127.0.0.1:0", "--serve-from", signed, "--set")
     fails(unhex("serve", *options, "serve-from-max-age=1h"), 1, "was signed at")
     assert served(signed, tmp_path, "--set", "serve-from-max-age=3h").stop() in (0, None)
