@@ -181,9 +181,14 @@ def test_metrics_count_requests_and_copies(store, tmp_path):
         before = proxy.requests
         server.start()
         assert is_named(server, program) and is_named(server, program)
-        found = metrics_of(server)
-        counted = sum(v for k, v in found.items() if k.startswith("unhex_bucket_requests_total{"))
-        assert found["unhex_bucket_up"] == 1 and counted == proxy.requests - before
+
+        def counts():
+            """All metrics, between two requests of the periodic work."""
+            found = metrics_of(server)
+            counted = sum(v for k, v in found.items() if k.startswith("unhex_bucket_requests_total{"))
+            return (found, counted) if counted == proxy.requests - before else None
+        found, counted = wait_for(counts)
+        assert found["unhex_bucket_up"] == 1
         assert found["unhex_blob_copy_misses_total"] == 1 and found["unhex_blob_copies"] == 1
         received = found["unhex_bucket_received_bytes_total"]
         blocks = 4096 * math.ceil(received / 4096)  # what it takes of the disk
@@ -293,9 +298,9 @@ def test_a_page_of_a_proxy_confirms_no_upload(store, tmp_path):
         assert server.stop() in (0, None)
 
 
-def lose(store, bucket, server):
-    """The bucket loses all objects, and the node its copies."""
-    for key in store.keys(bucket):
+def lose(store, bucket, server, hashes=None):
+    """The bucket loses all objects, or these, and the node its copies."""
+    for key in (k for k in store.keys(bucket) if hashes is None or k.split("/")[-1] in hashes):
         assert store.request("DELETE", f"/{bucket}/{key}")[0] == 204
     for copy in (server.data / "cache/blobs").rglob("*"):
         if copy.is_file():
@@ -332,15 +337,20 @@ def test_a_module_whose_object_is_gone_is_wanted_again(store, tmp_path):
 
 
 def test_objects_that_are_gone_are_found_without_a_request(store, tmp_path):
-    bucket, programs = store.bucket("unasked"), [build(tmp_path, f"u{i}", i) for i in range(3)]
+    bucket, programs = store.bucket("unasked"), [build(tmp_path, f"u{i}", i) for i in range(5)]
     server = node(store, tmp_path, "server", bucket).start()
     assert server.unhex("push", *programs).returncode == 0
+    in_order = sorted(programs, key=lambda p: blob_of(server, p))
+    lost = [in_order[0], in_order[2], in_order[4]]  # the first, the last, and one between others
+    hashes = {blob_of(server, p) for p in lost}
     server.stop()
-    lose(store, "unasked", server)
+    lose(store, "unasked", server, hashes)
     server.start()
-    for program in programs:
+    for program in lost:
         heals(server, program)
-    assert metrics_of(server)["unhex_blobs_lost_total"] == 3
+    assert all(query(server, p) == "already-there" for p in programs)
+    found = metrics_of(server)
+    assert found["unhex_blobs_lost_total"] == 3 and found["unhex_blobs_compared_total"] == 5
     assert server.stop() in (0, None)
 
 

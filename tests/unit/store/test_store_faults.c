@@ -429,6 +429,23 @@ static enum ux_code remove_candidate(struct ux_index *ix)
 	return ix->modules.candidate_remove(ix, elf, &who, 5200, NULL);
 }
 
+static enum ux_code is_lost(void *ctx, const struct ux_blob_hash *hash, bool *ret,
+			    struct ux_error *err)
+{
+	(void)ctx, (void)hash, (void)err;
+	*ret = true;
+	return UX_OK;
+}
+
+static enum ux_code fail_lost_blob(struct ux_index *ix)
+{
+	struct ux_blob_loss loss;
+	bool expected = false;
+	const struct ux_candidate c = index_candidate(1, UX_QUALITY_SYMTAB, 0);
+	UX_TRY(ix->blobs.expected(ix, &c.blob, &expected, NULL));
+	return ix->blobs.fail_lost(ix, &c.blob, "why", 5250, is_lost, NULL, &loss, NULL);
+}
+
 static enum ux_code lose_blob(struct ux_index *ix)
 {
 	struct ux_blob_loss loss;
@@ -694,6 +711,7 @@ static void a_statement_that_fails_is_never_ignored(void **state)
 		CALL(retry_failed),
 		CALL(requeue),
 		CALL(remove_candidate),
+		CALL(fail_lost_blob),
 		CALL(lose_blob),
 		CALL(sweep),
 		CALL(add_module),
