@@ -43,7 +43,12 @@ struct ux_route {
 	/* for monitoring: answered however much memory other requests hold */
 	bool probe;
 	uint32_t body; /* largest body in bytes, without begin(); 0: it reads none */
-	bool coded;    /* the body may have a Content-Encoding, which the handler decodes */
+	/*
+	 * stores or passes on what it receives, although its scope is for reading: no page of
+	 * another site may use it, unless it has a key
+	 */
+	bool keeps;
+	bool coded; /* the body may have a Content-Encoding, which the handler decodes */
 	/*
 	 * replaces the document of any error by one in the form of the route's protocol; NULL: the
 	 * program's form

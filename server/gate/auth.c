@@ -458,6 +458,25 @@ static enum ux_code auth_check_scope(struct ux_request *req, struct ux_response 
 			    names, req->path_token.size > 0 ? " in a path" : "");
 }
 
+/*
+ * Refuses a page of another site on a route that stores or passes on what it receives. A browser
+ * sends simple requests without asking first, and without CORS the page only misses the answer: on
+ * a server that takes messages from its own machine without a key, any page that is open there
+ * could write. Programs send neither of the two headers.
+ */
+static enum ux_code auth_check_page(struct ux_request *req, const struct ux_caller *caller)
+{
+	struct ux_bytes v;
+	bool page = ux_request_header(req, "Origin", &v) ||
+		    ux_request_header(req, "Sec-Fetch-Site", &v);
+	if (!req->route->keeps || caller->key_id[0] != '\0' || !page || ux_session_same_origin(req))
+		return UX_OK;
+	return ux_error_set(
+		&req->err, UX_EDENIED,
+		"a page of another site needs a key here: this server stores or forwards "
+		"what it receives");
+}
+
 static enum ux_code auth_make_caller(struct ux_request *req, struct ux_caller **ret)
 {
 	struct ux_caller *caller = ux_arena_new(&req->arena, struct ux_caller);
@@ -506,5 +525,6 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 	ux_cors_answer(req, res);
 	UX_TRY(code);
 	UX_TRY(auth_limit_key(req, res, caller));
-	return auth_check_scope(req, res, caller);
+	UX_TRY(auth_check_scope(req, res, caller));
+	return auth_check_page(req, caller);
 }

@@ -8,7 +8,7 @@ static const char *const cors_viewers[] = {"https://profiler.firefox.com",
 
 bool ux_cors_may_read(const struct ux_route *route)
 {
-	return route && !route->page && route->scope != 0 &&
+	return route && !route->page && !route->keeps && route->scope != 0 &&
 	       (route->scope & ~(unsigned)(UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE)) == 0;
 }
 

@@ -91,7 +91,7 @@ const struct ux_route ux_server_routes[] = {
 	 "pprof's remote symbolization", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_POST, "/v1development/profiles", ux_handle_otlp_profiles, NULL,
 	 UX_SCOPE_SYMBOLIZE, "OpenTelemetry profiles to symbolize and forward", .works = true,
-	 .body = UX_BODY_LARGE, .coded = true, .error = ux_otlp_error},
+	 .body = UX_BODY_LARGE, .keeps = true, .coded = true, .error = ux_otlp_error},
 	{UX_METHOD_POST, "/v1/symbolize/otlp", ux_handle_symbolize_otlp, NULL, UX_SCOPE_SYMBOLIZE,
 	 "the same; returns the symbolized message", .works = true, .body = UX_BODY_LARGE,
 	 .coded = true, .error = ux_otlp_error},

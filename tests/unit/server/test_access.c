@@ -927,6 +927,84 @@ static void pages_are_announced_beforehand(void **state)
 	ux_out_deinit(&a.body);
 }
 
+/* The routes with another method than GET that only read. All others write. */
+static const char *const reading[] = {
+	"/v1/symbolize", "/v1/symbolize/otlp", "/symbolicate/v5",      "/source/v1",
+	"/asm/v1",       "/pprof/{id}/symbol", "/p/{id}/pprof/symbol", "/symbolize",
+};
+
+static bool route_writes(const struct ux_route *route)
+{
+	for (size_t i = 0; i < ux_countof(reading); i++)
+		if (strcmp(reading[i], route->pattern) == 0)
+			return false;
+	return route->method != UX_METHOD_GET;
+}
+
+/* A path of the route, with an ID for each placeholder. */
+static void target_of(const struct ux_route *route, char *ret, size_t size)
+{
+	size_t n = 0;
+	for (const char *p = route->pattern; *p && n + 8 < size; p++)
+		if (*p == '{') {
+			n += (size_t)snprintf(ret + n, size - n, "gnu:00");
+			p = strchr(p, '}');
+		} else {
+			ret[n++] = *p;
+		}
+	ret[n] = '\0';
+}
+
+static unsigned status_for(struct world *w, const struct ux_route *route, const char *token,
+			   const char *line)
+{
+	char target[128];
+	target_of(route, target, sizeof(target));
+	struct make_answer a = ask_as(w, &(struct make_ask){.method = ux_method_name(route->method),
+							    .target = target,
+							    .token = token,
+							    .headers = LINES(line),
+							    .body = UX_STR("x")});
+	ux_out_deinit(&a.body);
+	if (a.origin[0] != '\0')
+		fail_msg("%s shows its answer to %s", target, a.origin);
+	return a.status;
+}
+
+/* On a server that is open to its machine: any page that is open there can send requests to it. */
+static void pages_of_other_sites_write_nothing(void **state)
+{
+	struct world *w = *state;
+	static const char *const foreign[] = {stranger, profiler, "Origin: null",
+					      "Sec-Fetch-Site: cross-site"};
+	size_t n = 0;
+	w->s.server.local_only = true;
+	for (size_t i = 0; i < ux_server_route_count; i++) {
+		const struct ux_route *route = &ux_server_routes[i];
+		char target[128];
+		if (!route_writes(route))
+			continue;
+		n++;
+		target_of(route, target, sizeof(target));
+		for (size_t k = 0; k < ux_countof(foreign); k++) {
+			unsigned status = status_for(w, route, NULL, foreign[k]);
+			if (status != 401 && status != 403)
+				fail_msg("%s %s with %s: %u", ux_method_name(route->method), target,
+					 foreign[k], status);
+		}
+		assert_string_equal(
+			preflight(w, target, profiler, ux_method_name(route->method)).origin, "");
+		/* it is the page that is refused: programs without a key and own pages are not */
+		if (!route->keeps)
+			continue;
+		assert_int_equal(status_for(w, route, NULL, profiler), 403);
+		assert_int_equal(status_for(w, route, NULL, "Accept: x"), 415);
+		assert_int_equal(status_for(w, route, NULL, "Sec-Fetch-Site: same-origin"), 415);
+		assert_int_equal(status_for(w, route, w->s.admin, profiler), 415);
+	}
+	assert_true(n > 20);
+}
+
 #define ACCESS_TEST(fn) cmocka_unit_test_setup_teardown(fn, open_world, close_world)
 
 UX_SUITE(access)
@@ -949,6 +1027,7 @@ UX_SUITE(access)
 		ACCESS_TEST(quota_is_kept_and_said),
 		ACCESS_TEST(pages_read_where_everybody_does),
 		ACCESS_TEST(pages_are_announced_beforehand),
+		ACCESS_TEST(pages_of_other_sites_write_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
