@@ -16,8 +16,6 @@
 enum {
 	BUFFER = 128 << 10,
 	SILENCE_MS = 60000,            /* ms without a byte until a server is given up */
-	SLOW_BYTES = 1024,             /* bytes a second; a slower server is given up... */
-	SLOW_S = 60,                   /* ...after this many s */
 	TRANSFER_MS = 24 * 3600 * 1000 /* ms for one object */
 };
 
@@ -134,8 +132,6 @@ static enum ux_code download_once(struct ux_http_client *client, const char *pat
 		.headers = d->have > 0 ? headers : NULL,
 		.timeout_ms = TRANSFER_MS,
 		.silence_ms = SILENCE_MS,
-		.slow_bytes_s = SLOW_BYTES,
-		.slow_s = SLOW_S,
 		.answer_max = SIZE_MAX,
 		.sink = download_write,
 		.sink_ctx = d,

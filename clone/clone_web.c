@@ -40,7 +40,9 @@ static enum ux_code clone_web_read(struct clone_web *w, const char *path, size_t
 	UX_TRY(clone_web_client(w, 0, &client, err));
 	UX_TRY(ux_http_client_call(client, &call, &answer, err));
 	if (answer.status == 200) {
-		ux_out_put(ret, answer.body.data, answer.body.size);
+		ux_out_deinit(ret);
+		*ret = answer.body; /* a manifest may be large: it is not copied */
+		answer.body = (struct ux_out){0};
 		return ux_out_status(ret, err);
 	}
 	if (answer.status == 404 || answer.status == 403 || answer.status == 410)

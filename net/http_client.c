@@ -55,6 +55,13 @@ struct transfer {
 	struct ux_error sink_err;
 	curl_off_t progress; /* bytes received, and the time of the last change */
 	int64_t progress_ms;
+	struct {
+		curl_off_t moved; /* `progress` at the begin of the period */
+		int64_t begin_ms; /* 0: nothing has moved yet */
+		uint64_t bytes_s;
+		unsigned s;
+	} pace;
+	bool slow; /* it was below the lowest rate in a period */
 };
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
@@ -306,8 +313,11 @@ static bool client_sink(struct transfer *t, struct ux_bytes piece, bool first)
 		client_read_entity(t->curl, t->answer);
 		t->sink_code = call->begins(call->sink_ctx, t->answer, &t->sink_err);
 	}
+	int64_t before = ux_clock_ms();
 	if (t->sink_code == UX_OK)
 		t->sink_code = call->sink(call->sink_ctx, piece, &t->sink_err);
+	if (t->pace.begin_ms != 0) /* the server is not slow while the caller works */
+		t->pace.begin_ms += ux_clock_ms() - before;
 	return t->sink_code == UX_OK;
 }
 
@@ -316,7 +326,11 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 	struct transfer *t = ctx;
 	size_t bytes = size * n;
 	long status = 0;
-	if (bytes > t->answer_max - t->received) {
+	curl_off_t announced = -1;
+	if (t->received == 0)
+		curl_easy_getinfo(t->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
+	if (bytes > t->answer_max - t->received ||
+	    (announced > 0 && (uint64_t)announced > t->answer_max)) {
 		t->too_big = true;
 		return 0;
 	}
@@ -336,7 +350,33 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 	return t->answer->body.failed ? 0 : bytes;
 }
 
-/* Called about once a second: ends the call if nothing was received for too long. */
+static uint64_t client_body_size(const struct ux_http_call *call)
+{
+	return call->from_file ? call->body_size : call->body.size;
+}
+
+/*
+ * Tests whether a period has ended in which too little was moved. While the server computes its
+ * answer, after the whole body was sent, no period begins.
+ */
+static bool client_is_slow(struct transfer *t, curl_off_t down, curl_off_t up)
+{
+	int64_t now = ux_clock_ms();
+	bool waits = down == 0 && (uint64_t)up >= client_body_size(t->call);
+	if (waits || t->pace.begin_ms == 0) {
+		t->pace.moved = down + up;
+		t->pace.begin_ms = waits ? 0 : now;
+		return false;
+	}
+	if (now - t->pace.begin_ms < (int64_t)t->pace.s * 1000)
+		return false;
+	bool slow = (uint64_t)(down + up - t->pace.moved) < t->pace.bytes_s * t->pace.s;
+	t->pace.moved = down + up;
+	t->pace.begin_ms = now;
+	return slow;
+}
+
+/* Called about once a second: ends the call if too little moves, or nothing for too long. */
 static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 			      curl_off_t up)
 {
@@ -348,8 +388,9 @@ static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, c
 	}
 	t->silent =
 		t->call->silence_ms > 0 && ux_clock_ms() - t->progress_ms >= t->call->silence_ms;
+	t->slow = client_is_slow(t, down, up);
 	t->cancelled = t->call->cancelled && t->call->cancelled(t->call->cancelled_ctx);
-	return t->silent || t->cancelled;
+	return t->silent || t->slow || t->cancelled;
 }
 
 /* Length of the scheme, host and port of a URL, as written. */
@@ -410,11 +451,6 @@ static void client_set_guard(CURL *curl, const char *url, struct guard *g)
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	if (strncasecmp(url, "https:", 6) == 0)
 		curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
-}
-
-static uint64_t client_body_size(const struct ux_http_call *call)
-{
-	return call->from_file ? call->body_size : call->body.size;
 }
 
 static size_t client_on_body(char *data, size_t size, size_t n, void *ctx)
@@ -536,16 +572,9 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 	if (c->receive_rate > 0)
 		curl_easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE,
 				 (curl_off_t)ux_min(c->receive_rate, (uint64_t)INT64_MAX));
-	if (t->call->slow_bytes_s > 0) {
-		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
-				 (long)ux_min(t->call->slow_bytes_s, (uint64_t)LONG_MAX));
-		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)t->call->slow_s);
-	}
-	if (t->call->silence_ms > 0 || t->call->cancelled) {
-		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, client_on_progress);
-		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
-	}
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, client_on_progress);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
 	client_set_body(curl, t);
 }
 
@@ -590,6 +619,11 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 	if (t->cancelled)
 		return ux_error_set(err, UX_EUNAVAILABLE, "the request to %.80s was cancelled",
 				    c->url);
+	if (t->slow)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "%.80s is too slow: less than %" PRIu64
+				    " bytes a second for %u s",
+				    c->url, t->pace.bytes_s, t->pace.s);
 	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s: deadline exceeded", c->url);
 	t->answer->untrusted =
@@ -641,6 +675,17 @@ static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 		snprintf(answer->location, sizeof(answer->location), "%s", location);
 }
 
+/* A client that limits its own rate moves at least half of that. */
+static void client_set_pace(const struct ux_http_client *c, struct transfer *t)
+{
+	uint64_t own = ux_min(c->rate ? c->rate : UINT64_MAX,
+			      c->receive_rate ? c->receive_rate : UINT64_MAX);
+	uint64_t least =
+		t->call->slow_bytes_s ? t->call->slow_bytes_s : (uint64_t)UX_HTTP_SLOW_BYTES_S;
+	t->pace.bytes_s = ux_min(least, own / 2);
+	t->pace.s = t->call->slow_s ? t->call->slow_s : (unsigned)UX_HTTP_SLOW_S;
+}
+
 enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,
 				 struct ux_http_answer *ret, struct ux_error *err)
 {
@@ -652,6 +697,7 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	t.curl = c->curl;
 	t.sink_err = (struct ux_error)UX_ERROR_INIT;
 	t.progress_ms = ux_clock_ms();
+	client_set_pace(c, &t);
 	curl_slist_free_all(ux_take(&c->lines));
 	if (asprintf(&url, "%s%s", c->url, call->path) < 0) {
 		url = NULL;

@@ -60,6 +60,12 @@ typedef enum ux_code ux_http_sink_fn(void *ctx, struct ux_bytes bytes, struct ux
 
 struct ux_http_answer;
 
+/* Every call has these bounds, so that no server holds its client by a few bytes a second. */
+enum {
+	UX_HTTP_SLOW_BYTES_S = 512, /* as the server demands of its clients (slowest-rate) */
+	UX_HTTP_SLOW_S = 30,
+};
+
 /* Inspects an answer before its body. Any code but UX_OK ends the call. */
 typedef enum ux_code ux_http_begins_fn(void *ctx, const struct ux_http_answer *answer,
 				       struct ux_error *err);
@@ -79,7 +85,12 @@ struct ux_http_call {
 	int64_t timeout_ms; /* timeout of the whole call; 0: 30 s */
 	/* longest ms without a byte from the server; 0: only timeout_ms applies */
 	int64_t silence_ms;
-	uint64_t slow_bytes_s; /* ends the call after slow_s below this rate; 0: never */
+	/*
+	 * The lowest rate of body and answer, in bytes a second; 0: UX_HTTP_SLOW_BYTES_S. A call
+	 * that moves less in any period of slow_s (0: UX_HTTP_SLOW_S) ends. The time until the
+	 * answer begins does not count, since a server may compute.
+	 */
+	uint64_t slow_bytes_s;
 	unsigned slow_s;
 	/* polled about once a second; true ends the call with UX_EUNAVAILABLE. NULL: never */
 	bool (*cancelled)(void *ctx);
@@ -122,9 +133,10 @@ struct ux_http_answer {
 void ux_http_answer_deinit(struct ux_http_answer *answer);
 
 /*
- * UX_EUNAVAILABLE: no connection, no answer within timeout_ms, a broken connection, or a TLS error;
- * the message tells which and names the server, never the token. UX_EDENIED: the address is not
- * allowed. UX_ELIMIT: the answer is too large. UX_EUNSUPPORTED: it has a Content-Encoding.
+ * UX_EUNAVAILABLE: no connection, no answer within timeout_ms, one below the lowest rate, a broken
+ * connection, or a TLS error; the message tells which and names the server, never the token.
+ * UX_EDENIED: the address is not allowed. UX_ELIMIT: the answer is too large. UX_EUNSUPPORTED: it
+ * has a Content-Encoding.
  */
 enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,
 				 struct ux_http_answer *ret, struct ux_error *err) ux_must;

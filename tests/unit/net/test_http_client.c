@@ -339,6 +339,93 @@ static void a_call_ends_below_its_rate(void **state)
 	end(&s);
 }
 
+/* A server that sends two bytes a second is never silent, and could hold its client for hours. */
+static void a_dripping_answer_ends_by_itself(void **state)
+{
+	(void)state;
+	struct ux_http_answer a;
+	struct ux_error err;
+	SCRIPT(s, {.answer = OK("3000\r\n\r\n"), .more = "drop by drop"},
+	       {.answer = OK("6\r\n\r\n"), .delay_ms = 2500, .more = "slowly", .close = true},
+	       {.answer = OK("3000\r\n\r\n"), .more = "drop by drop"});
+	client_make(&s, (struct ux_http_client_options){0});
+	int64_t begin = ux_clock_ms();
+	assert_int_equal(
+		call((struct ux_http_call){.slow_s = 2, .silence_ms = 9000, .timeout_ms = 60000},
+		     &a, &err),
+		UX_EUNAVAILABLE);
+	assert_non_null(strstr(err.text, "is too slow: less than 512 bytes a second for 2 s"));
+	assert_in_range(ux_clock_ms() - begin, 2000, 9000);
+	/* the time in which a server computes is not slow, nor is a period that did not end */
+	assert_int_equal(call((struct ux_http_call){.slow_s = 4}, &a, &err), UX_OK);
+	assert_body(&a, "slowly");
+	ux_http_client_destroy(client);
+	/* who asks for less gets it */
+	client_make(&s, (struct ux_http_client_options){.receive_rate = 100});
+	assert_int_equal(call((struct ux_http_call){.slow_s = 1}, &a, &err), UX_EUNAVAILABLE);
+	assert_non_null(strstr(err.text, "less than 50 bytes a second for 1 s"));
+	end(&s);
+}
+
+/* Accepts a connection and reads nothing. */
+static int silent_listener(char *url, size_t size)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t n = sizeof(in);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &n), 0);
+	snprintf(url, size, "http://127.0.0.1:%u", ntohs(in.sin_port));
+	return fd;
+}
+
+static void a_body_that_nobody_reads_ends_by_itself(void **state)
+{
+	(void)state;
+	enum {
+		SIZE = 64 << 20
+	};
+	struct ux_http_answer a;
+	struct ux_error err;
+	struct script s = {0};
+	char url[64];
+	int fd = silent_listener(url, sizeof(url));
+	void *body = calloc(1, SIZE);
+	static const char *const headers[] = {"Expect:", NULL};
+	assert_non_null(body);
+	client_make(&s, (struct ux_http_client_options){.url = url});
+	const struct ux_http_call put = {.method = UX_METHOD_PUT,
+					 .body = ux_bytes(body, SIZE),
+					 .headers = headers,
+					 .slow_s = 2,
+					 .timeout_ms = 60000};
+	int64_t begin = ux_clock_ms();
+	assert_int_equal(call(put, &a, &err), UX_EUNAVAILABLE);
+	assert_non_null(strstr(err.text, "is too slow"));
+	assert_in_range(ux_clock_ms() - begin, 2000, 15000);
+	ux_http_client_destroy(client);
+	client = NULL;
+	free(body);
+	close(fd);
+}
+
+/* Not after its last byte. */
+static void an_announced_size_over_the_limit_is_refused_at_once(void **state)
+{
+	(void)state;
+	struct ux_http_answer a;
+	struct ux_error err;
+	SCRIPT(s, {.answer = OK("1073741825\r\n\r\nx"), .stall = true});
+	client_make(&s, (struct ux_http_client_options){0});
+	int64_t begin = ux_clock_ms();
+	assert_int_equal(call((struct ux_http_call){.answer_max = 1 << 30}, &a, &err), UX_ELIMIT);
+	assert_non_null(strstr(err.text, "exceeds 1073741824 bytes"));
+	assert_in_range(ux_clock_ms() - begin, 0, 9000);
+	end(&s);
+}
+
 static void addresses_decide_where_a_client_may_go(void **state)
 {
 	(void)state;
@@ -416,6 +503,9 @@ UX_SUITE(http_client)
 		UX_TEST(a_body_is_sent_again_on_a_new_connection),
 		UX_TEST(a_call_ends_when_nothing_comes_or_it_is_cancelled),
 		UX_TEST(a_call_ends_below_its_rate),
+		UX_TEST(a_dripping_answer_ends_by_itself),
+		UX_TEST(a_body_that_nobody_reads_ends_by_itself),
+		UX_TEST(an_announced_size_over_the_limit_is_refused_at_once),
 		UX_TEST(addresses_decide_where_a_client_may_go),
 		UX_TEST(a_server_is_its_whole_port),
 	};
