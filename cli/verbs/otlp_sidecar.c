@@ -51,12 +51,25 @@ static enum ux_code sidecar_name(struct otlp_sidecar *s, struct ux_otlp_names *n
 	return code;
 }
 
+/*
+ * Refuses pages in a browser. They are of other sites, since there are none here, and could have
+ * their messages forwarded with the credentials of --otlp-headers. Programs send neither header.
+ */
+static enum ux_code sidecar_check_sender(struct ux_request *req)
+{
+	struct ux_bytes v;
+	if (!ux_request_header(req, "Origin", &v) && !ux_request_header(req, "Sec-Fetch-Site", &v))
+		return UX_OK;
+	return ux_error_set(&req->err, UX_EDENIED, "no page in a browser may send profiles here");
+}
+
 static enum ux_code sidecar_take(struct ux_request *req, struct ux_response *res)
 {
 	struct otlp_sidecar *s = req->app;
 	ux_cleanup(ux_otlp_body_deinit) struct ux_otlp_body body = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out named = {.quota = &req->answer};
 	ux_cleanup(ux_otlp_names_deinit) struct ux_otlp_names n = {.quota = &req->answer};
+	UX_TRY(sidecar_check_sender(req));
 	if (!ux_forwarder_has_room(s->forwarder))
 		return sidecar_refuse(res, 429,
 				      ux_error_set(&req->err, UX_EUNAVAILABLE,
@@ -143,6 +156,28 @@ static enum ux_code sidecar_serve(struct otlp_sidecar *s, const char *listen, co
 	return UX_OK;
 }
 
+/*
+ * There are no keys here, and everyone who can send uses the credentials of the receiver. A server
+ * that keeps or forwards profiles takes them from other machines only with a key.
+ */
+static enum ux_code sidecar_check_address(const struct ux_otlp_values *values, struct ux_error *err)
+{
+	UX_TRY(ux_http_listen_check(values->listen, err));
+	if (ux_http_is_loopback(values->listen))
+		return UX_OK;
+	if (!values->open)
+		return ux_error_set(err, UX_EDENIED,
+				    "--otlp-listen %.60s: other machines could forward profiles, "
+				    "and there are no keys; use 127.0.0.1, a server (unhex serve), "
+				    "or --otlp-open",
+				    values->listen);
+	fprintf(stderr,
+		"unhex: warning: --otlp-open: everyone who reaches %s forwards profiles to %s, "
+		"without a key\n",
+		values->listen, values->forward);
+	return UX_OK;
+}
+
 static enum ux_code sidecar_run(struct otlp_sidecar *s, const struct ux_otlp_values *values,
 				struct ux_profile_options *options, const sigset_t *set,
 				struct ux_error *err)
@@ -155,7 +190,7 @@ static enum ux_code sidecar_run(struct otlp_sidecar *s, const struct ux_otlp_val
 		.connections = 1,
 		.log = sidecar_log,
 	};
-	UX_TRY(ux_http_listen_check(values->listen, err));
+	UX_TRY(sidecar_check_address(values, err));
 	UX_TRY(ux_profile_input_sources(&s->input, options, &s->sources, err));
 	s->sources.progress = NULL;
 	s->sources.no_kernel = true; /* addresses of OTLP's kernels are relative to their images */

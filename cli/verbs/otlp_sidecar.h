@@ -12,12 +12,15 @@ struct ux_otlp_values {
 	const char *headers;
 	const char *queue;
 	uint64_t queue_bytes; /* 0: the default */
+	bool open;            /* other machines may send */
 };
 
 /* clang-format off */
 #define UX_OTLP_OPTIONS(values, member) \
 	{"otlp-listen", 0, UX_OPTION_TEXT, offsetof(values, member.listen), "HOST:PORT", \
 	 "receive profiles by OTLP/HTTP until SIGTERM, instead of reading PROFILE"}, \
+	{"otlp-open", 0, UX_OPTION_FLAG, offsetof(values, member.open), NULL, \
+	 "let --otlp-listen receive from other machines, from everyone and without a key"}, \
 	{"otlp-forward", 0, UX_OPTION_TEXT, offsetof(values, member.forward), "URL", \
 	 "forward the profiles to this OTLP receiver"}, \
 	{"otlp-headers", 0, UX_OPTION_TEXT, offsetof(values, member.headers), "FILE", \

@@ -114,3 +114,27 @@ def test_bad_messages_are_refused(tmp_path):
     ["--otlp-listen", "127.0.0.1:0", "--otlp-queue", "x"]])
 def test_what_is_missing_is_said(options):
     fails(unhex("symbolize", *options), 2, "--otlp-forward", "--otlp-queue")
+
+
+def test_other_machines_may_send_only_if_they_are_let(tmp_path):
+    forward = ["--otlp-forward", "http://127.0.0.1:9", "--otlp-queue", tmp_path / "queue"]
+    for address in ("0.0.0.0:0", "[::]:0", ":0"):
+        fails(unhex("symbolize", "--otlp-listen", address, *forward), 1, address, "no keys", "--otlp-open")
+    process = subprocess.Popen([UNHEX, "symbolize", "--otlp-listen", "0.0.0.0:0", "--otlp-open", *map(str, forward)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline().startswith("unhex: taking profiles on http://0.0.0.0:")
+    process.send_signal(signal.SIGTERM)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 0 and "warning: --otlp-open: everyone who reaches 0.0.0.0:0 forwards profiles" in text
+
+
+def test_no_page_in_a_browser_may_send(tmp_path):
+    with Receiver() as receiver:
+        sidecar = Sidecar(tmp_path / "queue", receiver.url)
+        for page in ({"Origin": "https://evil.example"}, {"Origin": sidecar.url}, {"Sec-Fetch-Site": "cross-site"}):
+            status, text = sidecar.send(message(1), **page)
+            assert status == 403 and b"no page in a browser" in text
+        assert sidecar.send(message(2))[0] == 200
+        wait_for(lambda: receiver.taken)
+        assert receiver.taken == [message(2)]
+        assert sidecar.stop()[0] == 0
