@@ -21,8 +21,10 @@
 
 enum {
 	SPARE_SECONDS = 2, /* s to start the child on a busy machine */
-	PACE_MS = 100,     /* ms between the caller's checks of a working child */
-	CLOCK_FACTOR = 2,  /* seconds of wall-clock time for each second of processor time */
+	LAYERS_MEMORY = 64 << 20,
+	LAYERS_SECONDS = 10,
+	PACE_MS = 100,    /* ms between the caller's checks of a working child */
+	CLOCK_FACTOR = 2, /* seconds of wall-clock time for each second of processor time */
 };
 
 enum waited {
@@ -132,11 +134,13 @@ static bool reply_clean(struct ux_sandbox_reply *r, int exe)
 {
 	static const unsigned has =
 		UX_SANDBOX_HAS_CODE | UX_SANDBOX_HAS_DEBUG | UX_SANDBOX_HAS_SECTIONS;
+	static const unsigned layers = UX_SANDBOX_LACKS_LANDLOCK | UX_SANDBOX_LACKS_NAMESPACE |
+				       UX_SANDBOX_LACKS_CAPABILITIES;
 	return r->size == sizeof(*r) && reply_clean_error(&r->err) &&
 	       reply_clean_error(&r->found.lost) && reply_clean_ids(&r->found.ids) &&
 	       reply_has_true_file_id(&r->found.ids, exe) && reply_clean_supplementary(&r->found) &&
 	       (unsigned)r->found.quality < UX_QUALITY_COUNT && (r->found.has & ~has) == 0 &&
-	       (r->found.debug_has & ~has) == 0;
+	       (r->found.debug_has & ~has) == 0 && (r->found.lacks & ~layers) == 0;
 }
 
 enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
@@ -267,6 +271,22 @@ enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_INSPECT};
 	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1, -1, -1};
 	return sandbox_run_task(files, limits, program, &request, ret, err);
+}
+
+/* An empty file is no ELF file, which the child says after it was confined. */
+enum ux_code ux_sandbox_layers(const char *program, unsigned *ret_lacks, struct ux_error *err)
+{
+	const struct ux_sandbox_limits limits = {.memory = LAYERS_MEMORY,
+						 .seconds = LAYERS_SECONDS};
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_sandbox_found found;
+	ux_cleanup(sandbox_close_fd) int empty = -1;
+	UX_TRY(ux_file_temporary(&empty, err));
+	enum ux_code code = ux_sandbox_inspect(empty, &limits, program, &found, &why);
+	*ret_lacks = found.lacks;
+	if (code == UX_EUNSUPPORTED)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNAVAILABLE, "%s", why.text);
 }
 
 enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md5[UX_MD5_BYTES],

@@ -89,6 +89,13 @@ enum {
 	UX_SANDBOX_HAS_SECTIONS = 1 << 2 /* section headers */
 };
 
+/* Layers of confinement that a kernel may lack; the child reads files without them too. */
+enum {
+	UX_SANDBOX_LACKS_LANDLOCK = 1 << 0,
+	UX_SANDBOX_LACKS_NAMESPACE = 1 << 1,
+	UX_SANDBOX_LACKS_CAPABILITIES = 1 << 2, /* the child could not drop those that it has */
+};
+
 struct ux_sandbox_found {
 	struct ux_id_set
 		ids; /* IDs of EXE: GNU, Go and UUID as stored in it; its File ID if it has code */
@@ -108,6 +115,7 @@ struct ux_sandbox_found {
 	uint64_t split_units;     /* units whose entries are in a .dwo or .dwp file */
 	uint64_t split_missing;   /* units whose .dwo file was not available */
 	bool out_of_time;         /* set with UX_ELIMIT: more seconds may help */
+	unsigned lacks;           /* UX_SANDBOX_LACKS_* bits of the child's confinement */
 };
 
 /*
@@ -260,6 +268,13 @@ bool ux_instruction_next(struct ux_bytes *left, struct ux_instruction *ret, stru
 
 /* Checks the magic number of a file before extraction. UX_EUNSUPPORTED: it is not an ELF file. */
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err) ux_must;
+
+/*
+ * Confines a child that reads nothing, and returns which layers this machine lacks, for a log.
+ * UX_EUNAVAILABLE: no child can be confined on this machine.
+ */
+enum ux_code ux_sandbox_layers(const char *program, unsigned *ret_lacks, struct ux_error *err)
+	ux_must;
 
 /*
  * The main function of the child: reads one request, sends one reply, and returns the exit status.

@@ -78,7 +78,7 @@ static enum ux_code task_confine(struct task *t, struct ux_error *err)
 		.file_size = t->request.output,
 		.cpu_seconds = t->request.seconds,
 	};
-	return ux_confine(&l, err);
+	return ux_confine(&l, &t->reply.found.lacks, err);
 }
 
 /* Returns whether a file has code. A debug file has code sections without contents. */

@@ -118,6 +118,14 @@ struct ux_confine_limits {
 	unsigned cpu_seconds;
 };
 
+/* What confines a process besides the filter and the limits, where the kernel has and permits it.
+ */
+enum ux_confine_layer {
+	UX_CONFINE_LANDLOCK = UX_SANDBOX_LACKS_LANDLOCK,
+	UX_CONFINE_NAMESPACE = UX_SANDBOX_LACKS_NAMESPACE,
+	UX_CONFINE_CAPABILITIES = UX_SANDBOX_LACKS_CAPABILITIES,
+};
+
 /*
  * Compiles the filter of system calls for ux_confine() in this process, so that its forks need not
  * compile it again. Codes of ux_confine().
@@ -129,11 +137,14 @@ enum ux_code ux_confine_prepare(struct ux_error *err) ux_must;
  * connect, start processes or signal other processes. Opening fails with EACCES, because libraries
  * try it without needing it; other system calls that reading does not need end the process with
  * SIGSYS. No core is dumped, no tracer of the same user can attach, and the process ends together
- * with the parent's thread. It must be called while there is only one thread. UX_EIO,
- * UX_EUNSUPPORTED: the kernel does not support it; then nothing untrusted may be read. Source:
- * seccomp(2), prctl(2), getrlimit(2).
+ * with the parent's thread. It must be called while there is only one thread. *ret_absent: bits of
+ * enum ux_confine_layer that this machine does not have, which is no failure: no capabilities (the
+ * process has some), an empty user namespace, Landlock. UX_EIO, UX_EUNSUPPORTED: the kernel does
+ * not support the filter; then nothing untrusted may be read. Source: seccomp(2), prctl(2),
+ * getrlimit(2), landlock(7), user_namespaces(7), capabilities(7).
  */
-enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error *err) ux_must;
+enum ux_code ux_confine(const struct ux_confine_limits *limits, unsigned *ret_absent,
+			struct ux_error *err) ux_must;
 
 /* Functions of capstone that are used. */
 #define UX_CAPSTONE_CALLS(X) \

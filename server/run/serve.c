@@ -302,6 +302,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 		code = ux_extractor_start(s->extractor, err);
 	if (code == UX_OK) {
 		serve_report_ready(s, address, endpoint.tls, dir, app.limits.connections);
+		ux_extractor_report_sandbox(s->extractor);
 		ux_server_upstreams_report(r->settings);
 		serve_wait_for_signal(r);
 	}

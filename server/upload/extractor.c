@@ -4,6 +4,7 @@
 #include "extract_job.h"
 
 #include "condition.h"
+#include "event_log.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -251,6 +252,23 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 		x->n_started++;
 	}
 	return UX_OK;
+}
+
+void ux_extractor_report_sandbox(const struct ux_extractor *x)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	unsigned lacks = 0;
+	char reason[300];
+	if (ux_sandbox_layers(x->options.program, &lacks, &why) != UX_OK) {
+		ux_log_line("error", "sandbox", "works=no reason=%s",
+			    ux_log_quote(ux_bytes_cstr(why.text), reason, sizeof(reason)));
+		return;
+	}
+	ux_log_line(lacks == 0 ? "info" : "warning", "sandbox",
+		    "works=yes landlock=%s namespace=%s no_capabilities=%s",
+		    (lacks & UX_SANDBOX_LACKS_LANDLOCK) == 0 ? "yes" : "no",
+		    (lacks & UX_SANDBOX_LACKS_NAMESPACE) == 0 ? "yes" : "no",
+		    (lacks & UX_SANDBOX_LACKS_CAPABILITIES) == 0 ? "yes" : "no");
 }
 
 void ux_extractor_interrupt(struct ux_extractor *x)

@@ -64,6 +64,9 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 /* Starts its threads. */
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux_must;
 
+/* Logs which layers confine the children on this machine, and which it lacks. Starts one child. */
+void ux_extractor_report_sandbox(const struct ux_extractor *x);
+
 /*
  * Stops leasing jobs and interrupts the running one, which is released. Returns immediately. NULL
  * is allowed.

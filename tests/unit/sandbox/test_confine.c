@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -36,7 +38,8 @@ static int confined(int (*body)(void))
 	if (pid == 0) {
 		const struct ux_confine_limits l = {
 			.address_space = (uint64_t)1 << 40, .file_size = 1000, .cpu_seconds = 20};
-		_exit(ux_confine(&l, NULL) == UX_OK ? body() : 100);
+		unsigned absent = 0;
+		_exit(ux_confine(&l, &absent, NULL) == UX_OK ? body() : 100);
 	}
 	int status = 0;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -118,7 +121,6 @@ static const long let_through[] = {
 	SYS_mprotect,
 	SYS_munmap,
 	SYS_mremap,
-	SYS_madvise,
 	SYS_brk,
 	SYS_futex,
 	SYS_exit,
@@ -187,14 +189,21 @@ static void every_other_system_call_is_refused(void **state)
 	}
 }
 
+/* A confined process that waits, and what its confinement lacks. */
+struct waiting {
+	pid_t pid;
+	unsigned absent;
+};
+
 /* Confines itself, reports its process ID, and then waits for bytes that never come. */
 static void child_waits(int tell, int wait_for)
 {
 	const struct ux_confine_limits l = {
 		.address_space = (uint64_t)1 << 40, .file_size = 1000, .cpu_seconds = 20};
-	pid_t own = getpid();
+	struct waiting own = {.pid = getpid()};
 	char byte;
-	if (ux_confine(&l, NULL) == UX_OK && write(tell, &own, sizeof(own)) == sizeof(own))
+	if (ux_confine(&l, &own.absent, NULL) == UX_OK &&
+	    write(tell, &own, sizeof(own)) == sizeof(own))
 		(void)!read(wait_for, &byte, 1);
 	_exit(0);
 }
@@ -216,16 +225,16 @@ static const char *fact_of(pid_t pid, const char *file, const char *name)
 
 /* A process that confined itself. Root becomes another user first, since the files in /proc of a
  * process that can be dumped belong to its user, and else to root. */
-static pid_t confined_waiting(int wait_for)
+static struct waiting confined_waiting(int wait_for, bool as_root)
 {
 	int report[2];
-	pid_t child = 0;
+	struct waiting child = {0};
 	assert_int_equal(pipe(report), 0);
 	fflush(NULL);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+		if (geteuid() == 0 && !as_root && setresuid(65534, 65534, 65534) != 0)
 			_exit(1);
 		if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 			_exit(2);
@@ -233,9 +242,9 @@ static pid_t confined_waiting(int wait_for)
 	}
 	close(report[1]);
 	assert_int_equal(read(report[0], &child, sizeof(child)), sizeof(child));
-	assert_int_equal(child, pid);
+	assert_int_equal(child.pid, pid);
 	close(report[0]);
-	return pid;
+	return child;
 }
 
 static void a_confined_process_has_its_limits(void **state)
@@ -255,7 +264,7 @@ static void a_confined_process_has_its_limits(void **state)
 	char path[64];
 	struct stat st;
 	assert_int_equal(pipe(wait_for), 0);
-	pid_t pid = confined_waiting(wait_for[0]);
+	pid_t pid = confined_waiting(wait_for[0], /* as_root= */ false).pid;
 	for (size_t i = 0; i < ux_countof(limits); i++) {
 		char want[64], have[64], *rest = NULL;
 		const char *line = fact_of(pid, "limits", limits[i].name);
@@ -276,6 +285,144 @@ static void a_confined_process_has_its_limits(void **state)
 	close(wait_for[1]);
 }
 
+static const char *const sets[] = {"CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"};
+
+/*
+ * A server or an agent may run as root, or with some capabilities, and its children inherit them.
+ * The bounding set of a process that may not change it stays.
+ */
+static void a_confined_process_has_no_capabilities(void **state)
+{
+	(void)state;
+	int wait_for[2], status = 0;
+	for (int as_root = 0; as_root < 2; as_root++) {
+		assert_int_equal(pipe(wait_for), 0);
+		struct waiting child = confined_waiting(wait_for[0], as_root != 0);
+		assert_int_equal(child.absent & UX_CONFINE_CAPABILITIES, 0);
+		for (size_t i = 0; i < ux_countof(sets); i++) {
+			const char *line = fact_of(child.pid, "status", sets[i]);
+			bool bounded = strcmp(sets[i], "CapBnd:") != 0 || geteuid() == 0 ||
+				       (child.absent & UX_CONFINE_NAMESPACE) == 0;
+			if (bounded && (line[0] == '\0' || strtoull(line, NULL, 16) != 0))
+				fail_msg("%s%s", sets[i], line);
+		}
+		assert_int_equal(kill(child.pid, SIGKILL), 0);
+		assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+		close(wait_for[0]);
+		close(wait_for[1]);
+	}
+}
+
+/* Its own namespace has a user that no other namespace has. */
+static void a_confined_process_has_a_namespace_where_the_kernel_has_them(void **state)
+{
+	(void)state;
+	int wait_for[2], status = 0;
+	char path[64], own[64] = "", its[64] = "", map[64] = "";
+	assert_int_equal(pipe(wait_for), 0);
+	struct waiting child = confined_waiting(wait_for[0], /* as_root= */ true);
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)child.pid);
+	assert_true(readlink("/proc/self/ns/user", own, sizeof(own) - 1) > 0);
+	ssize_t n = readlink(path, its, sizeof(its) - 1);
+	if (n > 0) /* only root may look */
+		assert_int_equal(strcmp(own, its) != 0, (child.absent & UX_CONFINE_NAMESPACE) == 0);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)child.pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	if ((child.absent & UX_CONFINE_NAMESPACE) == 0)
+		assert_int_equal(read(fd, map, sizeof(map)), 0);
+	close(fd);
+	assert_int_equal(kill(child.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+	close(wait_for[0]);
+	close(wait_for[1]);
+}
+
+/*
+ * A process under a filter that ends who makes such a call, as a service manager or a container may
+ * have it, is confined without the layers, and says so.
+ */
+static int is_confined_under_a_deadly_filter(void)
+{
+	enum {
+		LOAD = BPF_LD | BPF_W | BPF_ABS,
+		EQUAL = BPF_JMP | BPF_JEQ | BPF_K,
+		RETURN = BPF_RET | BPF_K
+	};
+	struct sock_filter code[] = {
+		BPF_STMT(LOAD, 0), /* the number of the call */
+		BPF_JUMP(EQUAL, 444, 2, 0),
+		BPF_JUMP(EQUAL, SYS_unshare, 1, 0),
+		BPF_STMT(RETURN, SECCOMP_RET_ALLOW),
+		BPF_STMT(RETURN, SECCOMP_RET_KILL_PROCESS),
+	};
+	const struct sock_fprog filter = {.len = ux_countof(code), .filter = code};
+	const struct ux_confine_limits l = {
+		.address_space = (uint64_t)1 << 40, .file_size = 1000, .cpu_seconds = 20};
+	unsigned absent = 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0)
+		return 1;
+	if (ux_confine(&l, &absent, NULL) != UX_OK)
+		return 2;
+	return absent == (UX_CONFINE_LANDLOCK | UX_CONFINE_NAMESPACE) ? opens() : 3;
+}
+
+static void what_a_filter_forbids_is_left_out_and_said(void **state)
+{
+	(void)state;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(is_confined_under_a_deadly_filter());
+	int status = 0;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* Landlock alone keeps a process from files that exist, even if the filter let it open them. */
+static void landlock_is_there_where_the_kernel_has_it(void **state)
+{
+	(void)state;
+	int wait_for[2], status = 0;
+	assert_int_equal(pipe(wait_for), 0);
+	struct waiting child = confined_waiting(wait_for[0], /* as_root= */ false);
+	bool has = syscall(444, NULL, 0, 1) > 0;
+	assert_int_equal((child.absent & UX_CONFINE_LANDLOCK) == 0, has);
+	assert_int_equal(kill(child.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+	close(wait_for[0]);
+	close(wait_for[1]);
+}
+
+static int advice_given; /* by advises() */
+
+static int advises(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return 1;
+	return madvise(p, 4096, advice_given) < 0 && errno == EPERM ? 0 : 2;
+}
+
+static void memory_gets_only_the_advice_that_is_needed(void **state)
+{
+	(void)state;
+	enum {
+		ADVICES = 128 /* Linux 6.16 has them up to 103 */
+	};
+	for (advice_given = 0; advice_given < ADVICES; advice_given++) {
+		char name[48];
+		int status = confined(advises);
+		snprintf(name, sizeof(name), "advice %d", advice_given);
+		if (advice_given == MADV_DONTNEED || advice_given == MADV_REMOVE ||
+		    advice_given == MADV_HUGEPAGE)
+			assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 2);
+		else
+			assert_refused(name, status);
+	}
+}
+
 /* Without the right to raise a limit again. */
 static int cannot_be_limited(void)
 {
@@ -285,8 +432,11 @@ static int cannot_be_limited(void)
 	if (setrlimit(limit_kept, &low) != 0 ||
 	    (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
 		return 1;
-	return ux_confine(&l, &err) != UX_OK && strstr(err.text, "cannot set resource limit") ? 0
-											      : 2;
+	unsigned absent = 0;
+	return ux_confine(&l, &absent, &err) != UX_OK &&
+			       strstr(err.text, "cannot set resource limit")
+		       ? 0
+		       : 2;
 }
 
 static void a_limit_that_cannot_be_set_is_an_error(void **state)
@@ -326,7 +476,8 @@ static void a_confined_process_ends_with_its_parent(void **state)
 {
 	(void)state;
 	int report[2], wait_for[2];
-	pid_t child = 0, parent;
+	struct waiting child = {0};
+	pid_t parent;
 	assert_int_equal(pipe(report), 0);
 	assert_int_equal(pipe(wait_for), 0);
 	fflush(NULL);
@@ -347,7 +498,7 @@ static void a_confined_process_ends_with_its_parent(void **state)
 	struct pollfd p = {.fd = report[0], .events = POLLIN};
 	int ended = poll(&p, 1, 20000);
 	if (ended == 0)
-		(void)kill(child, SIGKILL);
+		(void)kill(child.pid, SIGKILL);
 	assert_int_equal(ended, 1);
 	close(report[0]);
 	close(wait_for[0]);
@@ -360,6 +511,11 @@ UX_SUITE(confine)
 		UX_TEST(a_confined_process_can_only_compute),
 		UX_TEST(every_other_system_call_is_refused),
 		UX_TEST(a_confined_process_has_its_limits),
+		UX_TEST(a_confined_process_has_no_capabilities),
+		UX_TEST(a_confined_process_has_a_namespace_where_the_kernel_has_them),
+		UX_TEST(landlock_is_there_where_the_kernel_has_it),
+		UX_TEST(what_a_filter_forbids_is_left_out_and_said),
+		UX_TEST(memory_gets_only_the_advice_that_is_needed),
 		UX_TEST(a_limit_that_cannot_be_set_is_an_error),
 		UX_TEST(a_write_over_the_limit_fails_and_ends_nothing),
 		UX_TEST(a_confined_process_ends_with_its_parent),

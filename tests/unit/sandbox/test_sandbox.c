@@ -89,6 +89,23 @@ static void a_child_extracts_what_this_process_would(void **state)
 	close(out);
 }
 
+/* The kernel here has the layers or not; what it says holds for a child in any way it is started.
+ */
+static void layers_of_this_machine_are_known(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	unsigned lacks = ~0U;
+	struct ux_sandbox_found found;
+	assert_int_equal(ux_sandbox_layers(NULL, &lacks, &err), UX_OK);
+	assert_int_equal(lacks & UX_SANDBOX_LACKS_CAPABILITIES, 0);
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(ux_sandbox_inspect(exe, &plenty, NULL, &found, &err), UX_OK);
+	assert_int_equal(found.lacks, lacks);
+	close(exe);
+	assert_int_equal(ux_sandbox_layers("/nonexistent", &lacks, &err), UX_EUNAVAILABLE);
+}
+
 /* Extracts this program in a child with these limits. The result is NULL-mapped after a failure. */
 static enum ux_code extract_own(const struct ux_sandbox_limits *limits, struct ux_mapping *ret,
 				struct ux_error *err)
@@ -859,6 +876,7 @@ int main(int argc, char **argv)
 		return ux_sandbox_main();
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_child_extracts_what_this_process_would),
+		UX_TEST(layers_of_this_machine_are_known),
 		UX_TEST(a_child_unpacks_sources_within_its_bounds),
 		UX_TEST(a_program_that_does_not_start_is_an_error),
 		UX_TEST(a_child_without_descriptors_is_an_error),

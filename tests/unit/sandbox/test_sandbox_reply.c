@@ -40,6 +40,11 @@ static void lie_quality(struct ux_sandbox_reply *r)
 	r->found.quality = (enum ux_quality)UX_QUALITY_COUNT;
 }
 
+static void lie_lacks(struct ux_sandbox_reply *r)
+{
+	r->found.lacks = 8;
+}
+
 static void lie_number_of_ids(struct ux_sandbox_reply *r)
 {
 	r->found.ids.size = UX_ID_SET_MAX + 1;
@@ -96,7 +101,7 @@ static void lie_output(struct ux_sandbox_reply *r)
 static lie_fn *const lies[] = {
 	lie_none,          lie_size,       lie_code,       lie_lost_code, lie_quality,
 	lie_number_of_ids, lie_size_of_id, lie_type_of_id, lie_empty_id,  lie_same_ids,
-	lie_text,          lie_lost_text,  lie_memory,     lie_output,
+	lie_text,          lie_lost_text,  lie_memory,     lie_output,    lie_lacks,
 };
 
 static const char prefix[] = "/tmp/unhex-liar-"; /* of a folder */
@@ -160,9 +165,9 @@ static void a_good_reply_is_believed(void **state)
 static void a_reply_out_of_bounds_is_refused(void **state)
 {
 	(void)state;
-	static lie_fn *const bad[] = {lie_size,       lie_code,          lie_lost_code,
-				      lie_quality,    lie_number_of_ids, lie_size_of_id,
-				      lie_type_of_id, lie_empty_id};
+	static lie_fn *const bad[] = {lie_size,       lie_code,       lie_lost_code,
+				      lie_quality,    lie_lacks,      lie_number_of_ids,
+				      lie_size_of_id, lie_type_of_id, lie_empty_id};
 	for (size_t i = 0; i < ux_countof(bad); i++) {
 		struct ux_sandbox_found found;
 		struct ux_error err;
