@@ -29,6 +29,7 @@ static void push_work_deinit(struct ux_push_work *p)
 	ux_push_by_id_deinit(&p->known);
 	ux_push_client_close(&p->client);
 	ux_push_archives_close(p);
+	ux_source_trees_deinit(&p->trees);
 }
 
 /* Reports a file that was rejected before it became a module. */
@@ -443,6 +444,7 @@ static void push_report_sources(struct ux_push_work *p, const struct ux_push_mod
 				  .is_sources = true,
 				  .sources = s->files,
 				  .sources_missing = s->missing + s->left_out,
+				  .sources_outside = s->outside,
 				  .size = status == UX_PUSH_DONE_UPLOADED ? s->archive.size : 0,
 			  });
 }
@@ -481,7 +483,7 @@ static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *
 	if (gsym->file.bytes.size == 0)
 		code = ux_push_extract(p, m, gsym, &stats, &why);
 	if (code == UX_OK)
-		code = ux_push_sources_collect(gsym->file.bytes, p->o, &s, &why);
+		code = ux_push_sources_collect(gsym->file.bytes, p->o, &p->trees, &s, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
@@ -577,6 +579,8 @@ enum ux_code ux_push_run(const struct ux_push_options *options, char *const *pat
 	p.scan.left_out = ux_push_report_left_out;
 	p.scan.ctx = &p;
 	UX_TRY(ux_push_client_open(&p.client, options, err));
+	if (options->sources)
+		UX_TRY(ux_push_sources_trees(options, paths, n, &p.trees, err));
 	UX_TRY(push_find_modules(&p, paths, n, err));
 	push_drop_empty(&p);
 	push_order_modules(&p.modules);

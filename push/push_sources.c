@@ -7,6 +7,8 @@
 #include "gsym_reader.h"
 #include "path_canonical.h"
 
+#include <limits.h>
+
 enum {
 	ARENA_MAX = 256 << 20 /* memory for paths */
 };
@@ -19,6 +21,7 @@ struct named {
 
 struct collecting {
 	const struct ux_push_options *o;
+	const struct ux_source_trees *trees;
 	struct ux_push_sources *s;
 	struct ux_bundle_writer writer;
 	struct ux_arena arena;
@@ -89,6 +92,28 @@ static const char *source_local_path(struct collecting *c, const char *raw)
 		return text;
 	}
 	return raw;
+}
+
+enum ux_code ux_push_sources_trees(const struct ux_push_options *o, char *const *paths, size_t n,
+				   struct ux_source_trees *ret, struct ux_error *err)
+{
+	struct ux_bytes list = ux_bytes_cstr(o->prefixes), from, to;
+	char place[PATH_MAX];
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(ux_source_trees_add_around(ret, paths[i], err));
+	for (size_t i = 0; i < o->n_pids; i++) {
+		snprintf(place, sizeof(place), "/proc/%d/exe", (int)o->pids[i]);
+		UX_TRY(ux_source_trees_add_around(ret, place, err));
+	}
+	if (o->exe)
+		UX_TRY(ux_source_trees_add_around(ret, o->exe, err));
+	if (o->debug)
+		UX_TRY(ux_source_trees_add_around(ret, o->debug, err));
+	while (prefix_next(&list, &from, &to)) {
+		snprintf(place, sizeof(place), "%.*s", (int)to.size, (const char *)to.data);
+		UX_TRY(ux_source_trees_add(ret, place, err));
+	}
+	return ux_source_trees_add_around(ret, ".", err);
 }
 
 /*
@@ -168,10 +193,14 @@ static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, 
 	return UX_OK;
 }
 
-static bool source_try(const struct collecting *c, const char *place, struct ux_mapping *ret)
+/* Maps a file of the trees. *ret_outside is set if it is outside of them. */
+static bool source_try(const struct collecting *c, const char *place, struct ux_mapping *ret,
+		       bool *ret_outside)
 {
 	ux_push_reading(c->o, place);
-	return ux_file_map(place, ret, NULL) == UX_OK;
+	enum ux_code code = ux_source_trees_map(c->trees, place, ret, NULL);
+	*ret_outside |= code == UX_EDENIED;
+	return code == UX_OK;
 }
 
 /*
@@ -179,34 +208,36 @@ static bool source_try(const struct collecting *c, const char *place, struct ux_
  * its canonical form is tried too.
  */
 static enum ux_code source_map(struct collecting *c, const struct named *one,
-			       struct ux_mapping *ret, bool *ret_here, struct ux_error *err)
+			       struct ux_mapping *ret, bool *ret_here, bool *ret_outside,
+			       struct ux_error *err)
 {
 	const char *place = source_local_path(c, one->raw), *plain = NULL;
 	if (!place)
 		return ux_arena_fail(&c->arena, err);
-	*ret_here = source_try(c, place, ret);
+	*ret_here = source_try(c, place, ret, ret_outside);
 	if (*ret_here)
 		return UX_OK;
 	enum ux_code code = ux_path_canonical(ux_bytes_cstr(place), &c->arena, &plain, NULL);
 	if (code != UX_OK && code != UX_EINVAL) /* a relative path has no canonical form */
 		return ux_arena_fail(&c->arena, err);
-	*ret_here = code == UX_OK && strcmp(plain, place) != 0 && source_try(c, plain, ret);
+	*ret_here = code == UX_OK && strcmp(plain, place) != 0 &&
+		    source_try(c, plain, ret, ret_outside);
 	if (*ret_here || !c->o->prefixes)
 		return UX_OK;
 	/* FROM may be a prefix of the canonical form only */
 	place = source_local_path(c, one->path);
 	if (!place)
 		return ux_arena_fail(&c->arena, err);
-	*ret_here = source_try(c, place, ret);
+	*ret_here = source_try(c, place, ret, ret_outside);
 	return UX_OK;
 }
 
 /* Adds a file to the archive. False: it does not exist here. */
 static enum ux_code source_add(struct collecting *c, const struct named *one, bool *ret_here,
-			       struct ux_error *err)
+			       bool *ret_outside, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	UX_TRY(source_map(c, one, &file, ret_here, err));
+	UX_TRY(source_map(c, one, &file, ret_here, ret_outside, err));
 	if (!*ret_here)
 		return UX_OK;
 	uint64_t size = file.bytes.size;
@@ -225,27 +256,30 @@ static enum ux_code source_add(struct collecting *c, const struct named *one, bo
 static enum ux_code sources_add_all(struct collecting *c, const struct named *list, size_t n,
 				    struct ux_error *err)
 {
-	bool here = false;
+	bool here = false, outside = false;
 	for (size_t i = 0; i < n; i++) {
 		bool again = i > 0 && strcmp(list[i - 1].path, list[i].path) == 0;
 		bool last = i + 1 == n || strcmp(list[i + 1].path, list[i].path) != 0;
 		if (again && here)
 			continue;
 		here = false;
+		outside = again && outside;
 		if (!source_name_is_known(list[i].path)) {
 			c->s->left_out += last;
 			continue;
 		}
-		UX_TRY(source_add(c, &list[i], &here, err));
-		c->s->missing += last && !here;
+		UX_TRY(source_add(c, &list[i], &here, &outside, err));
+		c->s->outside += last && !here && outside;
+		c->s->missing += last && !here && !outside;
 	}
 	return UX_OK;
 }
 
 enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_options *o,
+				     const struct ux_source_trees *trees,
 				     struct ux_push_sources *ret, struct ux_error *err)
 {
-	ux_cleanup(collecting_deinit) struct collecting c = {.o = o, .s = ret};
+	ux_cleanup(collecting_deinit) struct collecting c = {.o = o, .trees = trees, .s = ret};
 	struct ux_gsym g;
 	struct named *list = NULL;
 	size_t n = 0;
@@ -255,6 +289,11 @@ enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_
 	UX_TRY(sources_list(&c, &g, &list, &n, err));
 	UX_TRY(ux_bundle_writer_open(&c.writer, &ret->archive, UX_PUSH_BUNDLE_MAX, err));
 	UX_TRY(sources_add_all(&c, list, n, err));
+	if (ret->files == 0 && ret->outside > 0)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "none of its %zu source files was found in the pushed trees, "
+				    "%" PRIu64 " outside; --source-prefix DIR=DIR allows more",
+				    n, ret->outside);
 	if (ret->files == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "none of its %zu source files was found", n);
 	return ux_bundle_writer_end(&c.writer, err);

@@ -15,6 +15,7 @@
 #include "push_run.h"
 #include "push_scan.h"
 #include "registry.h"
+#include "source_trees.h"
 #include "unhex/quality.h"
 #include "vec.h"
 
@@ -176,6 +177,7 @@ struct ux_push_work {
 	struct ux_push_client client;
 	struct ux_push_progress progress;
 	struct ux_push_packs packs;
+	struct ux_source_trees trees; /* of o->sources */
 	/* fork server of the children that read members; NULL: not started */
 	struct ux_fork_server *forks;
 	struct ux_image_layers layers; /* layers of all images, so that each is unpacked once */
@@ -327,6 +329,7 @@ struct ux_push_sources {
 	struct ux_out archive; /* see bundle.h */
 	uint64_t files;        /* number of files in the archive */
 	uint64_t missing;      /* files that do not exist here, or cannot be read */
+	uint64_t outside;      /* files that exist, but outside of the trees */
 	/* files that are too large, or whose names no source file has */
 	uint64_t left_out;
 };
@@ -334,13 +337,18 @@ struct ux_push_sources {
 /*
  * Collects the source files that a GSYM names into one archive, under their paths in the GSYM.
  * o->prefixes maps these paths to this machine: the first rule whose FROM is a prefix of the path
- * replaces FROM by TO. Only regular files with the name of a source file are read, because debug
- * information is untrusted and could name /etc/shadow. The archive is deterministic. UX_ENOTFOUND:
- * no file exists here; UX_EUNSUPPORTED: this build cannot write archives; UX_EINVAL: o->prefixes is
- * malformed.
+ * replaces FROM by TO. Only regular files with the name of a source file are read, and only in the
+ * trees, because debug information is untrusted and could name /etc/shadow. The archive is
+ * deterministic. UX_ENOTFOUND: no file exists here; UX_EUNSUPPORTED: this build cannot write
+ * archives; UX_EINVAL: o->prefixes is malformed.
  */
 enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_options *o,
+				     const struct ux_source_trees *trees,
 				     struct ux_push_sources *ret, struct ux_error *err) ux_must;
+
+/* Adds the trees of a push of these files and folders. UX_ENOMEM. */
+enum ux_code ux_push_sources_trees(const struct ux_push_options *o, char *const *paths, size_t n,
+				   struct ux_source_trees *ret, struct ux_error *err) ux_must;
 void ux_push_sources_deinit(struct ux_push_sources *s);
 
 #endif

@@ -25,6 +25,7 @@ void ux_push_result_json(struct ux_out *out, const struct ux_push_result *r)
 		ux_json_key_cstr(&j, "kind", "sources");
 		ux_json_key_u64(&j, "sources", r->sources);
 		ux_json_key_u64(&j, "missing", r->sources_missing);
+		ux_json_key_u64(&j, "outside", r->sources_outside);
 		ux_json_key_u64(&j, "size", r->size);
 	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
 		ux_json_key_cstr(&j, "quality", ux_quality_name(r->quality));
@@ -49,6 +50,9 @@ void ux_push_result_text(struct ux_out *out, const struct ux_push_result *r)
 		ux_text_size(out, r->size);
 		if (r->sources_missing > 0)
 			ux_out_fmt(out, ", %" PRIu64 " not here", r->sources_missing);
+		if (r->sources_outside > 0)
+			ux_out_fmt(out, ", %" PRIu64 " outside of the pushed trees",
+				   r->sources_outside);
 	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
 		ux_out_fmt(out, "  %s, ", ux_quality_name(r->quality));
 		if (r->counts.functions > 0) /* 0: the server counts them */

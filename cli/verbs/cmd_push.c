@@ -395,7 +395,10 @@ const struct ux_command ux_cmd_push = {
 		"stripped binary by\n"
 		"its build ID, or takes the file in -d. --sources uploads source files, too, "
 		"for debuggers and\n"
-		"profilers.\n"
+		"profilers: those of the git trees, or else the folders, of the pushed files and "
+		"of the working\n"
+		"folder, those below TO of --source-prefix, and those of /usr; no link leads out "
+		"of them.\n"
 		"Prints a line per file: uploaded, already-there, better-there, skipped or failed. "
 		"For files in\n"
 		"folders that are not programs it prints one line, with their number by reason.",

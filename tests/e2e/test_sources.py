@@ -162,6 +162,33 @@ def test_what_is_no_source_by_its_name_stays_here(server, tmp_path):
     assert raw(server, "GET", source_url(prog, secret))[0] == 404
 
 
+def test_no_link_and_no_path_leads_out_of_the_pushed_tree(server, tmp_path):
+    """Debug information and trees of other people may name any file of whoever pushes them."""
+    outside, tree = tmp_path / "outside", tmp_path / "tree"
+    for folder in (outside, tree / "src", tree / "inner"):
+        folder.mkdir(parents=True)
+    for name in ("linked.h", "named.h"):
+        (outside / name).write_text(f"static int {name[0]}(int x) {{ return x + {len(name)}; }}\n")
+    (tree / "inner/kept.h").write_text("static int k(int x) { return x + 3; }\n")
+    (tree / "src/linked.h").symlink_to(outside / "linked.h")
+    (tree / "src/kept.h").symlink_to("../inner/kept.h")
+    prog = compile_c(tree / "src", source=f'#include "linked.h"\n#include "{outside}/named.h"\n#include "kept.h"\n'
+                     'int main(int c, char **v) { (void)v; return l(c) + n(c) + k(c); }\n', flags=("-O0", "-g"))
+    home = {"HOME": str(tmp_path)}
+    _, reported = lines(server.unhex("push", "--json", "--sources", tree, env=home))
+    assert (reported["status"], reported["sources"], reported["outside"]) == ("uploaded", 2, 2), reported
+    for path in (tree / "src/linked.h", outside / "linked.h", outside / "named.h"):
+        assert raw(server, "GET", source_url(prog, path))[0] == 404
+    for path in (tree / "src/kept.h", tree / "src/prog.c"):
+        assert raw(server, "GET", source_url(prog, path))[:2] == (200, path.read_bytes())
+    text = server.unhex("push", "--sources", "--force", tree, env=home).stdout
+    assert "2 outside of the pushed trees" in text
+    # whoever wants them says so
+    _, reported = lines(server.unhex("push", "--json", "--force", "--sources", "--source-prefix", f"{outside}={outside}",
+                                     tree, env=home))
+    assert (reported["sources"], reported["outside"]) == (4, 0), reported
+
+
 def test_a_program_without_sources_here_is_skipped_and_says_so(server, tmp_path):
     prog = compile_c(tmp_path, flags=("-O1", "-g1", "-nostdinc", "-w"),
                      source="int main(void) { return 0; }\n")

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct scene {
 	char dir[64];
@@ -89,7 +90,9 @@ static enum ux_code collect(struct scene *w, const char *const (*files)[2], size
 	ux_push_sources_deinit(&w->s);
 	w->read[0] = '\0';
 	w->err = (struct ux_error)UX_ERROR_INIT;
-	return ux_push_sources_collect(ux_out_bytes(&gsym), &o, &w->s, &w->err);
+	ux_cleanup(ux_source_trees_deinit) struct ux_source_trees trees = {0};
+	assert_int_equal(ux_source_trees_add(&trees, w->dir, NULL), UX_OK);
+	return ux_push_sources_collect(ux_out_bytes(&gsym), &o, &trees, &w->s, &w->err);
 }
 
 /* Lists each member of the archive as "NAME=CONTENT;". */
@@ -180,6 +183,131 @@ static void a_path_begins_with_a_prefix_as_a_folder(void **state)
 	assert_int_equal(w->s.missing, 1);
 }
 
+/* A text file outside of the tree, and links of all kinds to it. */
+static void no_link_leads_out_of_the_trees(void **state)
+{
+	struct scene *w = *state;
+	char outside[] = "/tmp/unhex-secret-XXXXXX", secret[64], text[512], path[256], target[256];
+	assert_non_null(mkdtemp(outside));
+	snprintf(secret, sizeof(secret), "%s/secret.c", outside);
+	FILE *f = fopen(secret, "w");
+	assert_non_null(f);
+	fputs("SECRET", f);
+	assert_int_equal(fclose(f), 0);
+	put_file(w, "real/a.c");
+	static const struct {
+		const char *name, *to; /* '@': the folder; '!': the secret; '?': its folder */
+	} links[] = {
+		{"by_name.c", "!"},
+		{"dir", "?"},
+		{"inner.c", "real/a.c"},
+		{"abs.c", "@/real/a.c"},
+		{"twice.c", "by_name.c"},
+		{"round", "@/real/../real"},
+		{"up.c", "../../../../../../etc/hostname"},
+	};
+	for (size_t i = 0; i < ux_countof(links); i++) {
+		const char *to = links[i].to;
+		snprintf(path, sizeof(path), "%s/%s", w->dir, links[i].name);
+		snprintf(target, sizeof(target), "%s%s",
+			 *to == '@'   ? w->dir
+			 : *to == '!' ? secret
+			 : *to == '?' ? outside
+				      : to,
+			 *to == '@' ? to + 1 : "");
+		assert_int_equal(symlink(target, path), 0);
+	}
+	char dir[96], round[96];
+	snprintf(dir, sizeof(dir), "%s/dir", w->dir);
+	snprintf(round, sizeof(round), "%s/round", w->dir);
+	const char *const files[][2] = {
+		{w->dir, "by_name.c"}, {w->dir, "twice.c"}, {w->dir, "up.c"},  {dir, "secret.c"},
+		{outside, "secret.c"}, {w->dir, "inner.c"}, {w->dir, "abs.c"}, {round, "a.c"},
+	};
+	assert_int_equal(collect(w, files, ux_countof(files), NULL), UX_OK);
+	assert_int_equal(w->s.files, 3);
+	assert_int_equal(w->s.outside, 5);
+	assert_int_equal(w->s.missing, 0);
+	list(w, text, sizeof(text));
+	assert_null(strstr(text, "SECRET"));
+	assert_non_null(strstr(text, "inner.c=real/a.c;"));
+	assert_non_null(strstr(text, "abs.c=real/a.c;"));
+	assert_non_null(strstr(text, "round/a.c=real/a.c;"));
+	/* nothing but what is outside */
+	assert_int_equal(collect(w, files, 5, NULL), UX_ENOTFOUND);
+	assert_non_null(strstr(w->err.text, "5 outside; --source-prefix DIR=DIR allows more"));
+	assert_int_equal(unlink(secret), 0);
+	assert_int_equal(rmdir(outside), 0);
+}
+
+static void expect_trees(const char *path, const char *want)
+{
+	ux_cleanup(ux_source_trees_deinit) struct ux_source_trees t = {0};
+	assert_int_equal(ux_source_trees_add_around(&t, path, NULL), UX_OK);
+	const char *have = t.roots.size > 0 ? t.roots.data[0] : "";
+	if (strcmp(have, want) != 0 || t.roots.size > 1)
+		fail_msg("%s: '%s', wanted '%s'", path, have, want);
+}
+
+static void the_tree_of_a_file_is_its_git_tree_or_its_folder(void **state)
+{
+	struct scene *w = *state;
+	char path[256], top[128], home[128];
+	const char *before = getenv("HOME");
+	char *kept = before ? strdup(before) : NULL;
+	put_file(w, "home/plain/bin/prog");
+	put_file(w, "home/work/build/bin/prog");
+	put_file(w, "home/prog");
+	snprintf(home, sizeof(home), "%s/home", w->dir);
+	setenv("HOME", home, 1);
+	snprintf(top, sizeof(top), "%s/home/plain/bin", w->dir);
+	snprintf(path, sizeof(path), "%s/prog", top);
+	expect_trees(path, top);
+	expect_trees(top, top);
+	/* neither the home of the user nor the root, even with .git */
+	put_file(w, "home/.git/HEAD");
+	expect_trees(path, top);
+	snprintf(path, sizeof(path), "%s/prog", home);
+	expect_trees(path, "");
+	expect_trees("/", "");
+	expect_trees("/nonexistent/x", "");
+	put_file(w, "home/work/.git/HEAD");
+	snprintf(top, sizeof(top), "%s/home/work", w->dir);
+	snprintf(path, sizeof(path), "%s/build/bin/prog", top);
+	expect_trees(path, top);
+	snprintf(path, sizeof(path), "%s/build", top);
+	expect_trees(path, top);
+	/* somebody else's .git in a folder above is none of ours */
+	snprintf(path, sizeof(path), "%s/.git", top);
+	if (geteuid() == 0 && chown(path, 12345, 12345) == 0) {
+		snprintf(path, sizeof(path), "%s/build/bin/prog", top);
+		snprintf(top, sizeof(top), "%s/home/work/build/bin", w->dir);
+		expect_trees(path, top);
+	}
+	if (kept)
+		setenv("HOME", kept, 1);
+	else
+		unsetenv("HOME");
+	free(kept);
+}
+
+/* The distribution's headers are everyone's, unless only root may read them. */
+static void files_of_the_distribution_are_sent(void **state)
+{
+	(void)state;
+	const struct ux_source_trees none = {0};
+	struct ux_mapping m = {0};
+	assert_int_equal(ux_source_trees_map(&none, "/usr/include/stdio.h", &m, NULL), UX_OK);
+	ux_file_unmap(&m);
+	assert_int_equal(ux_source_trees_map(&none, "/etc/passwd", &m, NULL), UX_EDENIED);
+	assert_int_equal(ux_source_trees_map(&none, "/usr/../etc/passwd", &m, NULL), UX_EDENIED);
+	assert_int_equal(ux_source_trees_map(&none, "/proc/self/root/etc/passwd", &m, NULL),
+			 UX_EDENIED);
+	assert_int_equal(ux_source_trees_map(&none, "/usr/include", &m, NULL), UX_EINVAL);
+	assert_int_equal(ux_source_trees_map(&none, "/usr/include/nowhere.h", &m, NULL),
+			 UX_ENOTFOUND);
+}
+
 static void prefixes_have_two_sides(void **state)
 {
 	(void)state;
@@ -200,6 +328,10 @@ UX_SUITE(push_sources)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_path_begins_with_a_prefix_as_a_folder, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(no_link_leads_out_of_the_trees, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_tree_of_a_file_is_its_git_tree_or_its_folder,
+						setup, teardown),
+		UX_TEST(files_of_the_distribution_are_sent),
 		UX_TEST(prefixes_have_two_sides),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
