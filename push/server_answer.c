@@ -2,6 +2,8 @@
 /* Maps statuses and error documents to error codes. Source: docs/api/openapi.yaml. */
 #include "server_answer.h"
 
+#include "json_out.h"
+
 static json_t *server_answer_parse(const struct ux_http_answer *answer)
 {
 	return json_loadb((const char *)answer->body.data, answer->body.size, 0, NULL);
@@ -88,7 +90,7 @@ enum ux_code ux_server_answer_line(const json_t *doc, struct ux_out *out, struct
 	ux_cleanup(ux_free_ptr) char *text = json_dumps(doc, JSON_COMPACT);
 	if (!text)
 		return ux_error_nomem(err);
-	ux_out_cstr(out, text);
+	ux_json_copy(out, ux_bytes_cstr(text));
 	ux_out_u8(out, '\n');
 	return UX_OK;
 }

@@ -123,7 +123,7 @@ static void sidecar_log(void *ctx, const char *level, const char *event, const c
 {
 	(void)ctx;
 	(void)event;
-	fprintf(stderr, "unhex: %s: %s\n", level, text);
+	ux_print_message("%s: %s", level, text);
 }
 
 static void sidecar_close(struct otlp_sidecar *s)
@@ -171,10 +171,9 @@ static enum ux_code sidecar_check_address(const struct ux_otlp_values *values, s
 				    "and there are no keys; use 127.0.0.1, a server (unhex serve), "
 				    "or --otlp-open",
 				    values->listen);
-	fprintf(stderr,
-		"unhex: warning: --otlp-open: everyone who reaches %s forwards profiles to %s, "
-		"without a key\n",
-		values->listen, values->forward);
+	ux_print_message("warning: --otlp-open: everyone who reaches %s forwards profiles to %s, "
+			 "without a key",
+			 values->listen, values->forward);
 	return UX_OK;
 }
 

@@ -141,6 +141,19 @@ static void json_put_text(const struct ux_json *j, struct ux_bytes s)
 	}
 }
 
+void ux_json_copy(struct ux_out *out, struct ux_bytes document)
+{
+	while (document.size > 0) {
+		struct ux_bytes c = ux_utf8_take(&document);
+		if (c.size == 1 && c.data[0] == 0x7f)
+			json_escape(out, c.data[0]);
+		else if (c.size > 1 && ux_utf8_harmless_size(c) == 0)
+			json_escape_wide(out, c);
+		else
+			ux_out_put(out, c.data, c.size);
+	}
+}
+
 void ux_json_str(struct ux_json *j, struct ux_bytes s)
 {
 	json_before_value(j);

@@ -48,6 +48,12 @@ void ux_json_i64(struct ux_json *j, int64_t v);
 void ux_json_bool(struct ux_json *j, bool v);
 void ux_json_null(struct ux_json *j);
 
+/*
+ * Copies a document that another program wrote. What acts on a terminal is written as an escape, as
+ * in ux_json_str(): it can only be in strings.
+ */
+void ux_json_copy(struct ux_out *out, struct ux_bytes document);
+
 /* Begins a value that is already JSON: the caller appends it to the returned buffer. */
 struct ux_out *ux_json_value(struct ux_json *j);
 

@@ -229,6 +229,15 @@ static void what_acts_on_a_terminal_is_written_as_an_escape(void **state)
 	ux_out_u8(&out, 0);
 	assert_string_equal((char *)out.data,
 			    "\"\\u001b\\u007f\\u009b\\u202e\\u2069\xc3\xa9\xe2\x82\xac\"");
+	/* the same in a document of another program, which stays as it is otherwise */
+	ux_out_deinit(&out);
+	ux_json_copy(
+		&out,
+		UX_STR("{\"a\": [\"\\u001b\\\"\x7f\xc2\x9b\xe2\x80\xae\xc3\xa9\"],\n\t\"b\":1}"));
+	ux_out_u8(&out, 0);
+	assert_string_equal((char *)out.data,
+			    "{\"a\": [\"\\u001b\\\"\\u007f\\u009b\\u202e\xc3\xa9\"],\n\t"
+			    "\"b\":1}");
 }
 
 UX_SUITE(json_in)
