@@ -44,7 +44,7 @@ struct ux_push_result {
 	uint64_t sources;        /* files in the bundle... */
 	/* ...and number of source files that are missing here or were skipped */
 	uint64_t sources_missing;
-	uint64_t sources_outside; /* number of source files outside of the trees (source_trees.h) */
+	uint64_t sources_outside; /* number of source files outside of the trees of sources */
 };
 
 typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);

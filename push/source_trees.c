@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides where a source file may come from, by where it really is. */
-#include "source_trees.h"
+#include "push_work.h"
 
 #include <errno.h>
 #include <fcntl.h>
