@@ -76,7 +76,7 @@ static const int allowed[] = {
 
 /*
  * The advice of madvise() that lib/base and the allocator of the C library give. Other advice does
- * more than give memory back: it writes pages out, merges them with those of other processes, or
+ * more than give memory back: it writes pages out, merges them with pages of other processes, or
  * poisons them.
  */
 static const int advices[] = {MADV_DONTNEED, MADV_REMOVE, MADV_HUGEPAGE};

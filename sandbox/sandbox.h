@@ -93,7 +93,7 @@ enum {
 enum {
 	UX_SANDBOX_LACKS_LANDLOCK = 1 << 0,
 	UX_SANDBOX_LACKS_NAMESPACE = 1 << 1,
-	UX_SANDBOX_LACKS_CAPABILITIES = 1 << 2, /* the child could not drop those that it has */
+	UX_SANDBOX_LACKS_CAPABILITIES = 1 << 2, /* the child could not drop its own */
 };
 
 struct ux_sandbox_found {

@@ -233,7 +233,7 @@ static void no_link_leads_out_of_the_trees(void **state)
 	assert_non_null(strstr(text, "inner.c=real/a.c;"));
 	assert_non_null(strstr(text, "abs.c=real/a.c;"));
 	assert_non_null(strstr(text, "round/a.c=real/a.c;"));
-	/* nothing but what is outside */
+	/* nothing but files outside */
 	assert_int_equal(collect(w, files, 5, NULL), UX_ENOTFOUND);
 	assert_non_null(strstr(w->err.text, "5 outside; --source-prefix DIR=DIR allows more"));
 	assert_int_equal(unlink(secret), 0);
