@@ -66,6 +66,8 @@ def runs(tmp_path_factory):
             "lookup": ["lookup", "--url", server.url, ID, "0x10"],
             "modules": ["modules", "list", "--url", server.url, "--token", "t"],
             "crawl status": ["crawl", "status", "--url", server.url, "--token", "t"],
+            "explain": ["explain", ID, "0x10", "--url", server.url, "--token", "t"],
+            "agent": ["agent", "--once", "--state", folder / "state", "--url", server.url, "--token", "t"],
             "clone of a server": ["clone", server.url, folder / "copy"],
             "clone of a folder": ["clone", f"bucket+{server.url}", folder / "other"],
             "debuginfod": ["lookup", "--debuginfod", server.url, bare, "0x1139"],
@@ -88,8 +90,8 @@ def runs(tmp_path_factory):
     return results
 
 
-@pytest.mark.parametrize("name", ["push", "lookup", "modules", "crawl status", "clone of a server", "clone of a folder",
-                                  "debuginfod"])
+@pytest.mark.parametrize("name", ["push", "lookup", "modules", "explain", "agent", "crawl status", "clone of a server",
+                                  "clone of a folder", "debuginfod"])
 def test_a_dripping_server_holds_no_client(runs, name):
     status, text, seconds = runs[name]
     print(f"{name}: {seconds:.0f} s: {text}")

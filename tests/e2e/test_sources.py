@@ -184,8 +184,8 @@ def test_no_link_and_no_path_leads_out_of_the_pushed_tree(server, tmp_path):
     text = server.unhex("push", "--sources", "--force", tree, env=home).stdout
     assert "2 outside of the pushed trees" in text
     # whoever wants them says so
-    _, reported = lines(server.unhex("push", "--json", "--force", "--sources", "--source-prefix", f"{outside}={outside}",
-                                     tree, env=home))
+    _, reported = lines(server.unhex("push", "--json", "--force", "--sources", "--source-prefix",
+                                     f"{outside}={outside}", tree, env=home))
     assert (reported["sources"], reported["outside"]) == (4, 0), reported
 
 

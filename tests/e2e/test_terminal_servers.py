@@ -48,7 +48,8 @@ class Liar:
             far = http.client.HTTPConnection(self.to, timeout=60)
             far.request(handler.command, handler.path, body, dict(handler.headers))
             answer = far.getresponse()
-            data, status, headers = answer.read(), answer.status, {"Content-Type": answer.headers["Content-Type"] or "x"}
+            data, status = answer.read(), answer.status
+            headers = {"Content-Type": answer.headers["Content-Type"] or "x"}
             with contextlib.suppress(ValueError):
                 data = json.dumps(self.change(json.loads(data)), ensure_ascii=False).encode()
         handler.send_response_only(status)
@@ -148,8 +149,8 @@ def places(liar, server_of_module, library, running, tmp_path_factory):
     name = build_id(library)
     (folder / "crash").write_text(f"#0 0x1100 in ?? () from /lib/x.so (BuildId: {name.split(':')[1]})\n")
     (folder / "key").write_text(server_of_module.token + "\n")
-    subprocess.run([UNHEX, "clone", "--from-token-file", folder / "key", server_of_module.url, folder / "store"], check=True,
-                   capture_output=True)
+    subprocess.run([UNHEX, "clone", "--from-token-file", folder / "key", server_of_module.url, folder / "store"],
+                   check=True, capture_output=True)
     yield {"url": liar.url, "token": server_of_module.token, "id": name, "library": str(library), "folder": str(folder),
             "key": str(folder / "key"), "data": str(server_of_module.data)}
 
