@@ -55,12 +55,12 @@ static void merge_truths(const struct ux_profile *p)
 	fuzz_truth(ux_profile_init(&sum, NULL) == UX_OK);
 	sum.max = MEMORY_MAX;
 	fuzz_truth(ux_profile_merger_init(&m, &sum, NULL) == UX_OK);
-	if (ux_profile_merge(&m, p, UX_MERGE_ALL, NULL) != UX_OK)
+	if (ux_profile_merge(&m, p, NULL) != UX_OK)
 		return;
 	size_t locations = sum.locations.size, modules = sum.modules.size;
 	size_t stacks = sum.stacks.size, samples = sum.samples.size;
 	weight_truths(&sum, p, 1);
-	if (ux_profile_merge(&m, p, UX_MERGE_ALL, NULL) != UX_OK)
+	if (ux_profile_merge(&m, p, NULL) != UX_OK)
 		return;
 	weight_truths(&sum, p, 2);
 	fuzz_truth(sum.locations.size == locations && sum.modules.size == modules);

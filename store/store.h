@@ -340,12 +340,12 @@ enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *par
 				    const struct ux_fetched *answer, struct ux_error *err) ux_must;
 
 /*
- * profiles.add: stores the bytes of a profile and its row, which replaces the n profiles of
- * `replaced`. Sets the blob and size of `row`. *ret: its number.
+ * profiles.add: stores the bytes of profiles as one blob, and their rows, whose blob and size it
+ * sets. Either all of them are kept or none.
  */
-enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
-				     const struct ux_kept_profile *row, const int64_t *replaced,
-				     size_t n, int64_t *ret, struct ux_error *err) ux_must;
+enum ux_code ux_store_commit_profiles(struct ux_store *s, struct ux_bytes bytes,
+				      const struct ux_profile_addition *what, int64_t *numbers,
+				      uint64_t *ret_trimmed, struct ux_error *err) ux_must;
 
 /*
  * Commits only the blob, for a caller that has to read it as a file before it can write the row.

@@ -277,16 +277,20 @@ enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *par
 	return answer->has_blob ? commit_confirm(&c, code, err) : code;
 }
 
-enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
-				     const struct ux_kept_profile *row, const int64_t *replaced,
-				     size_t n, int64_t *ret, struct ux_error *err)
+enum ux_code ux_store_commit_profiles(struct ux_store *s, struct ux_bytes bytes,
+				      const struct ux_profile_addition *what, int64_t *numbers,
+				      uint64_t *ret_trimmed, struct ux_error *err)
 {
-	struct ux_kept_profile kept = *row;
-	kept.blob = ux_blob_hash_of(bytes);
-	kept.size = bytes.size;
-	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &kept.blob};
+	const struct ux_blob_hash hash = ux_blob_hash_of(bytes);
+	for (size_t i = 0; i < what->n; i++) {
+		struct ux_kept_profile *row = &what->rows[i];
+		assert(row->length <= bytes.size && row->off <= bytes.size - row->length);
+		row->blob = hash;
+		row->size = bytes.size;
+	}
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &hash};
 	UX_TRY(commit_begin_bytes(&c, bytes, err));
-	return commit_confirm(&c, s->index->profiles.add(s->index, &kept, replaced, n, ret, err),
+	return commit_confirm(&c, s->index->profiles.add(s->index, what, numbers, ret_trimmed, err),
 			      err);
 }
 

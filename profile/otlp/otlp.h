@@ -33,8 +33,8 @@ struct ux_otlp_resource {
 UX_VEC(ux_otlp_resources, struct ux_otlp_resource);
 
 enum {
-	UX_OTLP_RESOURCES_MAX =
-		4096, /* distinct resources; samples of further ones are not kept apart */
+	/* distinct resources that are kept apart: rows that one transaction adds */
+	UX_OTLP_RESOURCES_MAX = 4096,
 };
 
 /* Returns whether the bytes may be such a message: a dictionary with tables, and resource profiles.
@@ -53,7 +53,7 @@ enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, struct ux_pr
 /*
  * The same as ux_otlp_read(), but keeps samples of different resources apart: the
  * thread of a sample is the number of its resource in *ret, plus one. ret is empty, and must be
- * released in either case.
+ * released in either case. UX_ELIMIT: also more than UX_OTLP_RESOURCES_MAX resources.
  */
 enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
 				    struct ux_otlp_resources *ret, struct ux_error *err) ux_must;

@@ -163,7 +163,7 @@ static enum ux_code otlp_read_about(struct otlp_reader *r, struct ux_cur c,
 
 /* Sets the thread for the samples of a resource: an equal resource's thread, or a new one. */
 static enum ux_code otlp_set_thread(struct otlp_reader *r, const struct otlp_about *about,
-				    struct ux_error *err)
+				    uint64_t off, struct ux_error *err)
 {
 	struct ux_otlp_resource one = {0};
 	uint32_t *numbers[] = {&one.service, &one.host, &one.build};
@@ -179,9 +179,12 @@ static enum ux_code otlp_set_thread(struct otlp_reader *r, const struct otlp_abo
 	uint32_t *thread = ux_profile_numbers_insert(&r->resource_of, number, &fresh);
 	if (!thread)
 		return ux_error_nomem(err);
-	if (fresh && r->resources->size >= UX_OTLP_RESOURCES_MAX) {
-		*thread = (uint32_t)r->resources->size;
-	} else if (fresh) {
+	if (fresh && r->resources->size >= UX_OTLP_RESOURCES_MAX)
+		return ux_error_at(err, UX_ELIMIT, OTLP_SECTION, off,
+				   "more than %d resources of different services, hosts and "
+				   "builds; send smaller messages",
+				   UX_OTLP_RESOURCES_MAX);
+	if (fresh) {
 		UX_TRY(ux_profile_add_thread(r->profile, (struct ux_profile_thread){0}, thread,
 					     err));
 		if (!ux_otlp_resources_append(r->resources, one))
@@ -204,7 +207,7 @@ static enum ux_code otlp_find_resource(struct otlp_reader *r, struct ux_cur c, s
 		UX_TRY(ux_cur_status(&f.bytes, err));
 	}
 	UX_TRY(ux_cur_status(&c, err));
-	return otlp_set_thread(r, &about, err);
+	return otlp_set_thread(r, &about, ux_cur_off(&c), err);
 }
 
 enum ux_code ux_otlp_reader_resource(struct otlp_reader *r, bool samples, struct ux_cur c,

@@ -227,6 +227,10 @@ static const struct ux_setting rows[] = {
 	 NULL,
 	 "Maximum bytes of kept profiles; above it, the oldest profiles of the "
 	 "largest namespace are removed. 0: no limit."},
+	{NULL, "profile-count", UX_SETTING_COUNT, AT(profile_count), "1000000", 0, 0,
+	 UX_SETTING_LIVE, NULL,
+	 "Maximum kept profiles of one namespace; for each further one its "
+	 "oldest profile is removed. 0: no limit."},
 	{NULL, "min-free", UX_SETTING_BYTES, AT(min_free_bytes), "64M", 0, 0, UX_SETTING_LIVE, NULL,
 	 "Bytes that must stay free on the disk of the store, but at most a "
 	 "twentieth of the disk. Uploads that do not fit get 507 "

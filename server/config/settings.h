@@ -94,6 +94,7 @@ struct ux_settings {
 	/* ms for which profiles are kept; 0: no profiles are kept */
 	uint64_t keep_profiles_ms;
 	uint64_t profile_bytes;
+	uint64_t profile_count;
 	uint64_t sweep_every_ms;
 	uint64_t sweep_grace_ms;
 

@@ -11,6 +11,7 @@
 #include "profile_naming.h"
 #include "profile_slots.h"
 #include "profile_span.h"
+#include "request_work.h"
 #include "stored_profile.h"
 #include "text.h"
 
@@ -22,7 +23,9 @@ enum {
 	FUTURE_MAX_S = 24 * 60 * 60,
 	/* seconds that one profile covers; a longer duration counts as damaged */
 	SPAN_MAX_S = 7 * 24 * 60 * 60,
-	TEXTS_MAX = 16 << 10, /* bytes of the names of one resource */
+	TEXTS_MAX = 4 << 10, /* bytes of the names of one resource */
+	/* work for the tables, the compressor and the row of one resource */
+	RESOURCE_COST = 16 << 10,
 };
 
 enum ux_code ux_profile_keeper_create(struct ux_profile_keeper **ret, struct ux_server *server,
@@ -48,10 +51,12 @@ void ux_profile_keeper_destroy(struct ux_profile_keeper *k)
 	free(k);
 }
 
-void ux_profile_keeper_configure(struct ux_profile_keeper *k, uint64_t keep_ms, uint64_t bytes)
+void ux_profile_keeper_configure(struct ux_profile_keeper *k, uint64_t keep_ms, uint64_t bytes,
+				 uint64_t profiles)
 {
 	atomic_store_explicit(&k->keep_s, (int64_t)((keep_ms + 999) / 1000), memory_order_relaxed);
 	atomic_store_explicit(&k->bytes_max, bytes, memory_order_relaxed);
+	atomic_store_explicit(&k->profiles_max, profiles, memory_order_relaxed);
 }
 
 bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k)
@@ -102,30 +107,78 @@ static const char *keeper_build_of(const struct ux_profile *p, char text[UX_ID_T
 	return text;
 }
 
-static enum ux_code keeper_commit(struct ux_profile_keeper *k, const struct ux_profile_origin *o,
-				  const struct ux_profile *p, struct ux_kept_numbers *ret,
-				  struct ux_error *err)
+UX_VEC(kept_rows, struct ux_kept_profile);
+
+/* The profiles of one message: one blob, and their rows, which one transaction adds. */
+struct keeper_batch {
+	struct ux_profile_keeper *keeper;
+	struct ux_out bytes;
+	struct kept_rows rows;
+	struct ux_arena arena; /* of their texts */
+};
+
+static void keeper_batch_deinit(struct keeper_batch *b)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out bytes = {0};
-	struct ux_store *store = k->server->store;
-	ux_time now = ux_store_now(store);
+	ux_out_deinit(&b->bytes);
+	kept_rows_deinit(&b->rows);
+	ux_arena_deinit(&b->arena);
+}
+
+/* Appends a profile in its stored form. The origin's texts must stay until the commit. */
+static enum ux_code keeper_put(struct keeper_batch *b, const struct ux_profile_origin *o,
+			       const struct ux_profile *p, struct ux_error *err)
+{
+	ux_time now = ux_store_now(b->keeper->server->store);
 	char build[UX_ID_TEXT];
 	struct ux_kept_profile row = {
 		.ns = o->ns,
 		.service = o->service,
 		.host = o->host,
-		.build = o->build[0] != '\0' ? o->build : keeper_build_of(p, build),
+		.build = o->build,
 		.samples = keeper_count(p),
 		.level = o->alone ? UX_PROFILE_LEVEL_ALONE : 0,
+		.off = b->bytes.size,
 		.key_id = o->key_id,
 		.created = now,
 	};
-	int64_t number = 0;
+	if (row.build[0] == '\0') {
+		const char *id = keeper_build_of(p, build);
+		row.build = ux_arena_strndup(&b->arena, id, strlen(id));
+		if (!row.build)
+			return ux_arena_fail(&b->arena, err);
+	}
 	keeper_set_times(p, now, o->ended, &row);
-	UX_TRY(ux_stored_profile_write(p, &bytes, err));
-	UX_TRY(ux_store_commit_profile(store, ux_out_bytes(&bytes), &row, NULL, 0, &number, err));
-	atomic_fetch_add_explicit(&k->kept, 1, memory_order_relaxed);
-	return !ret || ux_kept_numbers_append(ret, number) ? UX_OK : ux_error_nomem(err);
+	UX_TRY(ux_stored_profile_write(p, &b->bytes, err));
+	row.length = b->bytes.size - row.off;
+	return kept_rows_append(&b->rows, row) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Commits all profiles of a batch or none, and appends their numbers to `ret`, if it is set. */
+static enum ux_code keeper_commit(struct keeper_batch *b, struct ux_kept_numbers *ret,
+				  struct ux_error *err)
+{
+	struct ux_profile_keeper *k = b->keeper;
+	const struct ux_profile_addition what = {
+		.rows = b->rows.data,
+		.n = b->rows.size,
+		.profiles_max = atomic_load_explicit(&k->profiles_max, memory_order_relaxed)};
+	uint64_t trimmed = 0;
+	if (what.n == 0)
+		return UX_OK;
+	if (what.profiles_max > 0 && what.n > what.profiles_max)
+		return ux_error_set(err, UX_ELIMIT,
+				    "the message has %zu profiles; a namespace keeps at most "
+				    "%" PRIu64 " (setting profile-count)",
+				    what.n, what.profiles_max);
+	if (ret && !ux_kept_numbers_reserve(ret, ret->size + what.n))
+		return ux_error_nomem(err);
+	UX_TRY(ux_store_commit_profiles(k->server->store, ux_out_bytes(&b->bytes), &what,
+					ret ? ret->data + ret->size : NULL, &trimmed, err));
+	if (ret)
+		ret->size += what.n;
+	atomic_fetch_add_explicit(&k->kept, what.n, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->removed, trimmed, memory_order_relaxed);
+	return UX_OK;
 }
 
 static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
@@ -134,12 +187,16 @@ static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
 				      struct ux_error *err)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
+	ux_cleanup(keeper_batch_deinit) struct keeper_batch batch = {.keeper = k,
+								     .arena.budget = TEXTS_MAX};
 	UX_TRY(ux_profile_init(&p, err));
 	p.max = UX_PROFILE_MEMORY_MAX;
 	UX_TRY(ux_profile_parse(bytes, &p, err));
 	UX_TRY(ux_profile_bound(&p, err));
 	UX_TRY(ux_profile_name_all(k->server, o->ns, &p, work, err));
-	return keeper_commit(k, o, &p, ret, err);
+	UX_TRY(keeper_put(&batch, o, &p, err));
+	UX_TRY(ux_request_work_charge(work, UX_WORK_CHECK, err));
+	return keeper_commit(&batch, ret, err);
 }
 
 /* --- messages of OpenTelemetry ---------------------------------------------------------------- */
@@ -166,28 +223,63 @@ static const char *keeper_text(const struct ux_profile *p, uint32_t string, cons
 	return copy;
 }
 
-/* Keeps the samples of one resource. In the profile `all`, each resource is a thread. */
-static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k,
-					 const struct ux_profile_origin *of,
-					 const struct ux_profile *all,
-					 const struct ux_otlp_resource *resource, uint32_t thread,
-					 struct ux_kept_numbers *ret, struct ux_error *err)
+/* A message on its way to a batch. In its profile, each resource is a thread. */
+struct keeper_message {
+	const struct ux_profile_origin *origin; /* of all resources */
+	struct ux_profile profile;
+	struct ux_otlp_resources resources;
+	struct ux_profile_splitter *splitter;
+	struct keeper_batch batch;
+};
+
+static void keeper_message_deinit(struct keeper_message *m)
 {
-	UX_ARENA(arena, TEXTS_MAX);
+	keeper_batch_deinit(&m->batch);
+	ux_profile_splitter_free(&m->splitter);
+	ux_otlp_resources_deinit(&m->resources);
+	ux_profile_deinit(&m->profile);
+}
+
+static enum ux_code keeper_put_resource(struct keeper_message *m, uint32_t number,
+					struct ux_work *work, struct ux_error *err)
+{
 	ux_cleanup(ux_profile_deinit) struct ux_profile part = {0};
 	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger merger = {0};
-	struct ux_profile_origin origin = *of;
-	origin.service = keeper_text(all, resource->service, "unknown", &arena);
-	origin.host = keeper_text(all, resource->host, of->host, &arena);
-	origin.build = keeper_text(all, resource->build, of->build, &arena);
+	const struct ux_profile *all = &m->profile;
+	const struct ux_otlp_resource *resource = &m->resources.data[number];
+	struct ux_arena *arena = &m->batch.arena;
+	struct ux_profile_origin origin = *m->origin;
+	uint64_t cost = 0;
+	UX_TRY(ux_request_work_charge(work, RESOURCE_COST, err));
+	origin.service = keeper_text(all, resource->service, "unknown", arena);
+	origin.host = keeper_text(all, resource->host, m->origin->host, arena);
+	origin.build = keeper_text(all, resource->build, m->origin->build, arena);
 	if (!origin.service || !origin.host || !origin.build)
-		return ux_arena_fail(&arena, err);
+		return ux_arena_fail(arena, err);
 	UX_TRY(ux_profile_init(&part, err));
 	UX_TRY(ux_profile_merger_init(&merger, &part, err));
-	UX_TRY(ux_profile_merge(&merger, all, thread, err));
+	UX_TRY(ux_profile_split(m->splitter, number + 1, &merger, &cost, err));
+	UX_TRY(ux_request_work_charge(work, cost, err));
 	part.start_ns = resource->start_ns;
 	part.duration_ns = resource->duration_ns;
-	return part.samples.size > 0 ? keeper_commit(k, &origin, &part, ret, err) : UX_OK;
+	return part.samples.size > 0 ? keeper_put(&m->batch, &origin, &part, err) : UX_OK;
+}
+
+static enum ux_code keeper_put_message(struct keeper_message *m, struct ux_bytes message,
+				       struct ux_work *work, struct ux_error *err)
+{
+	struct ux_otlp otlp;
+	struct ux_profile *p = &m->profile;
+	UX_TRY(ux_profile_init(p, err));
+	p->max = UX_PROFILE_MEMORY_MAX;
+	UX_TRY(ux_otlp_read_resources(&otlp, message, p, &m->resources, err));
+	UX_TRY(ux_profile_bound(p, err));
+	if (!m->origin->named)
+		UX_TRY(ux_profile_name_all(m->batch.keeper->server, m->origin->ns, p, work, err));
+	UX_TRY(ux_profile_splitter_create(&m->splitter, p, err));
+	for (uint32_t i = 0; i < m->resources.size; i++)
+		UX_TRY(keeper_put_resource(m, i, work, err));
+	return ux_request_work_charge(work, UX_WORK_CHECK, err);
 }
 
 static enum ux_code keeper_keep_message(struct ux_profile_keeper *k,
@@ -195,18 +287,11 @@ static enum ux_code keeper_keep_message(struct ux_profile_keeper *k,
 					struct ux_bytes message, struct ux_work *work,
 					struct ux_kept_numbers *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
-	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};
-	struct ux_otlp otlp;
-	UX_TRY(ux_profile_init(&p, err));
-	p.max = UX_PROFILE_MEMORY_MAX;
-	UX_TRY(ux_otlp_read_resources(&otlp, message, &p, &resources, err));
-	UX_TRY(ux_profile_bound(&p, err));
-	if (work)
-		UX_TRY(ux_profile_name_all(k->server, origin->ns, &p, work, err));
-	for (uint32_t i = 0; i < resources.size; i++)
-		UX_TRY(keeper_keep_resource(k, origin, &p, &resources.data[i], i + 1, ret, err));
-	return UX_OK;
+	ux_cleanup(keeper_message_deinit) struct keeper_message m = {
+		.origin = origin,
+		.batch = {.keeper = k, .arena.budget = UX_OTLP_RESOURCES_MAX * TEXTS_MAX}};
+	UX_TRY(keeper_put_message(&m, message, work, err));
+	return keeper_commit(&m.batch, ret, err);
 }
 
 /* --- interface -------------------------------------------------------------------------------- */
@@ -251,13 +336,13 @@ enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_pro
 }
 
 enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
-			     struct ux_error *err)
+			     struct ux_work *work, struct ux_error *err)
 {
 	const struct ux_profile_origin origin = {
-		.ns = ns, .service = "", .host = "", .build = "", .key_id = ""};
+		.ns = ns, .service = "", .host = "", .build = "", .key_id = "", .named = true};
 	if (!ux_profile_keeper_is_on(k))
 		return UX_OK;
-	return keeper_count_failure(k, keeper_keep_message(k, &origin, message, NULL, NULL, err));
+	return keeper_count_failure(k, keeper_keep_message(k, &origin, message, work, NULL, err));
 }
 
 /* --- removing --------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ static void profiles_put_row(struct ux_json *j, const struct ux_kept_profile *p)
 	profiles_put_time(j, "started", p->started);
 	profiles_put_time(j, "ended", p->ended);
 	ux_json_key_u64(j, "samples", p->samples);
-	ux_json_key_u64(j, "bytes", p->size);
+	ux_json_key_u64(j, "bytes", p->length);
 	profiles_put_time(j, "created", p->created);
 	ux_json_object_end(j);
 }

@@ -100,7 +100,7 @@ static enum ux_code slot_add(struct ux_profile_keeper *k, const struct ux_kept_p
 			continue;
 		if (s->n > 0 && s->profile.charged + p.charged > UX_PROFILE_MEMORY_MAX / 4)
 			break;
-		UX_TRY(ux_profile_merge(&s->merger, &p, UX_MERGE_ALL, err));
+		UX_TRY(ux_profile_merge(&s->merger, &p, err));
 		slot_use_row(s, &rows->items[i]);
 	}
 	return UX_OK;
@@ -115,7 +115,7 @@ static enum ux_code slot_merge(struct ux_profile_keeper *k, const struct ux_prof
 	ux_cleanup(ux_out_deinit) struct ux_out bytes = {0};
 	struct ux_store *store = k->server->store;
 	struct ux_kept_profiles rows;
-	int64_t number = 0;
+	uint64_t trimmed = 0;
 	UX_TRY(store->index->profiles.slot(store->index, slot, &arena, &rows, err));
 	*ret_any = rows.n > 0;
 	if (rows.n == 0)
@@ -125,8 +125,12 @@ static enum ux_code slot_merge(struct ux_profile_keeper *k, const struct ux_prof
 	if (s->n == 0)
 		return UX_OK;
 	UX_TRY(ux_stored_profile_write(&s->profile, &bytes, err));
-	enum ux_code code = ux_store_commit_profile(store, ux_out_bytes(&bytes), &s->row,
-						    s->numbers, s->n, &number, err);
+	s->row.off = 0;
+	s->row.length = bytes.size;
+	const struct ux_profile_addition what = {
+		.rows = &s->row, .n = 1, .replaced = s->numbers, .n_replaced = s->n};
+	enum ux_code code =
+		ux_store_commit_profiles(store, ux_out_bytes(&bytes), &what, NULL, &trimmed, err);
 	if (code == UX_OK)
 		*ret += s->n - 1;
 	return code;

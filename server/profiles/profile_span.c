@@ -135,7 +135,13 @@ enum ux_code ux_kept_profile_read(struct ux_store *s, const struct ux_kept_profi
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping blob = {0};
 	UX_TRY(ux_blobs_map(s->blobs, &row->blob, row->size, &blob, err));
-	return ux_stored_profile_read(blob.bytes, p, ret_size, err);
+	if (row->off > blob.bytes.size || row->length > blob.bytes.size - row->off)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "profile %" PRId64 " has bytes %" PRIu64 " to %" PRIu64
+				    " of a blob of %zu bytes",
+				    row->number, row->off, row->off + row->length, blob.bytes.size);
+	return ux_stored_profile_read(ux_bytes(blob.bytes.data + row->off, (size_t)row->length), p,
+				      ret_size, err);
 }
 
 /* The state of one sum. */
@@ -179,7 +185,7 @@ static enum ux_code span_add(struct span_sum *s, const struct ux_kept_profile *r
 		return UX_OK;
 	UX_TRY(ux_request_work_charge(&s->work, size, &req->err));
 	UX_TRY(ux_request_hold(req, (size_t)(sum->charged + 2 * p.charged)));
-	UX_TRY(ux_profile_merge(&s->merger, &p, UX_MERGE_ALL, &req->err));
+	UX_TRY(ux_profile_merge(&s->merger, &p, &req->err));
 	s->span->started = s->span->n == 0 ? row->started : ux_min(s->span->started, row->started);
 	s->span->ended = ux_max(s->span->ended, row->ended);
 	s->span->n++;

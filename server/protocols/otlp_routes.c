@@ -8,6 +8,7 @@
 #include "otlp_exchange.h"
 #include "profile_keeper.h"
 #include "protocols.h"
+#include "request_work.h"
 #include "spare_memory.h"
 #include "unhex/frame.h"
 
@@ -92,8 +93,11 @@ static enum ux_code otlp_take(struct ux_request *req, struct ux_response *res,
 			      struct ux_bytes message)
 {
 	struct ux_server *s = ux_server_of(req);
-	enum ux_code code = ux_profile_keep(s->profiles, ux_caller_of(req)->ns, message, &req->err);
-	if (code == UX_ECORRUPT)
+	struct ux_work work = ux_request_work(req);
+	enum ux_code code =
+		ux_profile_keep(s->profiles, ux_caller_of(req)->ns, message, &work, &req->err);
+	/* The sender must not repeat a message that can never be kept. */
+	if (code == UX_ECORRUPT || code == UX_ELIMIT)
 		res->status = 400;
 	if (code == UX_EIO || code == UX_ENOMEM)
 		return otlp_refuse(res, 503, code);

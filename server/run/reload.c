@@ -70,7 +70,8 @@ void ux_settings_apply(struct ux_running *r)
 	reload_apply_limits(r);
 	ux_watch_set_limits(r->server->watch, (int64_t)s->watchdog_ms, (int64_t)s->stop_ms);
 	reload_apply_keeping(r->keeper, s);
-	ux_profile_keeper_configure(r->server->profiles, s->keep_profiles_ms, s->profile_bytes);
+	ux_profile_keeper_configure(r->server->profiles, s->keep_profiles_ms, s->profile_bytes,
+				    s->profile_count);
 	atomic_store_explicit(&r->server->store->room.min_free, s->min_free_bytes,
 			      memory_order_relaxed);
 }

@@ -278,7 +278,7 @@ static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 		 &s->profiles->failed},
 		{"unhex_profiles_merged_total", "Profiles that were merged into others.",
 		 &s->profiles->merged},
-		{"unhex_profiles_removed_total", "Profiles removed by age or size.",
+		{"unhex_profiles_removed_total", "Profiles removed by age, size or number.",
 		 &s->profiles->removed},
 	};
 	struct ux_profile_usage usage;

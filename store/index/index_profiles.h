@@ -16,7 +16,10 @@ enum {
 	UX_PROFILE_MERGE_MAX = 1000, /* profiles that one sum replaces at most */
 };
 
-/* One kept profile: the bytes are a gzipped message of pprof. Texts are "" if unknown. */
+/*
+ * One kept profile: the bytes are a gzipped message of pprof, in a range of a blob that it shares
+ * with the profiles that arrived in the same message. Texts are "" if unknown.
+ */
 struct ux_kept_profile {
 	int64_t number; /* ascending in order of arrival */
 	const char *ns;
@@ -29,8 +32,21 @@ struct ux_kept_profile {
 	int level; /* number of merges, or UX_PROFILE_LEVEL_ALONE */
 	struct ux_blob_hash blob;
 	uint64_t size; /* bytes of the blob */
+	uint64_t off;  /* offset of the profile in the blob */
+	uint64_t length;
 	const char *key_id;
 	ux_time created; /* by the store's clock; retention counts from here */
+};
+
+/* Profiles of one namespace and one blob that are added in one transaction. */
+struct ux_profile_addition {
+	struct ux_kept_profile *rows; /* at least one; all with the same blob and size */
+	size_t n;
+	const int64_t *replaced; /* numbers of profiles that are removed; the added one is their sum
+				  */
+	size_t n_replaced;
+	/* of the namespace, whose oldest ones make room; at least n; 0: no limit */
+	uint64_t profiles_max;
 };
 
 struct ux_kept_profiles {
@@ -54,8 +70,8 @@ struct ux_profile_filter {
 struct ux_profile_service {
 	const char *name;
 	uint64_t profiles;
-	uint64_t bytes;
-	ux_time ended; /* newest time of its profiles */
+	uint64_t bytes; /* of its profiles, without other profiles in their blobs */
+	ux_time ended;  /* newest time of its profiles */
 };
 
 struct ux_profile_services {
@@ -85,18 +101,20 @@ struct ux_profile_slot {
 
 struct ux_profile_usage {
 	uint64_t profiles;
-	uint64_t bytes;
+	uint64_t bytes; /* of their blobs */
 };
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_profiles {
 	/*
-	 * Adds a profile; sets *ret to its number. Called only by ux_store_commit_profile(). In the
-	 * same transaction removes the n profiles of `replaced`; the new profile is their sum.
-	 * UX_ECONFLICT: one of them is already gone; then nothing changes.
+	 * Adds profiles, and removes the replaced ones and as many of the oldest as exceed the
+	 * limit, in one transaction. numbers: their numbers, ascending; NULL: not
+	 * wanted, which is faster. *ret_trimmed: how many were
+	 * removed because of the limit. Called only by ux_store_commit_profiles(). UX_ECONFLICT: a
+	 * replaced one is already gone; then nothing changes.
 	 */
-	enum ux_code (*add)(struct ux_index *ix, const struct ux_kept_profile *p,
-			    const int64_t *replaced, size_t n, int64_t *ret, struct ux_error *err);
+	enum ux_code (*add)(struct ux_index *ix, const struct ux_profile_addition *a,
+			    int64_t *numbers, uint64_t *ret_trimmed, struct ux_error *err);
 	/* Finds a profile. UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, int64_t number,
 			     struct ux_arena *arena, struct ux_kept_profile *ret,
@@ -136,8 +154,9 @@ struct ux_index_profiles {
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,
 			      struct ux_error *err);
 	/*
-	 * Removes the oldest profiles of the namespace that has the most bytes of them, until
-	 * `bytes` are freed or `limit` profiles removed. *ret: their number; 0: no profiles left.
+	 * Removes the oldest profiles of the namespace that has the most bytes of them, all of a
+	 * blob together, until `bytes` are freed or `limit` profiles removed. *ret: their number;
+	 * 0: no profiles left.
 	 */
 	enum ux_code (*evict)(struct ux_index *ix, uint64_t bytes, size_t limit, uint64_t *ret,
 			      struct ux_error *err);

@@ -8,10 +8,14 @@ UX_VEC(kept_rows, struct ux_kept_profile);
 UX_VEC(service_rows, struct ux_profile_service);
 UX_VEC(kept_texts, const char *);
 
+enum {
+	TRIM_MORE = 1000, /* profiles that an addition removes at most beyond those it adds */
+};
+
 /* Columns in the order in which kept_read() reads them. */
-#define KEPT_COLUMNS                                                                             \
-	"number, ns, service, host, build, started, ended, samples, level, blob, size, key_id, " \
-	"created "
+#define KEPT_COLUMNS                                                                          \
+	"number, ns, service, host, build, started, ended, samples, level, blob, size, off, " \
+	"length, key_id, created "
 
 static enum ux_code kept_read(struct ux_stmt *st, struct ux_arena *arena,
 			      struct ux_kept_profile *ret, struct ux_error *err)
@@ -27,8 +31,10 @@ static enum ux_code kept_read(struct ux_stmt *st, struct ux_arena *arena,
 		.samples = (uint64_t)ux_stmt_get_int(st, 7),
 		.level = (int)ux_stmt_get_int(st, 8),
 		.size = (uint64_t)ux_stmt_get_int(st, 10),
-		.key_id = ux_stmt_get_text(st, 11, arena),
-		.created = ux_stmt_get_int(st, 12),
+		.off = (uint64_t)ux_stmt_get_int(st, 11),
+		.length = (uint64_t)ux_stmt_get_int(st, 12),
+		.key_id = ux_stmt_get_text(st, 13, arena),
+		.created = ux_stmt_get_int(st, 14),
 	};
 	if (!ret->ns || !ret->service || !ret->host || !ret->build || !ret->key_id)
 		return ux_arena_fail(arena, err);
@@ -66,16 +72,18 @@ static enum ux_code kept_drop(struct ux_db *db, int64_t number, uint64_t *ret, s
 	return ux_stmt_run(&st, ret, err);
 }
 
-UX_SQL(sql_profile_add,
-       "INSERT INTO profiles (ns, service, host, build, started, ended, samples, level, blob, "
-       "size, "
-       "key_id, created) VALUES (:ns, :service, :host, :build, :started, :ended, :samples, :level, "
-       ":blob, :size, :key, :created) RETURNING number");
+#define KEPT_INSERT                                                                              \
+	"INSERT INTO profiles (ns, service, host, build, started, ended, samples, level, blob, " \
+	"size, off, length, key_id, created) VALUES (:ns, :service, :host, :build, :started, "   \
+	":ended, :samples, :level, :blob, :size, :off, :length, :key, :created)"
+UX_SQL(sql_profile_add, KEPT_INSERT);
+UX_SQL(sql_profile_add_number, KEPT_INSERT " RETURNING number");
 
+/* ret NULL: PostgreSQL gets the statement together with the next one. */
 static enum ux_code kept_insert(struct ux_db *db, const struct ux_kept_profile *p, int64_t *ret,
 				struct ux_error *err)
 {
-	UX_STMT(st, db, &sql_profile_add);
+	UX_STMT(st, db, ret ? &sql_profile_add_number : &sql_profile_add);
 	ux_stmt_bind_text(&st, ":ns", p->ns);
 	ux_stmt_bind_text(&st, ":service", p->service);
 	ux_stmt_bind_text(&st, ":host", p->host);
@@ -86,26 +94,57 @@ static enum ux_code kept_insert(struct ux_db *db, const struct ux_kept_profile *
 	ux_stmt_bind_int(&st, ":level", p->level);
 	ux_stmt_bind_bytes(&st, ":blob", p->blob.bytes, sizeof(p->blob.bytes));
 	ux_stmt_bind_int(&st, ":size", (int64_t)p->size);
+	ux_stmt_bind_int(&st, ":off", (int64_t)p->off);
+	ux_stmt_bind_int(&st, ":length", (int64_t)p->length);
 	ux_stmt_bind_text(&st, ":key", p->key_id);
 	ux_stmt_bind_int(&st, ":created", p->created);
-	return ux_stmt_run_returning(&st, ret, err);
+	return ret ? ux_stmt_run_returning(&st, ret, err) : ux_stmt_run(&st, NULL, err);
 }
 
-/*
- * Adds a profile. The new row is inserted first: a trigger of the deletions could remove the row of
- * an equal blob.
- */
-static enum ux_code kept_add(struct ux_index *ix, const struct ux_kept_profile *p,
-			     const int64_t *replaced, size_t n, int64_t *ret, struct ux_error *err)
+UX_SQL(sql_profile_number, "SELECT profiles FROM profile_usage WHERE ns = :ns");
+
+static enum ux_code kept_number(struct ux_db *db, const char *ns, uint64_t *ret,
+				struct ux_error *err)
 {
-	struct ux_db *db = ux_index_writer(ix);
-	int64_t number = 0;
-	UX_LOCKED(&db->lock);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
-	UX_TRY(ux_namespace_ensure(db, p->ns, p->created, err));
-	UX_TRY(ux_blob_row_add(db, &p->blob, p->size, err));
-	UX_TRY(kept_insert(db, p, &number, err));
+	bool row = false;
+	UX_STMT(st, db, &sql_profile_number);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = row ? (uint64_t)ux_stmt_get_int(&st, 0) : 0;
+	return UX_OK;
+}
+
+UX_SQL(sql_profile_trim,
+       "DELETE FROM profiles WHERE number IN (SELECT number FROM profiles WHERE ns = :ns "
+       "AND number < :before ORDER BY created, number LIMIT :limit)");
+
+/*
+ * Removes the oldest profiles of the namespace if it has too many with the added ones, which begin
+ * with the number `first`. After the limit was lowered, each transaction removes some more than it
+ * adds, so that none holds up other writers for long.
+ */
+static enum ux_code kept_trim(struct ux_db *db, const struct ux_profile_addition *a, int64_t first,
+			      uint64_t *ret, struct ux_error *err)
+{
+	const char *ns = a->rows[0].ns;
+	uint64_t now = 0;
+	*ret = 0;
+	if (a->profiles_max == 0)
+		return UX_OK;
+	UX_TRY(kept_number(db, ns, &now, err));
+	if (now <= a->profiles_max)
+		return UX_OK;
+	UX_STMT(st, db, &sql_profile_trim);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":before", first);
+	ux_stmt_bind_int(&st, ":limit",
+			 (int64_t)ux_min(now - a->profiles_max, (uint64_t)a->n + TRIM_MORE));
+	return ux_stmt_run(&st, ret, err);
+}
+
+static enum ux_code kept_replace(struct ux_db *db, const int64_t *replaced, size_t n,
+				 struct ux_error *err)
+{
 	for (size_t i = 0; i < n; i++) {
 		uint64_t changed = 0;
 		UX_TRY(kept_drop(db, replaced[i], &changed, err));
@@ -113,8 +152,33 @@ static enum ux_code kept_add(struct ux_index *ix, const struct ux_kept_profile *
 			return ux_error_set(err, UX_ECONFLICT,
 					    "profile %" PRId64 " no longer exists", replaced[i]);
 	}
+	return UX_OK;
+}
+
+/*
+ * Adds the profiles of one blob. The new rows are inserted first: a trigger of the deletions could
+ * remove the row of an equal blob.
+ */
+static enum ux_code kept_add(struct ux_index *ix, const struct ux_profile_addition *a,
+			     int64_t *numbers, uint64_t *ret_trimmed, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	const struct ux_kept_profile *first = &a->rows[0];
+	int64_t number = 0;
+	assert(a->n > 0 && (a->profiles_max == 0 || a->n <= a->profiles_max));
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_namespace_ensure(db, first->ns, first->created, err));
+	UX_TRY(ux_blob_row_add(db, &first->blob, first->size, err));
+	UX_TRY(kept_insert(db, first, &number, err));
+	for (size_t i = 1; i < a->n; i++)
+		UX_TRY(kept_insert(db, &a->rows[i], numbers ? &numbers[i] : NULL, err));
+	UX_TRY(kept_replace(db, a->replaced, a->n_replaced, err));
+	UX_TRY(kept_trim(db, a, number, ret_trimmed, err));
 	UX_TRY(ux_tx_commit(&tx, err));
-	*ret = number;
+	if (numbers)
+		numbers[0] = number;
 	return UX_OK;
 }
 
@@ -152,10 +216,16 @@ static enum ux_code kept_expire(struct ux_index *ix, ux_time before, size_t limi
 {
 	struct ux_db *db = ux_index_writer(ix);
 	UX_LOCKED(&db->lock);
-	UX_STMT(st, db, &sql_profile_expire);
-	ux_stmt_bind_int(&st, ":before", before);
-	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
-	return ux_stmt_run(&st, ret, err);
+	/* alone: a deletion beside another one of the same blob would count its bytes wrongly */
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	{
+		UX_STMT(st, db, &sql_profile_expire);
+		ux_stmt_bind_int(&st, ":before", before);
+		ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+		UX_TRY(ux_stmt_run(&st, ret, err));
+	}
+	return ux_tx_commit(&tx, err);
 }
 
 UX_SQL(sql_profile_leave, "UPDATE profiles SET level = :level WHERE number = :number");
@@ -171,25 +241,33 @@ static enum ux_code kept_leave(struct ux_index *ix, int64_t number, struct ux_er
 }
 
 UX_SQL(sql_profile_oldest,
-       "SELECT number, size FROM profiles WHERE ns = (SELECT ns FROM services GROUP BY ns "
-       "ORDER BY sum(bytes) DESC, ns LIMIT 1) ORDER BY created, number LIMIT :limit");
+       "SELECT number, size, blob FROM profiles WHERE ns = (SELECT ns FROM profile_usage "
+       "ORDER BY bytes DESC, ns LIMIT 1) ORDER BY created, number LIMIT :limit");
 
 /*
- * Lists the numbers of the oldest profiles of the largest namespace, until their sizes add up to
- * `bytes`.
+ * Lists the numbers of the oldest profiles of the largest namespace, until the sizes of their blobs
+ * add up to `bytes`. The profiles of a blob arrived together, and only the last one frees it, so
+ * none of them stays.
  */
 static enum ux_code kept_list_oldest(struct ux_db *db, uint64_t bytes, size_t limit,
 				     int64_t *numbers, size_t *ret_n, struct ux_error *err)
 {
 	bool row = false;
 	uint64_t sum = 0;
+	struct ux_blob_hash last = {0};
 	*ret_n = 0;
 	UX_STMT(st, db, &sql_profile_oldest);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	while (row && sum < bytes && *ret_n < limit) {
+	while (row && *ret_n < limit) {
+		struct ux_blob_hash blob;
+		UX_TRY(ux_stmt_get_bytes(&st, 2, blob.bytes, sizeof(blob.bytes), err));
+		bool same = *ret_n > 0 && memcmp(&blob, &last, sizeof(blob)) == 0;
+		if (!same && sum >= bytes)
+			break;
+		sum += same ? 0 : (uint64_t)ux_stmt_get_int(&st, 1);
 		numbers[(*ret_n)++] = ux_stmt_get_int(&st, 0);
-		sum += (uint64_t)ux_stmt_get_int(&st, 1);
+		last = blob;
 		UX_TRY(ux_stmt_step(&st, &row, err));
 	}
 	return UX_OK;
@@ -363,7 +441,7 @@ static enum ux_code kept_texts(struct ux_index *ix, enum ux_profile_column colum
 }
 
 UX_SQL(sql_profile_usage,
-       "SELECT coalesce(sum(profiles), 0), coalesce(sum(bytes), 0) FROM services "
+       "SELECT coalesce(sum(profiles), 0), coalesce(sum(bytes), 0) FROM profile_usage "
        "WHERE ns = :ns OR :ns IS NULL");
 
 static enum ux_code kept_usage(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,

@@ -2,8 +2,10 @@
 """Profiles that the server keeps: uploads, spans of time, differences, tables, pages, retention."""
 import gzip
 import html
+import http.client
 import re
 import subprocess
+import threading
 import time
 import urllib.parse
 
@@ -16,7 +18,7 @@ from browser import LOOKS, Browser, checked, narrow
 from unhex_server import Server
 from http_api import Api
 from tool import ROOT, build_id, compile_c, lines, symbol, unhex
-from waiting import wait_for
+from waiting import pause_for, wait_for
 
 KEEP = ("--keep-profiles", "7d")
 SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"
@@ -309,6 +311,10 @@ def test_nothing_is_kept_unless_it_is_configured(own):
     assert b"--keep-profiles 7d" in page
 
 
+def blobs(server):
+    return [f for f in (server.data / "blobs").rglob("*") if f.is_file()]
+
+
 def test_old_profiles_go_and_what_is_kept_has_a_size(own):
     server = own("--keep-profiles", "3s")
     keep(server, b"main 1\n")
@@ -320,9 +326,8 @@ def test_old_profiles_go_and_what_is_kept_has_a_size(own):
     wait_for(lambda: len(numbers(server)) < 20, 30)
     left = numbers(server)
     assert left == sorted(left, reverse=True) == sent[:-len(left) - 1:-1]  # the newest ones are left
-    blobs = [f for f in (server.data / "blobs").rglob("*") if f.is_file()]
-    wait_for(lambda: len([f for f in (server.data / "blobs").rglob("*") if f.is_file()]) <= len(left), 40)
-    assert blobs
+    assert blobs(server)
+    wait_for(lambda: len(blobs(server)) <= len(left), 40)
 
 
 def test_what_was_acknowledged_survives_a_kill(own):
@@ -369,6 +374,78 @@ def test_messages_that_pass_are_kept_by_resource(own):
     assert {(p["host"], p["build"], p["samples"]) for p in doc["profiles"]} == {("h1", "v7", 5)}
 
 
+def many_resources(count, value, ended):
+    """A message with this number of services, with other values for each of them."""
+    b = otlp("s0", "h1", [(["main", "work"], value)], ended * 10**9)
+    for i in range(1, count):
+        one = b.request.resource_profiles.add()
+        one.CopyFrom(b.request.resource_profiles[0])
+        one.resource.attributes[0].value.string_value = f"s{i}"
+        one.scope_profiles[0].profiles[0].samples[0].values[:] = [value + i]
+    return b.data()
+
+
+def test_profiles_of_a_message_are_ranges_of_a_blob(own, tmp_path):
+    """Each is read, copied, checked and removed by itself, and the blob stays until the last one is gone."""
+    server = own(*KEEP)
+    status, doc, _ = Api(server)("POST", "/v1/profiles", gzip.compress(many_resources(20, 100, int(time.time()))))
+    assert status == 201 and len(doc["profiles"]) == 20, doc
+    ids = {p["service"]: p["id"] for p in doc["profiles"]}
+    blob, = blobs(server)
+    assert sum(p["bytes"] for p in doc["profiles"]) == blob.stat().st_size
+    assert f"unhex_profile_bytes {blob.stat().st_size}\n".encode() in fetch(server, "/metrics")[2]
+    assert all(folded(server, id=ids[f"s{i}"]) == {"main;work": 100 + i} for i in range(20))
+    for i in range(19):
+        assert Api(server)("DELETE", f"/v1/profiles/{ids[f's{i}']}")[0] == 204
+    assert f"unhex_profile_bytes {blob.stat().st_size}\n".encode() in fetch(server, "/metrics")[2]
+    assert folded(server, id=ids["s19"]) == {"main;work": 119}
+    for how in ("backup", "migrate"):
+        done = unhex("store", how, tmp_path / how, "--data", server.data)
+        assert done.returncode == 0, done.stderr
+        assert unhex("store", "check", "--data", tmp_path / how).returncode == 0
+        copy = Server(tmp_path / how, server.token, options=KEEP).start()
+        assert folded(copy, id=ids["s19"]) == {"main;work": 119}
+        assert copy.stop() == 0
+    assert Api(server)("DELETE", f"/v1/profiles/{ids['s19']}")[0] == 204
+    assert b"unhex_profile_bytes 0\n" in fetch(server, "/metrics")[2]
+    wait_for(lambda: not blobs(server), 40)
+
+
+def test_a_kill_leaves_all_profiles_of_a_message_or_none(own):
+    server, count, confirmed, now = own(*KEEP), 300, 0, int(time.time())  # too late to be merged
+    for kill in range(6):
+        over = threading.Event()
+
+        def send(at=server, seed=kill):
+            nonlocal confirmed
+            for i in range(1000):
+                try:
+                    status, _, _ = fetch_otlp(at, many_resources(count, 1 + 1000 * seed + i, now))
+                except (OSError, http.client.HTTPException):
+                    break
+                assert status == 200
+                confirmed += 1
+                over.set()
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert over.wait(60)
+        pause_for(0.03 * kill, "the kill comes at another point of a message each time")
+        server.process.kill()
+        sender.join(60)
+        server.process.wait()
+        server.process.stdout.close()
+        server = own(*KEEP)
+        profiles = Api(server)("GET", "/v1/profiles/services?limit=1000")[1]["services"]
+        kept = {p["profiles"] for p in profiles}
+        assert len(profiles) == count and len(kept) == 1, kept
+        # The last message of each round may be kept without an answer.
+        assert confirmed <= kept.pop() <= confirmed + kill + 1
+        first, last = (sum(folded(server, service=f"s{i}").values()) for i in (0, count - 1))
+        assert last - first == profiles[0]["profiles"] * (count - 1)
+    assert unhex("store", "check", "--data", server.data).returncode == 0
+
+
 def test_each_format_that_symbolize_reads_is_kept(keeper):
     first = keep(keeper, b"main;work 5\nmain;idle 3\n", service="formats")
     stacks = folded(keeper, id=first["id"])
@@ -392,10 +469,12 @@ def fetch_otlp(server, data):
 def test_neighbours_in_time_become_one_and_nothing_is_counted_twice(own):
     server = own(*KEEP)
     for i in range(8):
-        for host in ("h1", "h2"):
-            status, _, answer = fetch_otlp(server, otlp("old", host, [(["main", f"f{i % 2}"], i + 1)],
-                                                        (1_700_000_000 // 3600 * 3600 + i * 60) * 10**9).data())
-            assert status == 200, answer
+        b = otlp("old", "h1", [(["main", f"f{i % 2}"], i + 1)], (1_700_000_000 // 3600 * 3600 + i * 60) * 10**9)
+        other = b.request.resource_profiles.add()
+        other.CopyFrom(b.request.resource_profiles[0])
+        other.resource.attributes[1].value.string_value = "h2"
+        status, _, answer = fetch_otlp(server, b.data())
+        assert status == 200, answer
     alone = keep(server, b"main;alone 3\n", service="old", host="h1", time=1_700_000_000 // 3600 * 3600 + 30)["id"]
     want = {"main;f0": 2 * (1 + 3 + 5 + 7), "main;f1": 2 * (2 + 4 + 6 + 8), "main;alone": 3}
     assert folded(server, service="old") == want
@@ -403,6 +482,7 @@ def test_neighbours_in_time_become_one_and_nothing_is_counted_twice(own):
     assert alone in numbers(server)
     assert folded(server, service="old") == want
     assert Api(server)("GET", "/v1/profiles/services")[1]["services"][0]["profiles"] == 3
+    wait_for(lambda: len(blobs(server)) == 2, 60)  # the messages are gone, and the sums of both hosts are equal
 
 
 def test_pprof_fetches_names_of_addresses_from_here(keeper, tmp_path):

@@ -33,7 +33,7 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	must(ux_gate_create(&s->server.gate, NULL, &err), &err);
 	s->server.misses = ux_misses_create();
 	must(ux_profile_keeper_create(&s->server.profiles, &s->server, &err), &err);
-	ux_profile_keeper_configure(s->server.profiles, UINT64_C(7) * 24 * 3600 * 1000, 0);
+	ux_profile_keeper_configure(s->server.profiles, UINT64_C(7) * 24 * 3600 * 1000, 0, 0);
 	make_server_key(s, UX_SCOPE_SERVER, NULL, s->admin);
 }
 

@@ -51,9 +51,9 @@ static void equal_things_are_there_once_and_values_are_added(void **state)
 	make_parts(&parts);
 	assert_int_equal(ux_profile_init(&sum, NULL), UX_OK);
 	assert_int_equal(ux_profile_merger_init(&m, &sum, NULL), UX_OK);
-	assert_int_equal(ux_profile_merge(&m, &parts.a, UX_MERGE_ALL, NULL), UX_OK);
+	assert_int_equal(ux_profile_merge(&m, &parts.a, NULL), UX_OK);
 	size_t modules = sum.modules.size;
-	assert_int_equal(ux_profile_merge(&m, &parts.b, UX_MERGE_ALL, NULL), UX_OK);
+	assert_int_equal(ux_profile_merge(&m, &parts.b, NULL), UX_OK);
 	assert_int_equal(sum.modules.size, modules);
 	assert_int_equal(sum.n_types, 3);
 	expect_folded(&sum, "samples", "main;[libc+0x1234] 1\nmain;other 0\nmain;work;inner 2\n");
@@ -64,19 +64,71 @@ static void equal_things_are_there_once_and_values_are_added(void **state)
 	drop_parts(&parts);
 }
 
+/* Splits off one thread into an empty profile, and returns the cost. */
+static uint64_t split_one(struct ux_profile_splitter *s, uint32_t thread, struct ux_profile *into)
+{
+	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0};
+	uint64_t cost = 0;
+	assert_int_equal(ux_profile_init(into, NULL), UX_OK);
+	assert_int_equal(ux_profile_merger_init(&m, into, NULL), UX_OK);
+	assert_int_equal(ux_profile_split(s, thread, &m, &cost, NULL), UX_OK);
+	return cost;
+}
+
 static void samples_of_one_thread_bring_their_stacks_alone(void **state)
 {
 	(void)state;
 	struct parts parts;
 	ux_cleanup(ux_profile_deinit) struct ux_profile sum = {0};
-	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0};
+	ux_cleanup(ux_profile_splitter_free) struct ux_profile_splitter *s = NULL;
 	make_parts(&parts);
-	assert_int_equal(ux_profile_init(&sum, NULL), UX_OK);
-	assert_int_equal(ux_profile_merger_init(&m, &sum, NULL), UX_OK);
-	assert_int_equal(ux_profile_merge(&m, &parts.b, 1, NULL), UX_OK);
+	assert_int_equal(ux_profile_splitter_create(&s, &parts.b, NULL), UX_OK);
+	uint64_t cost = split_one(s, 1, &sum);
 	expect_folded(&sum, "cpu", "main;other 40\n");
 	assert_int_equal(sum.locations.size, 3); /* none, main, other */
+	assert_true(cost > strlen("mainother") && cost < 1000);
+	/* The same thread again, and the one without a number: nothing of an earlier round is left.
+	 */
+	ux_profile_deinit(&sum);
+	assert_int_equal(split_one(s, 1, &sum), cost);
+	expect_folded(&sum, "cpu", "main;other 40\n");
+	ux_profile_deinit(&sum);
+	split_one(s, 0, &sum);
+	expect_folded(&sum, "cpu", "main;work;inner 30\n");
 	drop_parts(&parts);
+}
+
+enum {
+	THREADS = 500, /* of a profile that is split */
+};
+
+/* Each thread has a stack of its own, and one that all of them have. */
+static void the_cost_of_all_threads_is_linear(void **state)
+{
+	(void)state;
+	struct ux_profile p;
+	ux_cleanup(ux_profile_splitter_free) struct ux_profile_splitter *s = NULL;
+	uint64_t first = 0;
+	make_profile(&p, "samples/count");
+	for (uint32_t i = 0; i < THREADS; i++) {
+		char own[64];
+		uint32_t thread = make_profile_thread(&p, "t", 1, i + 1);
+		snprintf(own, sizeof(own), "prog!main;prog!own%03u", i);
+		make_profile_sample(&p, own, thread, i + 1, 0);
+		make_profile_sample(&p, "prog!main;prog!all", thread, 1, 0);
+	}
+	assert_int_equal(ux_profile_splitter_create(&s, &p, NULL), UX_OK);
+	for (uint32_t i = THREADS; i-- > 0;) {
+		ux_cleanup(ux_profile_deinit) struct ux_profile part = {0};
+		char lines[64];
+		uint64_t cost = split_one(s, i + 1, &part);
+		first = i == THREADS - 1 ? cost : first;
+		assert_int_equal(cost, first);
+		snprintf(lines, sizeof(lines), "main;all 1\nmain;own%03u %u\n", i, i + 1);
+		expect_folded(&part, "samples", lines);
+		assert_int_equal(part.stacks.size, 4); /* none, main, and two */
+	}
+	ux_profile_deinit(&p);
 }
 
 static void a_sum_is_the_same_after_it_was_written_and_read(void **state)
@@ -90,15 +142,15 @@ static void a_sum_is_the_same_after_it_was_written_and_read(void **state)
 	make_parts(&parts);
 	assert_int_equal(ux_profile_init(&sum, NULL), UX_OK);
 	assert_int_equal(ux_profile_merger_init(&m, &sum, NULL), UX_OK);
-	assert_int_equal(ux_profile_merge(&m, &parts.a, UX_MERGE_ALL, NULL), UX_OK);
+	assert_int_equal(ux_profile_merge(&m, &parts.a, NULL), UX_OK);
 	assert_int_equal(ux_pprof_write(&sum, &bytes, NULL), UX_OK);
 	assert_int_equal(ux_profile_init(&read, NULL), UX_OK);
 	assert_int_equal(ux_pprof_read(&f, ux_out_bytes(&bytes.out), &read, NULL), UX_OK);
 	/* The sum of the profile and of its written copy has each value twice. */
 	assert_int_equal(ux_profile_init(&twice, NULL), UX_OK);
 	assert_int_equal(ux_profile_merger_init(&n, &twice, NULL), UX_OK);
-	assert_int_equal(ux_profile_merge(&n, &read, UX_MERGE_ALL, NULL), UX_OK);
-	assert_int_equal(ux_profile_merge(&n, &read, UX_MERGE_ALL, NULL), UX_OK);
+	assert_int_equal(ux_profile_merge(&n, &read, NULL), UX_OK);
+	assert_int_equal(ux_profile_merge(&n, &read, NULL), UX_OK);
 	expect_folded(&twice, "cpu", "main;[libc+0x1234] 200\nmain;work;inner 400\n");
 	assert_int_equal(twice.locations.size, sum.locations.size);
 	drop_parts(&parts);
@@ -116,7 +168,7 @@ static void memory_over_the_limit_is_refused(void **state)
 		assert_int_equal(ux_profile_init(&sum, NULL), UX_OK);
 		sum.max = max;
 		assert_int_equal(ux_profile_merger_init(&m, &sum, NULL), UX_OK);
-		enum ux_code code = ux_profile_merge(&m, &parts.a, UX_MERGE_ALL, &err);
+		enum ux_code code = ux_profile_merge(&m, &parts.a, &err);
 		assert_int_equal(code, sum.charged > max ? UX_ELIMIT : UX_OK);
 		assert_true(max > 1 || code == UX_ELIMIT);
 	}
@@ -131,8 +183,12 @@ static enum ux_code merge_both(void *ctx)
 	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0};
 	UX_TRY(ux_profile_init(&sum, NULL));
 	UX_TRY(ux_profile_merger_init(&m, &sum, NULL));
-	UX_TRY(ux_profile_merge(&m, &parts->a, UX_MERGE_ALL, NULL));
-	return ux_profile_merge(&m, &parts->b, UX_MERGE_ALL, NULL);
+	UX_TRY(ux_profile_merge(&m, &parts->a, NULL));
+	ux_cleanup(ux_profile_splitter_free) struct ux_profile_splitter *s = NULL;
+	uint64_t cost = 0;
+	UX_TRY(ux_profile_splitter_create(&s, &parts->b, NULL));
+	UX_TRY(ux_profile_split(s, 1, &m, &cost, NULL));
+	return ux_profile_merge(&m, &parts->b, NULL);
 }
 
 static void each_failed_allocation_is_reported(void **state)
@@ -149,6 +205,7 @@ UX_SUITE(profile_merge)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(equal_things_are_there_once_and_values_are_added),
 		UX_TEST(samples_of_one_thread_bring_their_stacks_alone),
+		UX_TEST(the_cost_of_all_threads_is_linear),
 		UX_TEST(a_sum_is_the_same_after_it_was_written_and_read),
 		UX_TEST(memory_over_the_limit_is_refused),
 		UX_TEST(each_failed_allocation_is_reported),

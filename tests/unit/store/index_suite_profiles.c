@@ -20,6 +20,7 @@ static struct ux_kept_profile profile(uint8_t hash, const char *service, const c
 				    .ended = started + 10,
 				    .samples = 7,
 				    .size = 100,
+				    .length = 100,
 				    .key_id = "k",
 				    .created = started};
 	memset(p.blob.bytes, hash, sizeof(p.blob.bytes));
@@ -29,9 +30,21 @@ static struct ux_kept_profile profile(uint8_t hash, const char *service, const c
 static int64_t add(struct ux_index *ix, struct ux_kept_profile p)
 {
 	int64_t number = 0;
-	assert_int_equal(ix->profiles.add(ix, &p, NULL, 0, &number, NULL), UX_OK);
+	uint64_t trimmed = 9;
+	const struct ux_profile_addition a = {.rows = &p, .n = 1};
+	assert_int_equal(ix->profiles.add(ix, &a, &number, &trimmed, NULL), UX_OK);
 	assert_true(number > 0);
+	assert_int_equal(trimmed, 0);
 	return number;
+}
+
+static enum ux_code replace(struct ux_index *ix, struct ux_kept_profile p, const int64_t *parts,
+			    size_t n, int64_t *ret)
+{
+	uint64_t trimmed = 0;
+	const struct ux_profile_addition a = {
+		.rows = &p, .n = 1, .replaced = parts, .n_replaced = n};
+	return ix->profiles.add(ix, &a, ret, &trimmed, NULL);
 }
 
 static bool is_used(struct ux_index *ix, uint8_t hash)
@@ -161,7 +174,7 @@ static void a_sum_replaces_its_parts_in_one_step(struct ux_index *ix)
 		numbers[i] = parts.items[i].number;
 	struct ux_kept_profile row = profile(0xb6, "slot", "a", 600);
 	row.level = 1;
-	assert_int_equal(ix->profiles.add(ix, &row, numbers, 3, &sum, NULL), UX_OK);
+	assert_int_equal(replace(ix, row, numbers, 3, &sum), UX_OK);
 	assert_false(is_used(ix, 0xb0));
 	assert_true(is_used(ix, 0xb6));
 	assert_int_equal(count(ix, "slot", "a", 0, 1199), 2);
@@ -169,7 +182,7 @@ static void a_sum_replaces_its_parts_in_one_step(struct ux_index *ix)
 	assert_int_equal(parts.n, 0);
 	/* Replacing a profile twice is a conflict, and nothing is added. */
 	row = profile(0xb7, "slot", "a", 600);
-	assert_int_equal(ix->profiles.add(ix, &row, numbers, 3, &sum, NULL), UX_ECONFLICT);
+	assert_int_equal(replace(ix, row, numbers, 3, &sum), UX_ECONFLICT);
 	assert_false(is_used(ix, 0xb7));
 	assert_int_equal(count(ix, "slot", "a", 0, 1199), 2);
 	/* Neighbours of the next level; one of them is left alone. */
@@ -223,6 +236,116 @@ static void a_lost_blob_takes_its_profile_along(struct ux_index *ix)
 	assert_int_equal(count(ix, "lost", NULL, 0, INT64_MAX), 0);
 }
 
+enum {
+	MESSAGE = 5, /* profiles of one message */
+};
+
+/* Adds the profiles of a message: ten bytes each in one blob of 100, and a limit. */
+static uint64_t add_message(struct ux_index *ix, uint8_t hash, const char *ns, ux_time started,
+			    uint64_t max, int64_t numbers[MESSAGE])
+{
+	static const char *const services[MESSAGE] = {"m0", "m1", "m2", "m3", "m4"};
+	struct ux_kept_profile rows[MESSAGE];
+	uint64_t trimmed = 0;
+	for (size_t i = 0; i < MESSAGE; i++) {
+		rows[i] = profile(hash, services[i], "a", started);
+		rows[i].ns = ns;
+		rows[i].off = 10 * i;
+		rows[i].length = 10;
+	}
+	const struct ux_profile_addition a = {.rows = rows, .n = MESSAGE, .profiles_max = max};
+	assert_int_equal(ix->profiles.add(ix, &a, numbers, &trimmed, NULL), UX_OK);
+	return trimmed;
+}
+
+static void expect_usage(struct ux_index *ix, const char *ns, uint64_t profiles, uint64_t bytes)
+{
+	struct ux_profile_usage usage;
+	assert_int_equal(ix->profiles.usage(ix, ns, &usage, NULL), UX_OK);
+	assert_int_equal(usage.profiles, profiles);
+	assert_int_equal(usage.bytes, bytes);
+}
+
+static void profiles_of_a_message_share_a_blob_that_counts_once(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_kept_profile got;
+	struct ux_profile_service one;
+	int64_t numbers[MESSAGE], again[MESSAGE];
+	uint64_t n = 0;
+	assert_int_equal(add_message(ix, 0xe0, "default", DAY_S, 0, numbers), 0);
+	for (size_t i = 0; i < MESSAGE; i++) {
+		assert_true(i == 0 || numbers[i] > numbers[i - 1]);
+		assert_int_equal(ix->profiles.find(ix, "default", numbers[i], &arena, &got, NULL),
+				 UX_OK);
+		assert_int_equal(got.off, 10 * i);
+		assert_int_equal(got.length, 10);
+		assert_int_equal(got.size, 100);
+	}
+	expect_usage(ix, "default", MESSAGE, 100);
+	assert_int_equal(ix->profiles.service(ix, "default", "m1", &arena, &one, NULL), UX_OK);
+	assert_int_equal(one.bytes, 10);
+	/* the same message again, and in another namespace */
+	add_message(ix, 0xe0, "default", DAY_S, 0, again);
+	expect_usage(ix, "default", (uint64_t)2 * MESSAGE, 100);
+	add_message(ix, 0xe0, "theirs", DAY_S, 0, again);
+	expect_usage(ix, NULL, (uint64_t)3 * MESSAGE, 200);
+	/* The blob stays, and counts, until the last one is gone. */
+	assert_int_equal(ix->profiles.expire(ix, INT64_MAX, 2 * MESSAGE - 1, &n, NULL), UX_OK);
+	assert_int_equal(n, 2 * MESSAGE - 1);
+	expect_usage(ix, "default", 1, 100);
+	assert_true(is_used(ix, 0xe0));
+	assert_int_equal(ix->profiles.expire(ix, INT64_MAX, 1, &n, NULL), UX_OK);
+	expect_usage(ix, "default", 0, 0);
+	expect_usage(ix, "theirs", MESSAGE, 100);
+	assert_true(is_used(ix, 0xe0));
+	/* Several in one statement. */
+	assert_int_equal(ix->profiles.expire(ix, INT64_MAX, 1000, &n, NULL), UX_OK);
+	assert_int_equal(n, MESSAGE);
+	expect_usage(ix, NULL, 0, 0);
+	assert_false(is_used(ix, 0xe0));
+}
+
+static void a_message_makes_room_as_a_whole(struct ux_index *ix)
+{
+	int64_t numbers[MESSAGE];
+	uint64_t n = 0;
+	for (uint8_t i = 0; i < 3; i++)
+		add_message(ix, 0xe1 + i, "default", (i + 1) * DAY_S, 0, numbers);
+	expect_usage(ix, "default", 15, 300);
+	assert_int_equal(ix->profiles.evict(ix, 1, 1000, &n, NULL), UX_OK);
+	assert_int_equal(n, MESSAGE);
+	expect_usage(ix, "default", 10, 200);
+	assert_false(is_used(ix, 0xe1));
+	assert_int_equal(ix->profiles.evict(ix, 101, 1000, &n, NULL), UX_OK);
+	assert_int_equal(n, 2 * MESSAGE);
+	expect_usage(ix, "default", 0, 0);
+}
+
+static void a_namespace_has_at_most_so_many_profiles(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_kept_profile got;
+	int64_t first[MESSAGE], second[MESSAGE], theirs[MESSAGE];
+	assert_int_equal(add_message(ix, 0xe4, "default", DAY_S, 8, first), 0);
+	assert_int_equal(add_message(ix, 0xe5, "theirs", DAY_S, 8, theirs), 0);
+	/* It is older, but came later: what a message adds is not removed by it. */
+	assert_int_equal(add_message(ix, 0xe6, "default", 1, 8, second), 2);
+	expect_usage(ix, "default", 8, 200);
+	expect_usage(ix, "theirs", MESSAGE, 100);
+	for (size_t i = 0; i < MESSAGE; i++) {
+		assert_int_equal(ix->profiles.find(ix, "default", first[i], &arena, &got, NULL),
+				 i < 2 ? UX_ENOTFOUND : UX_OK);
+		assert_int_equal(ix->profiles.find(ix, "default", second[i], &arena, &got, NULL),
+				 UX_OK);
+	}
+	assert_int_equal(add_message(ix, 0xe7, "default", DAY_S, MESSAGE, first), 8);
+	expect_usage(ix, "default", MESSAGE, 100);
+	uint64_t n = 0;
+	assert_int_equal(ix->profiles.expire(ix, INT64_MAX, 1000, &n, NULL), UX_OK);
+	expect_usage(ix, NULL, 0, 0);
+}
+
 void index_profiles_conform(struct ux_index *ix)
 {
 	profiles_are_found_by_service_host_and_time(ix);
@@ -230,5 +353,8 @@ void index_profiles_conform(struct ux_index *ix)
 	removed_profiles_free_their_blobs(ix);
 	a_sum_replaces_its_parts_in_one_step(ix);
 	old_ones_go_and_the_largest_namespace_makes_room(ix);
+	profiles_of_a_message_share_a_blob_that_counts_once(ix);
+	a_message_makes_room_as_a_whole(ix);
+	a_namespace_has_at_most_so_many_profiles(ix);
 	a_lost_blob_takes_its_profile_along(ix);
 }

@@ -247,6 +247,43 @@ static int64_t schema_changes(const char *path)
 	return n;
 }
 
+/* Profiles of the base have a blob for themselves, which two of them share if it is the same. */
+static const char profiles_of_the_base[] =
+	"INSERT INTO blobs VALUES (randomblob(32), 77);"
+	"INSERT INTO profiles (number, ns, service, host, build, started, ended, samples, level, "
+	"blob, size, key_id, created) SELECT n, 'team', 'api', 'a', 'v1', 1, 2, 3, 0, hash, 77, "
+	"'k', 100 FROM blobs JOIN (SELECT 1 AS n UNION SELECT 2) ON size = 77;";
+
+static void profiles_of_the_base_are_whole_blobs(void **state)
+{
+	(void)state;
+	struct dir d;
+	char path[128];
+	sqlite3 *db = NULL;
+	struct ux_index *ix = NULL;
+	struct ux_kept_profile got;
+	struct ux_profile_usage usage;
+	uint64_t n = 0;
+	UX_ARENA(arena, 1 << 20);
+	dir_make(&d);
+	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+	make_index_of_schema(path, ux_sqlite_schema.base, "ux_token");
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, profiles_of_the_base, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
+	assert_int_equal(ix->profiles.find(ix, "team", 2, &arena, &got, NULL), UX_OK);
+	assert_true(got.off == 0 && got.length == 77 && got.size == 77);
+	assert_int_equal(ix->profiles.usage(ix, "team", &usage, NULL), UX_OK);
+	assert_true(usage.profiles == 2 && usage.bytes == 77);
+	assert_int_equal(ix->profiles.expire(ix, INT64_MAX, 10, &n, NULL), UX_OK);
+	assert_int_equal(n, 2);
+	assert_int_equal(ix->profiles.usage(ix, NULL, &usage, NULL), UX_OK);
+	assert_true(usage.profiles == 0 && usage.bytes == 0);
+	ix->close(ix);
+	dir_remove(&d);
+}
+
 static void index_of_each_schema_keeps_everything(void **state)
 {
 	(void)state;
@@ -727,6 +764,7 @@ UX_SUITE(store)
 		UX_TEST(index_of_a_newer_unhex_is_refused),
 		UX_TEST(index_of_before_the_base_is_refused),
 		UX_TEST(steps_after_the_base_are_found),
+		UX_TEST(profiles_of_the_base_are_whole_blobs),
 		UX_TEST(index_of_each_schema_keeps_everything),
 		UX_TEST(source_paths_have_one_form),
 		UX_TEST(folder_of_a_hundred_thousand_modules_opens_and_answers_at_once),

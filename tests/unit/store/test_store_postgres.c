@@ -391,6 +391,35 @@ static void an_index_of_before_the_base_is_refused(void **state)
 	}
 }
 
+/* Profiles of the base have a blob for themselves, which two of them share if it is the same. */
+static void profiles_of_the_base_are_whole_blobs(void **state)
+{
+	(void)state;
+	struct ux_db db;
+	struct ux_index *ix = NULL;
+	struct ux_kept_profile got;
+	struct ux_profile_usage usage;
+	UX_ARENA(arena, 1 << 20);
+	assert_int_equal(ux_db_open(&db, database(), NULL), UX_OK);
+	assert_int_equal(ux_postgres_exec(&db, ux_postgres_schema.steps[0].sql, NULL), UX_OK);
+	ux_db_close(&db);
+	execute("CREATE TABLE unhex_schema (single BOOLEAN PRIMARY KEY DEFAULT TRUE, version "
+		"BIGINT NOT NULL, synced BIGINT NOT NULL, oldest BIGINT NOT NULL DEFAULT 0)");
+	execute("INSERT INTO unhex_schema (version, synced) VALUES (13, 0)");
+	execute("INSERT INTO blobs VALUES (decode(repeat('07', 32), 'hex'), 77)");
+	execute("INSERT INTO profiles (number, ns, service, host, build, started, ended, samples, "
+		"level, blob, size, key_id, created) SELECT n, 'team', 'api', 'a', 'v1', 1, 2, 3, "
+		"0, hash, 77, 'k', 100 FROM blobs, generate_series(1, 2) AS n");
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	assert_int_equal(ix->profiles.find(ix, "team", 2, &arena, &got, NULL), UX_OK);
+	assert_true(got.off == 0 && got.length == 77 && got.size == 77);
+	assert_int_equal(ix->profiles.usage(ix, "team", &usage, NULL), UX_OK);
+	assert_true(usage.profiles == 2 && usage.bytes == 77);
+	ix->close(ix);
+	/* A node that reads whole blobs is excluded. */
+	assert_int_equal(number_of("SELECT oldest FROM unhex_schema"), 14);
+}
+
 static void *open_and_close(void *ctx)
 {
 	struct ux_index *ix = NULL;
@@ -631,6 +660,7 @@ UX_SUITE(store_postgres)
 		cmocka_unit_test_setup(an_index_of_a_newer_unhex_is_refused_where_it_says_so,
 				       empty),
 		cmocka_unit_test_setup(an_index_of_before_the_base_is_refused, empty),
+		cmocka_unit_test_setup(profiles_of_the_base_are_whole_blobs, empty),
 		cmocka_unit_test_setup(the_schema_is_made_once, empty),
 		cmocka_unit_test_setup(leases_of_a_dead_node_end, empty),
 		cmocka_unit_test_setup(a_second_process_with_a_nodes_name_is_noticed, empty),

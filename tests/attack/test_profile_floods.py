@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small OpenTelemetry messages that ask for much: thousands of resources, each of which becomes a kept profile."""
+import functools
+import gzip
+import http.client
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+import otlp_message
+from http_api import Api
+from test_fairness import LEFT_SECONDS_MAX, running
+from tool import UNHEX
+from waiting import wait_for
+
+TAKE = "/v1development/profiles"
+RESOURCES_MAX = 4096  # UX_OTLP_RESOURCES_MAX
+THREAD_SECONDS_MAX = 4.0  # of one message with so many
+SENT = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
+
+
+@functools.lru_cache
+def message(resources, name="work", change=0):
+    """As many services, each with one sample of the same stack."""
+    b = otlp_message.Builder()
+    b.sample([b.named(name)], [1 + change])
+    first = b.request.resource_profiles[0]
+    first.resource.attributes.add(key="service.name").value.string_value = "s0"
+    for i in range(1, resources):
+        one = b.request.resource_profiles.add()
+        one.CopyFrom(first)
+        one.resource.attributes[0].value.string_value = f"s{i}"
+    return gzip.compress(b.data(), mtime=0)
+
+
+@pytest.fixture
+def settings():
+    return "keep-profiles = 7d\n"
+
+
+def new_key(server, namespace):
+    """A token that sends profiles to a namespace of its own."""
+    made = subprocess.run([UNHEX, "key", "create", "--data", server.data, "--namespace", namespace,
+                           "--scopes", "read,symbolize"], check=True, capture_output=True, text=True)
+    return made.stdout.strip()
+
+
+def connect(server):
+    url = urllib.parse.urlsplit(server.url)
+    return http.client.HTTPConnection(url.hostname, url.port, timeout=120)
+
+
+def send(connection, token, body):
+    connection.request("POST", TAKE, body, {**SENT, "Authorization": f"Bearer {token}"})
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def blobs(server):
+    return [f for f in (server.data / "blobs").rglob("*") if f.is_file()]
+
+
+def usage(server, token=None):
+    """Kept profiles of at most a thousand services."""
+    _, doc, _ = Api(server, token)("GET", "/v1/profiles/services?limit=1000")
+    return sum(s["profiles"] for s in doc["services"])
+
+
+def test_a_message_with_thousands_of_resources_is_one_blob(server, watched):
+    body = message(RESOURCES_MAX)
+    with watched.request(f"{len(body)} bytes with {RESOURCES_MAX} resources", cpu_most=THREAD_SECONDS_MAX):
+        status, text = send(connect(server), server.token, body)
+    assert status == 200, text
+    assert len(blobs(server)) == 1
+    _, doc, _ = Api(server)("GET", f"/v1/profiles?limit=1000&service=s{RESOURCES_MAX - 1}")
+    assert len(doc["profiles"]) == 1
+    _, _, text = fetch(server, f"/v1/profiles/merged?format=folded&id={doc['profiles'][0]['id']}")
+    assert text == b"work 1\n"
+
+
+def fetch(server, path, token=None):
+    connection = connect(server)
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token or server.token}"})
+    answer = connection.getresponse()
+    return answer.status, answer.headers, answer.read()
+
+
+def test_more_resources_are_refused_and_nothing_is_kept(server):
+    status, text = send(connect(server), server.token, message(RESOURCES_MAX + 1))
+    assert status == 400 and b"more than 4096 resources" in text, (status, text)
+    status, doc, _ = Api(server)("POST", "/v1/profiles", message(RESOURCES_MAX + 1))
+    assert status == 413 and "more than 4096 resources" in doc["error"]["message"], doc
+    assert usage(server) == 0 and not blobs(server)
+
+
+def test_a_long_name_is_not_copied_into_thousands_of_profiles(server, watched):
+    body = message(RESOURCES_MAX, "x" * (1 << 20))
+    with watched.request(f"{len(body)} bytes with a name of 1 MiB in each resource"):
+        status, text = send(connect(server), server.token, body)
+    assert status == 400 and b"too much work" in text, (status, text)
+    assert usage(server) == 0 and not blobs(server)
+
+
+def test_a_client_that_leaves_frees_its_thread_and_nothing_is_half_kept(server):
+    connection = connect(server)
+    connection.request("POST", TAKE, message(RESOURCES_MAX), {**SENT, "Authorization": f"Bearer {server.token}"})
+    wait_for(lambda: running(server)["unhex_work_running"] > 0 or usage(server) > 0, 20)
+    connection.close()
+    before = time.monotonic()
+    wait_for(lambda: sum(running(server).values()) == 0, 60)
+    took = time.monotonic() - before
+    assert took <= LEFT_SECONDS_MAX, took
+    assert (usage(server), len(blobs(server))) in ((0, 0), (1000, 1))
+
+
+@pytest.mark.parametrize("settings", ["keep-profiles = 7d\nprofile-count = 100\n"])
+def test_a_namespace_has_a_limited_number_of_profiles(server):
+    other = new_key(server, "other")
+    for i in range(5):
+        assert send(connect(server), server.token, message(60, change=i))[0] == 200
+    assert send(connect(server), other, message(60))[0] == 200
+    assert (usage(server), usage(server, other)) == (100, 60)
+    _, doc, _ = Api(server)("GET", "/v1/profiles?limit=1000")
+    assert sorted(p["samples"] for p in doc["profiles"]) == [4] * 40 + [5] * 60  # the newest ones
+    status, text = send(connect(server), server.token, message(101))
+    assert status == 400 and b"profile-count" in text, (status, text)
