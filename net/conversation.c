@@ -228,7 +228,8 @@ static bool conversation_start_work(struct conversation *cv, struct MHD_Connecti
 {
 	struct ux_http_server *s = cv->server;
 	ux_exchange_start_clock(&cv->x);
-	cv->job = (struct ux_work_job){.client = cv->x.req.client, .run = conversation_work};
+	cv->job = (struct ux_work_job){
+		.group = cv->x.req.group, .client = cv->x.req.client, .run = conversation_work};
 	pthread_mutex_lock(&s->lock);
 	assert(!cv->works && !cv->back);
 	enum ux_work_added added = ux_work_queue_add(s->work, &cv->job);

@@ -402,9 +402,11 @@ void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
 	x->res.reset = x->req.route->waits;
 	exchange_answer_error(
 		x,
-		ux_error_set(&x->req.err, UX_EUNAVAILABLE,
-			     by_client ? "too many requests of this client are waiting; retry later"
-				       : "too many requests are waiting; retry later"));
+		ux_error_set(
+			&x->req.err, UX_EUNAVAILABLE,
+			by_client
+				? "too many requests of this client or its namespace are waiting; retry later"
+				: "too many requests are waiting; retry later"));
 }
 
 /*

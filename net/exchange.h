@@ -112,9 +112,9 @@ bool ux_exchange_try(struct ux_exchange *x);
 void ux_exchange_start_clock(struct ux_exchange *x);
 
 /*
- * Refuses the request, because the work queue has no room. by_client: no room for this client. The
- * answer is 429 or 503 with Retry-After; a client of a route that waits gets no answer, so that it
- * repeats the request.
+ * Refuses the request, because the work queue has no room. by_client: no room for this client or
+ * its group. The answer is 429 or 503 with Retry-After; a client of a route that waits gets no
+ * answer, so that it repeats the request.
  */
 void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client);
 

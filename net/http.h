@@ -96,6 +96,7 @@ struct ux_request {
 	 * Derived from the peer's address, until the program's gate sets another number.
 	 */
 	uint64_t client;
+	uint64_t group; /* clients with the same number belong together; 0 until the gate sets it */
 	struct ux_bytes path;       /* as sent, without the prefix and the query */
 	struct ux_bytes prefix;     /* "/k/TOKEN/n/NAME", only one of them, or empty; as sent */
 	struct ux_bytes path_token; /* decoded; "": the prefix has no token */

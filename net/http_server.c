@@ -17,6 +17,8 @@ enum {
 	BACKLOG = 1024,
 	WORK_SHARE = 2, /* one client has at most 1/2 of the threads of the work queue */
 	MHD_LIMIT_FACTOR = 2,
+	/* the clients of one group have at most all but 1/4 of them, and of the places to wait */
+	WORK_REST = 4,
 };
 
 static bool server_allows(struct ux_http_server *s, const struct ux_address *peer)
@@ -63,10 +65,13 @@ static void server_on_connection(void *ctx, struct MHD_Connection *connection, v
 static enum ux_code server_open_work(struct ux_http_server *s, struct ux_error *err)
 {
 	const struct ux_http_limits *l = &s->app->limits;
-	const struct ux_work_limits limits = {.threads = l->threads,
-					      .share = ux_max(l->threads / WORK_SHARE, 1U),
-					      .waiting = l->client_queue,
-					      .all = l->connections};
+	const struct ux_work_limits limits = {
+		.threads = l->threads,
+		.group_share = ux_max(l->threads - (l->threads + WORK_REST - 1) / WORK_REST, 1U),
+		.share = ux_max(l->threads / WORK_SHARE, 1U),
+		.group_waiting = l->connections - l->connections / WORK_REST,
+		.waiting = l->client_queue,
+		.all = l->connections};
 	return ux_work_queue_open(&s->work, &limits, err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of work, fair between clients. */
+/* The queue of work, fair between groups of clients, and in a group between clients. */
 #include "work_queue.h"
 
 #include "clock.h"
@@ -8,14 +8,18 @@
 #include <stdatomic.h>
 
 /*
- * A client with jobs. It is in the ring if it may start one: some of its jobs wait, and fewer than
- * its share run.
+ * A party with jobs: all clients together, a group of clients, or a client. It is in the ring of
+ * its parent if it may start a job: some of its jobs wait, and fewer than its share run.
  */
-struct ux_work_client {
+struct work_party {
 	uint64_t number;
-	struct ux_work_client *next, **back; /* all clients */
-	struct ux_work_client *later;        /* the ring */
-	struct ux_work_job *first, **last;   /* jobs that wait */
+	unsigned share, waiting_max;
+	struct work_party *parent;            /* NULL: all clients */
+	struct work_party *next, **back;      /* parties of the same parent */
+	struct work_party *later;             /* the ring of the parent */
+	struct work_party *parts;             /* groups, or clients of a group */
+	struct work_party *turn, **turn_last; /* ring of parts, from the one whose turn is next */
+	struct ux_work_job *first, **last;    /* jobs of a client that wait */
 	unsigned waiting, running;
 	bool in_ring;
 };
@@ -30,96 +34,129 @@ struct ux_work_queue {
 	struct ux_work_limits limits;
 	pthread_mutex_t lock; /* guards the fields below, up to threads */
 	pthread_cond_t changed;
-	struct ux_work_client *clients;
-	struct ux_work_client *turn, **turn_last; /* the ring, from the client whose turn is next */
-	struct ux_work_counts counts;
+	struct work_party all;
 	bool stopping;
 	unsigned n_threads;
 	unsigned n_watched; /* threads that were started */
 	struct work_thread threads[];
 };
 
-/* --- clients, with the lock held -------------------------------------------------------------- */
+/* --- parties, with the lock held -------------------------------------------------------------- */
+
+static void work_party_init(struct work_party *p, uint64_t number, unsigned share, unsigned waiting)
+{
+	*p = (struct work_party){.number = number, .share = share, .waiting_max = waiting};
+	p->turn_last = &p->turn;
+	p->last = &p->first;
+}
 
 /*
- * Finds a client by a search among the clients that have jobs now; there are at most as many as
+ * Finds a part by a search among the parts that have jobs now; there are at most as many as
  * connections.
  */
-static struct ux_work_client *work_client_find(struct ux_work_queue *q, uint64_t number)
+static struct work_party *work_party_find(const struct work_party *of, uint64_t number)
 {
-	struct ux_work_client *c = q->clients;
-	while (c && c->number != number)
-		c = c->next;
-	return c;
+	struct work_party *p = of->parts;
+	while (p && p->number != number)
+		p = p->next;
+	return p;
 }
 
-static struct ux_work_client *work_client_add(struct ux_work_queue *q, uint64_t number)
+/* Returns the part with this number, which may be new; NULL: memory is short. */
+static struct work_party *work_party_get(struct work_party *of, uint64_t number, unsigned share,
+					 unsigned waiting)
 {
-	struct ux_work_client *c = calloc(1, sizeof(*c));
-	if (!c)
+	struct work_party *p = work_party_find(of, number);
+	if (p)
+		return p;
+	p = malloc(sizeof(*p));
+	if (!p)
 		return NULL;
-	c->number = number;
-	c->last = &c->first;
-	c->next = q->clients;
-	c->back = &q->clients;
-	if (c->next)
-		c->next->back = &c->next;
-	q->clients = c;
-	return c;
+	work_party_init(p, number, share, waiting);
+	p->parent = of;
+	p->next = of->parts;
+	p->back = &of->parts;
+	if (p->next)
+		p->next->back = &p->next;
+	of->parts = p;
+	return p;
 }
 
-static void work_client_drop_idle(struct ux_work_client *c)
+/* Frees a party without jobs, and its parents likewise. */
+static void work_party_drop_idle(struct work_party *p)
 {
-	if (c->waiting > 0 || c->running > 0)
-		return;
-	*c->back = c->next;
-	if (c->next)
-		c->next->back = c->back;
-	free(c);
+	while (p->parent && p->waiting == 0 && p->running == 0 && !p->parts) {
+		struct work_party *parent = p->parent;
+		assert(!p->in_ring);
+		*p->back = p->next;
+		if (p->next)
+			p->next->back = p->back;
+		free(p);
+		p = parent;
+	}
 }
 
-/* Puts the client at the end of the ring if it may start a job. */
-static void work_client_line_up(struct ux_work_queue *q, struct ux_work_client *c)
+/* Puts a client that may start a job at the end of its ring, and its group likewise. */
+static void work_queue_line_up(struct ux_work_queue *q, struct work_party *p)
 {
-	if (c->in_ring || c->waiting == 0 || c->running >= q->limits.share)
-		return;
-	c->in_ring = true;
-	c->later = NULL;
-	*q->turn_last = c;
-	q->turn_last = &c->later;
-	pthread_cond_signal(&q->changed);
+	for (; p->parent; p = p->parent) {
+		struct work_party *of = p->parent;
+		if (p->in_ring || (!p->first && !p->turn) || p->running >= p->share)
+			continue;
+		p->in_ring = true;
+		p->later = NULL;
+		*of->turn_last = p;
+		of->turn_last = &p->later;
+		if (!of->parent)
+			pthread_cond_signal(&q->changed);
+	}
 }
 
-/* Takes the next job of the next client. */
-static struct ux_work_job *work_queue_take(struct ux_work_queue *q, struct ux_work_client **ret)
+/*
+ * Takes the part with the fewest running jobs out of the ring; of equal ones the first. So parts
+ * with work hold equally many threads, however long their jobs take.
+ */
+static struct work_party *work_party_choose(struct work_party *of)
 {
-	assert(q->turn && q->turn->in_ring && q->turn->waiting > 0);
-	struct ux_work_client *c = q->turn;
+	struct work_party **best = &of->turn;
+	for (struct work_party **p = &of->turn; *p; p = &(*p)->later)
+		if ((*p)->running < (*best)->running)
+			best = p;
+	struct work_party *chosen = *best;
+	assert(chosen && chosen->in_ring && chosen->waiting > 0);
+	*best = chosen->later;
+	if (!chosen->later)
+		of->turn_last = best;
+	chosen->in_ring = false;
+	return chosen;
+}
+
+/* Takes the next job of a client. */
+static struct ux_work_job *work_queue_take(struct ux_work_queue *q, struct work_party **ret)
+{
+	struct work_party *c = work_party_choose(work_party_choose(&q->all));
 	struct ux_work_job *job = c->first;
-	q->turn = c->later;
-	if (!q->turn)
-		q->turn_last = &q->turn;
-	c->in_ring = false;
 	c->first = job->next;
 	if (!c->first)
 		c->last = &c->first;
-	c->waiting--;
-	assert(c->running < q->limits.share);
-	c->running++;
-	q->counts.waiting--;
-	q->counts.running++;
-	work_client_line_up(q, c);
+	for (struct work_party *p = c; p; p = p->parent) {
+		p->waiting--;
+		assert(p->running < p->share);
+		p->running++;
+	}
+	work_queue_line_up(q, c);
 	*ret = c;
 	return job;
 }
 
-static void work_queue_ended(struct ux_work_queue *q, struct ux_work_client *c)
+static void work_queue_ended(struct ux_work_queue *q, struct work_party *c)
 {
-	assert(c->running > 0 && q->counts.running > 0);
-	c->running--;
-	q->counts.running--;
-	work_client_line_up(q, c);
-	work_client_drop_idle(c);
+	for (struct work_party *p = c; p; p = p->parent) {
+		assert(p->running > 0);
+		p->running--;
+	}
+	work_queue_line_up(q, c);
+	work_party_drop_idle(c);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -130,11 +167,11 @@ static void *work_queue_thread(void *ctx)
 	struct ux_work_queue *q = self->queue;
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
-		while (!q->turn && !q->stopping)
+		while (!q->all.turn && !q->stopping)
 			pthread_cond_wait(&q->changed, &q->lock);
 		if (q->stopping)
 			break;
-		struct ux_work_client *c = NULL;
+		struct work_party *c = NULL;
 		struct ux_work_job *job = work_queue_take(q, &c);
 		pthread_mutex_unlock(&q->lock);
 		atomic_store_explicit(&self->since_ms, ux_clock_ms(), memory_order_relaxed);
@@ -164,12 +201,12 @@ static enum ux_code work_queue_start(struct ux_work_queue *q, struct ux_error *e
 enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work_limits *limits,
 				struct ux_error *err)
 {
-	assert(limits->threads > 0 && limits->share > 0);
+	assert(limits->threads > 0 && limits->share > 0 && limits->group_share > 0);
 	struct ux_work_queue *q = calloc(1, sizeof(*q) + limits->threads * sizeof(q->threads[0]));
 	if (!q)
 		return ux_error_nomem(err);
 	q->limits = *limits;
-	q->turn_last = &q->turn;
+	work_party_init(&q->all, 0, limits->threads, limits->all);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->changed, NULL);
 	enum ux_code code = work_queue_start(q, err);
@@ -180,23 +217,45 @@ enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work
 	return code;
 }
 
+/* Finds or makes the client of a job. NULL: memory is short. */
+static struct work_party *work_queue_client(struct ux_work_queue *q, const struct ux_work_job *job)
+{
+	const struct ux_work_limits *l = &q->limits;
+	struct work_party *group =
+		work_party_get(&q->all, job->group, l->group_share, l->group_waiting);
+	if (!group)
+		return NULL;
+	struct work_party *c = work_party_get(group, job->client, l->share, l->waiting);
+	if (!c)
+		work_party_drop_idle(group);
+	return c;
+}
+
+/* Adds a job of a client, if the queue has room for it. */
+static enum ux_work_added work_client_add_job(struct ux_work_queue *q, struct work_party *c,
+					      struct ux_work_job *job)
+{
+	for (struct work_party *p = c; p; p = p->parent)
+		if (p->waiting >= p->waiting_max)
+			return p->parent ? UX_WORK_CLIENT_FULL : UX_WORK_FULL;
+	job->next = NULL;
+	*c->last = job;
+	c->last = &job->next;
+	for (struct work_party *p = c; p; p = p->parent)
+		p->waiting++;
+	work_queue_line_up(q, c);
+	return UX_WORK_ADDED;
+}
+
 enum ux_work_added ux_work_queue_add(struct ux_work_queue *q, struct ux_work_job *job)
 {
 	assert(job->run);
 	enum ux_work_added added = UX_WORK_FULL;
 	pthread_mutex_lock(&q->lock);
-	struct ux_work_client *c = work_client_find(q, job->client);
-	if (c && c->waiting >= q->limits.waiting) {
-		added = UX_WORK_CLIENT_FULL;
-	} else if (!q->stopping && q->counts.waiting < q->limits.all &&
-		   (c || (c = work_client_add(q, job->client)))) {
-		job->next = NULL;
-		*c->last = job;
-		c->last = &job->next;
-		c->waiting++;
-		q->counts.waiting++;
-		work_client_line_up(q, c);
-		added = UX_WORK_ADDED;
+	struct work_party *c = q->stopping ? NULL : work_queue_client(q, job);
+	if (c) {
+		added = work_client_add_job(q, c, job);
+		work_party_drop_idle(c);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return added;
@@ -205,28 +264,37 @@ enum ux_work_added ux_work_queue_add(struct ux_work_queue *q, struct ux_work_job
 struct ux_work_counts ux_work_queue_count(struct ux_work_queue *q)
 {
 	pthread_mutex_lock(&q->lock);
-	struct ux_work_counts counts = q->counts;
+	struct ux_work_counts counts = {q->all.waiting, q->all.running};
 	pthread_mutex_unlock(&q->lock);
 	return counts;
+}
+
+static void work_party_empty(struct work_party *p)
+{
+	p->waiting = 0;
+	p->in_ring = false;
+	p->turn = NULL;
+	p->turn_last = &p->turn;
+	p->first = NULL;
+	p->last = &p->first;
 }
 
 /* Removes all waiting jobs, as a list. */
 static struct ux_work_job *work_queue_empty(struct ux_work_queue *q)
 {
 	struct ux_work_job *all = NULL;
-	for (struct ux_work_client *c = q->clients, *next = NULL; c; c = next) {
-		next = c->next;
-		*c->last = all;
-		all = c->first;
-		c->first = NULL;
-		c->last = &c->first;
-		c->waiting = 0;
-		c->in_ring = false;
-		work_client_drop_idle(c);
+	for (struct work_party *g = q->all.parts, *next_group = NULL; g; g = next_group) {
+		next_group = g->next;
+		work_party_empty(g);
+		for (struct work_party *c = g->parts, *next = NULL; c; c = next) {
+			next = c->next;
+			*c->last = all;
+			all = c->first;
+			work_party_empty(c);
+			work_party_drop_idle(c);
+		}
 	}
-	q->turn = NULL;
-	q->turn_last = &q->turn;
-	q->counts.waiting = 0;
+	work_party_empty(&q->all);
 	return all;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that run jobs, and a queue that is fair between clients. */
+/* Threads that run jobs, and a queue that is fair between groups of clients, and between clients.
+ */
 #ifndef UX_WORK_QUEUE_H
 #define UX_WORK_QUEUE_H
 
@@ -10,27 +11,29 @@
 #include <stdint.h>
 
 /*
- * Clients take turns: each time a thread is free, it takes a job of the next client in the ring. A
- * client has at most `share` jobs running, so that it never holds all threads, and at most
- * `waiting` jobs in the queue.
+ * Groups take turns, and in each group its clients: a free thread takes a job of the group with the
+ * fewest running jobs, and in it of the client with the fewest; of equal ones, of the next in the
+ * ring. So however many clients a group has, it gets as much as another one. A group has at most
+ * `group_share` jobs running, and a client `share`, so that neither holds all threads; and at most
+ * `group_waiting` and `waiting` jobs in the queue.
  */
 struct ux_work_queue;
 
 struct ux_work_limits {
 	unsigned threads; /* number of threads, at least 1 */
-	unsigned share; /* threads that jobs of one client may hold at the same time, at least 1 */
-	unsigned waiting; /* waiting jobs of one client */
-	unsigned all;     /* waiting jobs of all clients */
+	/* threads that jobs of one group, of one client may hold at the same time, at least 1 */
+	unsigned group_share, share;
+	unsigned group_waiting, waiting; /* waiting jobs of one group, of one client */
+	unsigned all;                    /* waiting jobs of all clients */
 };
 
-struct ux_work_client;
-
 /*
- * One job, embedded in the struct that it works on. Set `client` and `run`, and zero the rest. It
- * must not be added again before run() was called.
+ * One job, embedded in the struct that it works on. Set `group`, `client` and `run`, and zero the
+ * rest. It must not be added again before run() was called.
  */
 struct ux_work_job {
-	uint64_t client; /* jobs with the same number belong to one client */
+	uint64_t group;  /* clients with the same number belong to one group */
+	uint64_t client; /* jobs of a group with the same number belong to one client */
 	/*
 	 * Called once, on a thread of the queue, or on the thread of ux_work_queue_stop() with
 	 * `canceled` set. The job's memory may be freed, or the job added again, before it returns.
@@ -41,7 +44,7 @@ struct ux_work_job {
 
 enum ux_work_added {
 	UX_WORK_ADDED,
-	UX_WORK_CLIENT_FULL, /* this client has too many waiting jobs */
+	UX_WORK_CLIENT_FULL, /* this client, or its group, has too many waiting jobs */
 	/* all clients together have too many, or memory is short, or it is stopping */
 	UX_WORK_FULL,
 };

@@ -255,10 +255,11 @@ static const struct ux_setting rows[] = {
 	 "Threads that answer requests, and as many threads that only "
 	 "move bytes and answer probes; 0: two per processor, at "
 	 "least 4. One client (a key, or an address without a key) "
-	 "occupies at most half of the answering threads."},
+	 "occupies at most half of the answering threads, the keys of one "
+	 "namespace at most three quarters."},
 	{NULL, "client-queue", UX_SETTING_COUNT, AT(client_queue), "256", 1, 1 << 20, 0, NULL,
 	 "Maximum requests of one client that wait for a thread; further "
-	 "requests get 429. Clients take turns."},
+	 "requests get 429. Namespaces take turns, and in each its clients."},
 	{NULL, "request-time", UX_SETTING_TIME, AT(request_ms), "30s", MS(1), MS(3600),
 	 UX_SETTING_LIVE, NULL,
 	 "Deadline of a request, from its last byte to its response; then it "

@@ -160,6 +160,7 @@ enum ux_openness {
 /* The client of a request: the handlers' req->caller. */
 struct ux_caller {
 	const char *key_id; /* "" without a key */
+	const char *key_ns; /* namespace of the key; "" without a key */
 	const char *ns;     /* namespace of the request; other namespaces are invisible to it */
 	unsigned scopes;
 	enum ux_openness openness; /* openness of ns */

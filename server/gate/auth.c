@@ -295,6 +295,7 @@ static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *
 	if (!ns || !id)
 		return ux_arena_fail(&req->arena, &req->err);
 	caller->key_id = id;
+	caller->key_ns = ns;
 	caller->expires = key->expires;
 	caller->rate = key->rate;
 	caller->uploads = key->uploads;
@@ -384,6 +385,16 @@ static uint64_t auth_client_number(const struct ux_caller *caller)
 						 ? auth_name_of_key(caller->key_id)
 						 : auth_name_of_address(&caller->address);
 	return ux_hash_bytes(ux_bytes(name.bytes, sizeof(name.bytes)));
+}
+
+/*
+ * Sets whose work the request is, for the fairness of the work queue: between the namespaces that
+ * keys belong to, whatever they read, and all callers without a key as one more.
+ */
+static void auth_set_client(struct ux_request *req, const struct ux_caller *caller)
+{
+	req->client = auth_client_number(caller);
+	req->group = ux_hash_bytes(ux_bytes_cstr(caller->key_ns));
 }
 
 static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *res, unsigned wait_ms)
@@ -485,6 +496,7 @@ static enum ux_code auth_make_caller(struct ux_request *req, struct ux_caller **
 		return ux_arena_fail(&req->arena, &req->err);
 	struct ux_forwarded f = ux_forwarded_of(req, &ux_server_access(ux_server_of(req))->proxies);
 	*caller = (struct ux_caller){.key_id = "",
+				     .key_ns = "",
 				     .ns = UX_NAMESPACE_DEFAULT,
 				     .from = ux_address_text(&f.client, from),
 				     .address = f.client,
@@ -516,12 +528,15 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
 	UX_TRY(auth_make_caller(req, &caller));
-	req->client = auth_client_number(caller);
-	if (req->route->scope == 0) /* open to everyone, so an invalid token is ignored */
-		return auth_check_open_route(req, caller);
+	auth_set_client(req, caller);
+	if (req->route->scope == 0) { /* open to everyone, so an invalid token is ignored */
+		enum ux_code open = auth_check_open_route(req, caller);
+		auth_set_client(req, caller);
+		return open;
+	}
 	UX_TRY(auth_limit_address(req, res, caller));
 	enum ux_code code = auth_identify(req, res, caller);
-	req->client = auth_client_number(caller);
+	auth_set_client(req, caller);
 	ux_cors_answer(req, res);
 	UX_TRY(code);
 	UX_TRY(auth_limit_key(req, res, caller));

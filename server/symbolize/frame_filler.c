@@ -75,8 +75,12 @@ void ux_frame_filler_destroy(struct ux_frame_filler *f)
 /* Returns the queue, and makes it for the first job; the lock is held. NULL: memory is short. */
 static struct ux_work_queue *frame_filler_queue(struct ux_frame_filler *f)
 {
-	const struct ux_work_limits limits = {
-		.threads = 1, .share = 1, .waiting = WAITING_MAX, .all = WAITING_MAX};
+	const struct ux_work_limits limits = {.threads = 1,
+					      .group_share = 1,
+					      .share = 1,
+					      .group_waiting = WAITING_MAX,
+					      .waiting = WAITING_MAX,
+					      .all = WAITING_MAX};
 	if (!f->queue && ux_work_queue_open(&f->queue, &limits, NULL) != UX_OK)
 		return NULL;
 	return f->queue;

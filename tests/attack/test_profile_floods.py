@@ -4,6 +4,7 @@ import functools
 import gzip
 import http.client
 import subprocess
+import threading
 import time
 import urllib.parse
 
@@ -11,9 +12,9 @@ import pytest
 
 import otlp_message
 from http_api import Api
-from test_fairness import LEFT_SECONDS_MAX, running
+from test_fairness import LEFT_SECONDS_MAX, SIMPLE_SECONDS_MAX, running
 from tool import UNHEX
-from waiting import wait_for
+from waiting import pause_for, wait_for
 
 TAKE = "/v1development/profiles"
 RESOURCES_MAX = 4096  # UX_OTLP_RESOURCES_MAX
@@ -113,6 +114,53 @@ def test_a_client_that_leaves_frees_its_thread_and_nothing_is_half_kept(server):
     took = time.monotonic() - before
     assert took <= LEFT_SECONDS_MAX, took
     assert (usage(server), len(blobs(server))) in ((0, 0), (1000, 1))
+
+
+class Flood:
+    """Four keys of a namespace, each with connections that send such messages."""
+
+    def __init__(self, server, namespace, connections):
+        self.server, self.over, self.statuses = server, threading.Event(), []
+        keys = [new_key(server, namespace) for _ in range(4)]
+        self.threads = [threading.Thread(target=self.run, args=(keys[i % 4],), daemon=True) for i in range(connections)]
+
+    def run(self, key):
+        connection, body = connect(self.server), message(RESOURCES_MAX)
+        while not self.over.is_set():
+            self.statuses.append(send(connection, key, body)[0])
+
+    def __enter__(self):
+        for t in self.threads:
+            t.start()
+        wait_for(lambda: running(self.server)["unhex_work_waiting"] > 0, 60)
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for t in self.threads:
+            t.join(120)
+
+
+def median(took):
+    return sorted(took)[len(took) // 2]
+
+
+def test_four_keys_of_one_namespace_do_not_hold_up_another(server):
+    quiet = new_key(server, "quiet")
+    took = {"/healthz": [], "/v1/modules": [], "/v1/symbolize/gnu:" + "77" * 20 + "?addr=0x1": []}
+    with Flood(server, "busy", 16) as flood:
+        for _ in range(12):
+            for path, times in took.items():
+                before = time.monotonic()
+                status, _, _ = fetch(server, path, quiet)
+                times.append(time.monotonic() - before)
+                assert status in (200, 404), (path, status)
+            pause_for(0.05, "another client now and then")
+    for path, times in took.items():
+        print(f"{path}: p50 {median(times) * 1000:.0f} ms, max {max(times) * 1000:.0f} ms")
+    print(f"{len(flood.statuses)} messages of the others: {set(flood.statuses)}")
+    assert set(flood.statuses) <= {200, 429, 503}
+    assert all(median(times) <= SIMPLE_SECONDS_MAX for times in took.values()), took
 
 
 @pytest.mark.parametrize("settings", ["keep-profiles = 7d\nprofile-count = 100\n"])
