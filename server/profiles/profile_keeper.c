@@ -18,6 +18,7 @@
 enum {
 	TICK_S = 5,
 	MERGE_MS = 1000,   /* ms of each tick for merging */
+	EXPIRE_MS = 1000,  /* and for removing old profiles */
 	REMOVE_MAX = 1000, /* rows that one transaction removes */
 	/* seconds; times further in the future are ignored */
 	FUTURE_MAX_S = 24 * 60 * 60,
@@ -347,16 +348,18 @@ enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct
 
 /* --- removing --------------------------------------------------------------------------------- */
 
+/* Removes old profiles, some in each transaction: one message may have brought thousands. */
 static enum ux_code keeper_expire(struct ux_profile_keeper *k, struct ux_error *err)
 {
 	struct ux_index *ix = k->server->store->index;
+	const int64_t end = ux_clock_ms() + EXPIRE_MS;
 	int64_t keep_s = atomic_load_explicit(&k->keep_s, memory_order_relaxed);
-	uint64_t n = 0;
-	if (keep_s == 0)
-		return UX_OK;
-	UX_TRY(ix->profiles.expire(ix, ux_store_now(k->server->store) - keep_s, REMOVE_MAX, &n,
-				   err));
-	atomic_fetch_add_explicit(&k->removed, n, memory_order_relaxed);
+	uint64_t n = keep_s > 0 ? REMOVE_MAX : 0;
+	while (n == REMOVE_MAX && ux_clock_ms() < end) {
+		UX_TRY(ix->profiles.expire(ix, ux_store_now(k->server->store) - keep_s, REMOVE_MAX,
+					   &n, err));
+		atomic_fetch_add_explicit(&k->removed, n, memory_order_relaxed);
+	}
 	return UX_OK;
 }
 

@@ -116,6 +116,15 @@ def test_a_client_that_leaves_frees_its_thread_and_nothing_is_half_kept(server):
     assert (usage(server), len(blobs(server))) in ((0, 0), (1000, 1))
 
 
+@pytest.mark.parametrize("settings", ["keep-profiles = 2s\n"])
+def test_old_profiles_go_as_fast_as_they_come(server):
+    """Five messages bring 20,480; a thousand in five seconds would take 100 s."""
+    for i in range(5):
+        assert send(connect(server), server.token, message(RESOURCES_MAX, change=i))[0] == 200
+    wait_for(lambda: b"\nunhex_profiles 0\n" in fetch(server, "/metrics")[2], 60)
+    wait_for(lambda: not blobs(server), 60)
+
+
 class Flood:
     """Four keys of a namespace, each with connections that send such messages."""
 
