@@ -120,6 +120,8 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 	a.status = x.res.status;
 	a.wait_ms = x.res.wait_ms;
 	a.reset = x.res.reset;
+	a.group = x.req.group;
+	a.client = x.req.client;
 	keep_fields(&x.res, a.fields, sizeof(a.fields));
 	keep_field(&x.res, "Retry-After", a.retry, sizeof(a.retry));
 	keep_field(&x.res, "Access-Control-Allow-Origin", a.origin, sizeof(a.origin));

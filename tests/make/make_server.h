@@ -51,6 +51,7 @@ struct make_answer {
 	char fields[1024]; /* "Name: value" of all others, a line each */
 	unsigned wait_ms;
 	bool reset;
+	uint64_t group, client; /* whose work it was, for the work queue */
 };
 
 /* Sends a request, and checks facts that hold for every answer: a known status, a type with a body.

@@ -576,6 +576,27 @@ static void key_of_another_namespace_is_refused_where_this_machine_may_read(void
 	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 200);
 }
 
+/* So nobody gets more turns in the work queue by reading many namespaces. */
+static void work_counts_for_the_namespace_of_the_key_whatever_it_reads(void **state)
+{
+	struct world *w = *state;
+	struct make_answer own, open, second, other, none, far;
+	char token[UX_TOKEN_SIZE];
+	make_server_key(&w->s, UX_SCOPE_READ, "ours", token);
+	assert_int_equal(lines_get(w, NULL, no_lines, "/v1/modules", w->ours, &own), 200);
+	assert_int_equal(lines_get(w, NULL, no_lines, "/n/default/v1/modules", w->ours, &open),
+			 200);
+	assert_int_equal(lines_get(w, NULL, no_lines, "/v1/modules", token, &second), 200);
+	assert_int_equal(lines_get(w, NULL, no_lines, "/v1/modules", w->theirs, &other), 200);
+	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, "/v1/modules", NULL, &none), 200);
+	assert_int_equal(lines_get(w, "192.0.2.2", no_lines, "/v1/modules", NULL, &far), 200);
+	assert_true(own.group == open.group && own.client == open.client);
+	assert_true(own.group == second.group && own.client != second.client);
+	assert_true(own.group != other.group && own.client != other.client);
+	assert_true(none.group != own.group && none.group != other.group);
+	assert_true(none.group == far.group && none.client != far.client);
+}
+
 static void address_of_the_client_is_what_the_audit_keeps(void **state)
 {
 	struct world *w = *state;
@@ -1016,6 +1037,7 @@ UX_SUITE(access)
 		ACCESS_TEST(token_in_a_path_only_reads),
 		ACCESS_TEST(what_comes_through_a_proxy_is_not_of_this_machine),
 		ACCESS_TEST(key_of_another_namespace_is_refused_where_this_machine_may_read),
+		ACCESS_TEST(work_counts_for_the_namespace_of_the_key_whatever_it_reads),
 		ACCESS_TEST(address_of_the_client_is_what_the_audit_keeps),
 		ACCESS_TEST(pins_are_shown_and_taken_away),
 		ACCESS_TEST(whoami_tells_what_a_key_may),
