@@ -2,7 +2,7 @@
 /*
  * Target: sums of profiles. A profile that is added twice has each value twice and everything else
  * once; the sum stays within its memory limit, and has the same samples after it was written and
- * read.
+ * read. The threads of a profile add up to it.
  */
 #include "fuzz.h"
 
@@ -69,6 +69,28 @@ static void merge_truths(const struct ux_profile *p)
 	write_truths(&sum);
 }
 
+/* Adds all threads, one by one, from the last to the first. */
+static void split_truths(const struct ux_profile *p)
+{
+	ux_cleanup(ux_profile_deinit) struct ux_profile sum, merged;
+	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0}, n = {0};
+	ux_cleanup(ux_profile_splitter_free) struct ux_profile_splitter *s = NULL;
+	fuzz_truth(ux_profile_init(&sum, NULL) == UX_OK);
+	fuzz_truth(ux_profile_init(&merged, NULL) == UX_OK);
+	fuzz_truth(ux_profile_merger_init(&m, &sum, NULL) == UX_OK);
+	fuzz_truth(ux_profile_merger_init(&n, &merged, NULL) == UX_OK);
+	fuzz_truth(ux_profile_splitter_create(&s, p, NULL) == UX_OK);
+	for (size_t i = p->threads.size; i-- > 0;) {
+		uint64_t cost = 0;
+		fuzz_truth(ux_profile_split(s, (uint32_t)i, &m, &cost, NULL) == UX_OK);
+	}
+	fuzz_truth(ux_profile_merge(&n, p, NULL) == UX_OK);
+	weight_truths(&sum, p, 1);
+	fuzz_truth(sum.samples.size == merged.samples.size);
+	fuzz_truth(sum.stacks.size == merged.stacks.size);
+	fuzz_truth(sum.locations.size == merged.locations.size);
+}
+
 FUZZ_TARGET(profile_merge)(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
@@ -88,5 +110,6 @@ FUZZ_TARGET(profile_merge)(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < p.samples.size && resources.size > 0; i++)
 		fuzz_truth(p.samples.data[i].thread <= resources.size);
 	merge_truths(&p);
+	split_truths(&p);
 	return 0;
 }
