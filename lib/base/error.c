@@ -96,6 +96,16 @@ enum ux_code ux_error_os(struct ux_error *err, int os_errno, const char *fmt, ..
 	return code;
 }
 
+enum ux_code ux_error_pass(struct ux_error *err, enum ux_code code, const struct ux_error *why)
+{
+	assert(code != UX_OK);
+	if (!err || err->code != UX_OK)
+		return code;
+	*err = *why;
+	err->code = code;
+	return code;
+}
+
 /* Appends formatted text at *at, which stays below size. */
 ux_printf(4, 5) static void error_append(char *buf, size_t size, size_t *at, const char *fmt, ...)
 {

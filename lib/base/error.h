@@ -27,6 +27,12 @@ enum ux_code ux_error_at(struct ux_error *err, enum ux_code code, const char *se
 enum ux_code ux_error_os(struct ux_error *err, int os_errno, const char *fmt, ...) ux_printf(3, 4);
 
 /*
+ * Passes on a failure under another code. Everything else that is known of it is kept: without
+ * os_errno a caller cannot distinguish a full disk from a damaged file.
+ */
+enum ux_code ux_error_pass(struct ux_error *err, enum ux_code code, const struct ux_error *why);
+
+/*
  * The compiler does not see that these functions return the code they were given. The macros of the
  * same names show it: an optimizing build then knows that the path of a failure ends in the caller,
  * and does not warn about values that only a success sets.

@@ -130,6 +130,22 @@ static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *h
 	return UX_OK;
 }
 
+/*
+ * Reports why a blob cannot be opened. A shortage of this machine passes, and says nothing about
+ * the blob.
+ */
+static enum ux_code blob_open_failed(enum ux_code code, const struct ux_error *why,
+				     struct ux_error *err)
+{
+	const int number = why->os_errno;
+	if (number == ENOSPC || number == EDQUOT)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "the server's disk is full: no room for a copy of the blob");
+	if (number == EMFILE || number == ENFILE)
+		return ux_error_set(err, UX_EUNAVAILABLE, "the server has too many open files");
+	return ux_error_set(err, code == UX_EUNAVAILABLE ? code : UX_EIO, "%s", why->text);
+}
+
 static enum ux_code blob_open_sized(struct ux_blobs *b, const struct ux_blob_hash *hash,
 				    uint64_t size, int *ret_fd, struct ux_error *err)
 {
@@ -141,7 +157,7 @@ static enum ux_code blob_open_sized(struct ux_blobs *b, const struct ux_blob_has
 	if (code == UX_ENOTFOUND && b->missed)
 		b->missed(b->missed_ctx, hash);
 	if (code != UX_OK)
-		return ux_error_set(err, code == UX_EUNAVAILABLE ? code : UX_EIO, "%s", why.text);
+		return blob_open_failed(code, &why, err);
 	if (found == size)
 		return UX_OK;
 	close(*ret_fd);

@@ -52,7 +52,7 @@ enum ux_code ux_blobs_s3_code(enum ux_code code)
 
 enum ux_code ux_blobs_s3_failed(enum ux_code code, const struct ux_error *why, struct ux_error *err)
 {
-	return code == UX_OK ? UX_OK : ux_error_set(err, ux_blobs_s3_code(code), "%s", why->text);
+	return code == UX_OK ? UX_OK : ux_error_pass(err, ux_blobs_s3_code(code), why);
 }
 
 enum ux_code ux_blobs_s3_send(struct ux_blobs_s3 *b, const struct ux_blob_hash *hash,

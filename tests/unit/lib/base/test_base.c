@@ -16,6 +16,7 @@
 #include "text.h"
 #include "vec.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -791,6 +792,20 @@ static void first_error_wins(void **state)
 	assert_string_equal(ux_error_format(&err, text, 9), "section ");
 }
 
+static void a_failure_that_is_passed_on_keeps_all_but_its_code(void **state)
+{
+	(void)state;
+	struct ux_error why = UX_ERROR_INIT, err = UX_ERROR_INIT;
+	(void)ux_error_os(&why, ENOSPC, "cannot write");
+	assert_int_equal(ux_error_pass(&err, UX_EUNAVAILABLE, &why), UX_EUNAVAILABLE);
+	assert_int_equal(err.code, UX_EUNAVAILABLE);
+	assert_int_equal(err.os_errno, ENOSPC);
+	assert_string_equal(err.text, "cannot write");
+	assert_int_equal(ux_error_pass(&err, UX_EIO, &why), UX_EIO);
+	assert_int_equal(err.code, UX_EUNAVAILABLE); /* the first one stays */
+	assert_int_equal(ux_error_pass(NULL, UX_EIO, &why), UX_EIO);
+}
+
 struct item {
 	uint64_t start;
 	uint32_t rank;
@@ -900,6 +915,7 @@ UX_SUITE(base)
 		UX_TEST(a_partition_point_is_found_at_each_place),
 		UX_TEST(a_wait_ends_by_the_monotonic_clock),
 		UX_TEST(first_error_wins),
+		UX_TEST(a_failure_that_is_passed_on_keeps_all_but_its_code),
 		UX_TEST(sorting_by_start_is_sorting),
 		UX_TEST(ascending_runs_are_merged_in_their_order),
 	};
