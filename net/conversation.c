@@ -376,6 +376,8 @@ static enum MHD_Result conversation_answer(struct conversation *cv,
 		if (conversation_park(cv, connection))
 			return MHD_YES;
 	}
+	if (cv->x.res.reset)
+		return conversation_reset(connection);
 	struct MHD_Response *r = conversation_make_response(&cv->x.res);
 	if (!r)
 		return MHD_NO;

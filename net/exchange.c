@@ -357,7 +357,7 @@ static enum ux_code exchange_append_body(struct ux_exchange *x, struct ux_bytes 
 	UX_TRY(ux_out_status(&x->body, &req->err));
 	enum ux_code code = ux_request_hold_body(req, x->body.cap);
 	if (code != UX_OK)
-		ux_response_field(&x->res, "Retry-After", UX_STR("2"));
+		x->res.retry_s = 2;
 	return code;
 }
 
@@ -396,7 +396,7 @@ void ux_exchange_start_clock(struct ux_exchange *x)
 void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
 {
 	assert(!x->answered && x->req.route);
-	ux_response_field(&x->res, "Retry-After", UX_STR("1"));
+	x->res.retry_s = 1;
 	x->res.status = by_client ? 429 : 503;
 	x->res.word = by_client ? "too_many_requests" : NULL;
 	x->res.reset = x->req.route->waits;

@@ -199,6 +199,7 @@ enum ux_code ux_response_out(struct ux_request *req, struct ux_response *res, co
 	return UX_OK;
 }
 
+/* The one place that makes statuses of errors, whichever layer reports them. */
 static const struct {
 	unsigned status;
 	const char *word;
@@ -214,6 +215,10 @@ static const struct {
 	[UX_ECONFLICT] = {409, "conflict"},
 	[UX_EDENIED] = {403, "denied"},
 	[UX_EUNAVAILABLE] = {503, "unavailable"},
+};
+
+enum {
+	RETRY_S = 1 /* seconds in the Retry-After of a 503 that has no better number */
 };
 
 unsigned ux_http_status(enum ux_code code)
@@ -242,6 +247,17 @@ static void response_hide_system(struct ux_error *err, struct ux_response *res)
 	err->os_errno = 0;
 }
 
+/* A client that retries needs to know when; one that does not must not remember the answer. */
+static void response_put_retry(struct ux_request *req, struct ux_response *res)
+{
+	char text[16];
+	unsigned seconds = res->retry_s == 0 && res->status == 503 ? RETRY_S : res->retry_s;
+	int n = snprintf(text, sizeof(text), "%u", seconds);
+	const char *kept = seconds ? ux_arena_strndup(&req->arena, text, (size_t)n) : NULL;
+	if (kept)
+		ux_response_field(res, "Retry-After", ux_bytes_cstr(kept));
+}
+
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code)
 {
 	char text[512];
@@ -267,6 +283,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 	res->caching = UX_CACHING_NONE;
 	if (res->status < 400)
 		res->status = ux_http_status(code);
+	response_put_retry(req, res);
 	res->type = "application/json";
 	res->body = req->out.failed ? UX_STR("{\"error\":{\"code\":\"out_of_memory\","
 					     "\"message\":\"out of memory\"}}\n")

@@ -245,6 +245,8 @@ struct ux_response {
 	unsigned status; /* 0: 200, or the status of the handler's error code */
 	/* code in an error document; NULL: derived from the handler's error code */
 	const char *word;
+	/* seconds of the Retry-After of an error document; 0: derived from the error code */
+	unsigned retry_s;
 	/* message of the error document in the body; in the arena; NULL: none */
 	const char *message;
 	const char *type; /* content type, a static string; NULL: none */
@@ -291,7 +293,7 @@ const char *ux_http_code_word(enum ux_code code);
 /*
  * Turns req->err into {"error":{"code":...,"message":...}}, replacing the contents of res. An error
  * from the operating system (os_errno) is the server's fault: whatever its code, it becomes a 500
- * without details; only a full disk is reported, with a 507.
+ * without details; only a full disk is reported, with a 507. Every 503 says when to retry.
  */
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code);
 

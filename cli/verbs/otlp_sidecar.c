@@ -15,10 +15,8 @@
 
 enum {
 	QUEUE_BYTES = 1 << 30, /* default of --otlp-queue-bytes */
+	RETRY_S = 5,           /* sent while the queue is full or cannot be written */
 };
-
-/* Seconds; sent while the queue is full or cannot be written. */
-#define RETRY_AFTER "5"
 
 struct otlp_sidecar {
 	struct ux_profile_input input; /* the cache of files, and the server to query */
@@ -33,7 +31,7 @@ struct otlp_sidecar {
 
 static enum ux_code sidecar_refuse(struct ux_response *res, unsigned status, enum ux_code code)
 {
-	ux_response_field(res, "Retry-After", UX_STR(RETRY_AFTER));
+	res->retry_s = RETRY_S;
 	res->status = status;
 	return code;
 }

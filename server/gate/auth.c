@@ -399,12 +399,8 @@ static void auth_set_client(struct ux_request *req, const struct ux_caller *call
 
 static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *res, unsigned wait_ms)
 {
-	char text[16];
 	unsigned seconds = ux_max((wait_ms + MS_IN_S - 1) / MS_IN_S, 1U);
-	int n = snprintf(text, sizeof(text), "%u", seconds);
-	const char *kept = ux_arena_strndup(&req->arena, text, (size_t)n);
-	if (kept)
-		ux_response_field(res, "Retry-After", ux_bytes_cstr(kept));
+	res->retry_s = seconds;
 	res->status = 429;
 	res->word = "too_many_requests";
 	res->reset = req->route->waits;

@@ -12,10 +12,8 @@
 #include "spare_memory.h"
 #include "unhex/frame.h"
 
-/* seconds to wait while the queue is full or cannot be written */
-#define RETRY_AFTER "5"
-
 enum {
+	RETRY_S = 5, /* seconds to wait while the queue is full or cannot be written */
 	/* bytes of JSON that is answered with JSON, which takes longer than protobuf */
 	JSON_MAX = 4 << 20,
 };
@@ -80,7 +78,7 @@ static enum ux_code otlp_check_sender(struct ux_request *req, struct ux_response
 /* Tells the sender to retry later, whatever the reason: a message is never dropped here. */
 static enum ux_code otlp_refuse(struct ux_response *res, unsigned status, enum ux_code code)
 {
-	ux_response_field(res, "Retry-After", UX_STR(RETRY_AFTER));
+	res->retry_s = RETRY_S;
 	res->status = status;
 	return code;
 }

@@ -7,8 +7,6 @@ enum {
 	PARK_MS = 30 * 1000 /* ms that a request waits at most; it is usually woken earlier */
 };
 
-#define RETRY_S "1" /* Retry-After in seconds while other uploads are being finished */
-
 /*
  * Finds the candidate that the upload became, if it still exists. One that was kept apart is in the
  * module of its File ID.
@@ -157,12 +155,6 @@ static enum ux_code finish_answer_failed(struct ux_request *req, struct ux_respo
 	res->word = out->word;
 	if (out->has_offset)
 		ux_upload_offset_field(req, res, out->offset);
-	/*
-	 * nothing is wrong with the upload: clients repeat a request that was answered with this
-	 * field
-	 */
-	if (out->full || out->code == UX_EUNAVAILABLE)
-		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
 	return out->code;
 }
 

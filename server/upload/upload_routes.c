@@ -169,8 +169,9 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	return s->index->uploads.find(s->index, up->uid, &req->arena, up, NULL) == UX_OK;
 }
 
-/* Retry-After in seconds, when the limits on open uploads are reached. */
-#define RETRY_S "5"
+enum {
+	RETRY_S = 5 /* Retry-After in seconds, when the limits on open uploads are reached */
+};
 
 static enum ux_code announce_read_size(struct ux_request *req, const json_t *doc, uint64_t *ret)
 {
@@ -260,7 +261,7 @@ static enum ux_code announce_add(struct ux_request *req, struct ux_response *res
 	if (limits.reached) {
 		res->status = 429;
 		res->word = "too_many_uploads";
-		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
+		res->retry_s = RETRY_S;
 	}
 	if (code == UX_ELIMIT)
 		res->word = "over_quota";
@@ -434,17 +435,6 @@ static enum ux_code incoming_check_disk(struct ux_request *req, const struct inc
 	return code;
 }
 
-/*
- * Tells clients to repeat the request while the storage of the blobs is unavailable: nothing is
- * wrong with the upload.
- */
-static enum ux_code incoming_later(struct ux_response *res, enum ux_code code)
-{
-	if (code == UX_EUNAVAILABLE)
-		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
-	return code;
-}
-
 enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_upload up;
@@ -453,13 +443,11 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 	if (!in)
 		return ux_arena_fail(&req->arena, &req->err);
 	*in = (struct incoming){.blobs = ux_server_of(req)->store->blobs};
-	enum ux_code code =
-		incoming_later(res, ux_upload_hold(req, res, &up, &in->part, &in->offset));
-	UX_TRY(code);
+	UX_TRY(ux_upload_hold(req, res, &up, &in->part, &in->offset));
 	if (!in->part)
 		return ux_error_set(&req->err, UX_ECONFLICT, "the upload has ended");
 	in->size = up.size;
-	code = incoming_read_offset(req, &up, &offset);
+	enum ux_code code = incoming_read_offset(req, &up, &offset);
 	if (code == UX_OK)
 		code = incoming_check_offset(req, res, in, offset);
 	if (code == UX_OK)
@@ -476,7 +464,7 @@ enum ux_code ux_handle_upload_data(struct ux_request *req, struct ux_response *r
 	struct ux_upload up;
 	const struct incoming *in = req->sink.ctx;
 	if (in->blobs->part_keep)
-		UX_TRY(incoming_later(res, in->blobs->part_keep(in->part, &req->err)));
+		UX_TRY(in->blobs->part_keep(in->part, &req->err));
 	UX_TRY(ux_upload_of(req, &up));
 	return ux_upload_answer(req, res, &up, in->offset, /* direct= */ false);
 }

@@ -305,6 +305,9 @@ static void requests_together_have_a_bound_on_memory(void **state)
 	assert_int_equal(x[2].res.status, 503);
 	assert_text(x[2].res.body,
 		    ERROR("unavailable", "all requests together use too much memory; retry later"));
+	const struct ux_http_field *again = &x[2].res.fields[x[2].res.n_fields - 1];
+	assert_text(again->name, "Retry-After"); /* as of every 503 */
+	assert_text(again->value, "2");
 	body_of(&x[3], &app, 3, 50 << 10); /* a small one is not counted */
 	ux_exchange_finish(&x[3]);
 	assert_int_equal(x[3].res.status, 200);
