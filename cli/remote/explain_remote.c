@@ -104,6 +104,7 @@ static void explain_write_document(struct ux_out *out, const json_t *doc, const 
 	if (address[0] != '\0')
 		ux_out_fmt(out, " %s", address);
 	explain_write_member(out, ": ", doc, "status", "");
+	explain_write_member(out, ": ", doc, "reason", "");
 	explain_write_member(out, ", ", doc, "quality", "");
 	ux_out_cstr(out, "\n");
 	explain_write_list(out, "candidates:", json_object_get(doc, "candidates"),

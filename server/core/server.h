@@ -43,8 +43,12 @@ enum {
 
 /* --- modules that the store lacks ------------------------------------------------------------- */
 
+/* The message about a file that this server lacks while an upstream that may have it is away. */
+#define UX_UPSTREAM_AWAY "an upstream that may have it does not answer; retry later"
+
 enum ux_missing_status {
 	UX_MISSING_NOWHERE, /* no upstream has it; the answer may be from the negative cache */
+	UX_MISSING_AWAY,    /* an upstream that may have it does not answer */
 	UX_MISSING_PENDING, /* it is being fetched or extracted */
 	UX_MISSING_ARRIVED, /* the store has it now */
 };
@@ -57,8 +61,8 @@ struct ux_missing_module {
 	/* longest ms that fetch() may block; 0: it starts a fetch and returns immediately */
 	uint32_t wait_ms;
 	/*
-	 * set for UX_MISSING_PENDING: seconds after which the client should retry; 0: the caller's
-	 * default
+	 * set for UX_MISSING_PENDING and UX_MISSING_AWAY: seconds after which the client should
+	 * retry; 0: the caller's default
 	 */
 	uint32_t retry_after_s;
 };

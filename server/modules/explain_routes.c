@@ -295,7 +295,12 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	UX_TRY(explain_find(&e, &id));
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "id", id);
-	ux_json_key_cstr(j, "status", explain_status_of(&e));
+	const char *status = explain_status_of(&e), *why = NULL;
+	if (strcmp(status, "missing") == 0)
+		why = ux_upstream_set_why_unknown(req, id);
+	ux_json_key_cstr(j, "status", why ? "pending" : status);
+	if (why)
+		ux_json_key_cstr(j, "reason", why);
 	if (e.known)
 		ux_json_key_cstr(j, "quality", ux_quality_name(ux_module_quality(&e.module)));
 	ux_json_key(j, "ids");

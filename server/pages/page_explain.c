@@ -245,8 +245,13 @@ static const char *page_explain_has(const char *quality)
 }
 
 /* Returns why the module as a whole cannot be used. */
-static const char *page_explain_trouble(const char *status)
+static const char *page_explain_trouble(const json_t *doc, const char *status)
 {
+	const char *reason = page_explain_text_of(doc, "reason");
+	if (strcmp(reason, UX_UPSTREAM_AWAY) == 0)
+		return "This server lacks it for now: " UX_UPSTREAM_AWAY ".";
+	if (reason[0] != '\0')
+		return "It is being fetched: reload this page in a few seconds.";
 	if (strcmp(status, "pending") == 0)
 		return "Its symbols are being extracted: reload this page in a few seconds.";
 	if (strcmp(status, "failed") == 0)
@@ -266,7 +271,7 @@ static void page_explain_put_verdict(struct ux_request *req, const json_t *doc)
 		ux_out_cstr(out, json_array_size(json_object_get(doc, "candidates")) > 0 &&
 						 strcmp(status, "missing") == 0
 					 ? "The uploaded file has no symbols."
-					 : page_explain_trouble(status));
+					 : page_explain_trouble(doc, status));
 	else if (addr.size > 0 && chosen)
 		page_explain_put_place(out, addr, chosen);
 	else if (addr.size > 0)

@@ -52,6 +52,7 @@ struct frame_view {
 	struct frame_file files[FILES_MAX]; /* files that were looked up */
 	size_t n_files;
 	bool looked; /* the source package was looked up */
+	bool later;  /* a file is being unpacked, or its storage does not answer */
 	enum ux_source_package_state package_state;
 	const char *package; /* its name; NULL: none */
 };
@@ -92,8 +93,10 @@ static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *fil
 	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(&req->err);
+	if (code == UX_OK && s.size <= SOURCE_BYTES)
+		code = ux_blobs_map(server->store->blobs, &s.blob, s.blob_size, &file->pack, NULL);
+	v->later = v->later || code == UX_EUNAVAILABLE;
 	if (code != UX_OK || s.size > SOURCE_BYTES ||
-	    ux_blobs_map(server->store->blobs, &s.blob, s.blob_size, &file->pack, NULL) != UX_OK ||
 	    !ux_bytes_sub(file->pack.bytes, s.off, s.size, &file->text))
 		return UX_OK;
 	UX_TRY(ux_request_work_charge(&v->work, file->text.size, &req->err));
@@ -232,6 +235,9 @@ static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_fram
 			"reload this page in a moment.</p>\n",
 			v->package,
 			v->package_state == UX_SOURCE_PACKAGE_FETCHED ? "fetched" : "unpacked");
+	else if (!any && v->later)
+		ux_out_cstr(out, "<p class=\"why\">The source files are unavailable now: reload "
+				 "this page in a moment.</p>\n");
 	else if (!any)
 		ux_out_cstr(out, has_line ? "<p class=\"why\">The source files were not uploaded: "
 					    "<code>unhex push --sources FILE</code></p>\n"
@@ -429,17 +435,19 @@ static enum ux_code frame_put_code(struct frame_view *v)
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static enum ux_code frame_open(struct frame_view *v)
+static enum ux_code frame_open(struct frame_view *v, struct ux_response *res)
 {
 	struct ux_request *req = v->req;
 	struct ux_bytes id = ux_page_query(req, "id"), addr = ux_page_query(req, "addr");
-	uint32_t retry_s = 0;
+	struct ux_module_later later = {0};
 	if (id.size == 0 || !ux_hex_parse_u64(addr, /* hex= */ false, &v->pc))
 		return ux_error_set(&req->err, UX_EINVAL, "expected id=ID and addr=0x...");
 	UX_TRY(ux_module_id_parse(id, &req->arena, &v->id, &req->err));
 	UX_TRY(ux_request_work_charge(&v->work, UX_WORK_MODULE, &req->err));
-	return ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, v->id,
-				     /* wait_ms= */ 0, &v->module, &retry_s, &req->err);
+	enum ux_code code = ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, v->id,
+						  /* wait_ms= */ 0, &v->module, &later, &req->err);
+	res->retry_s = later.retry_s;
+	return code;
 }
 
 static enum ux_code frame_put(struct frame_view *v)
@@ -468,7 +476,7 @@ enum ux_code ux_web_frame(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(frame_view_deinit) struct frame_view v = {.req = req,
 							     .work = ux_request_work(req)};
-	UX_TRY(frame_open(&v));
+	UX_TRY(frame_open(&v, res));
 	ux_page_begin(req, &page);
 	UX_TRY(frame_put(&v));
 	return ux_page_end(req, res, &page);

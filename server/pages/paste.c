@@ -139,8 +139,10 @@ static enum ux_code paste_differs(struct paste_search *s, const struct ux_crash_
 	return UX_OK;
 }
 
-static const char *paste_why_closed(enum ux_code code)
+static const char *paste_why_closed(enum ux_code code, bool away)
 {
+	if (code == UX_EUNAVAILABLE && away)
+		return UX_UPSTREAM_AWAY;
 	if (code == UX_EUNAVAILABLE)
 		return "its symbols are being extracted: retry in a few seconds";
 	return code == UX_ENOTFOUND ? "this server has no symbols of it"
@@ -152,16 +154,16 @@ static enum ux_code paste_open_symbols(struct paste_search *s, struct ux_error *
 {
 	struct ux_request *req = s->p->req;
 	struct ux_error why = UX_ERROR_INIT;
-	uint32_t retry_s = 0;
+	struct ux_module_later later = {0};
 	UX_TRY(ux_request_work_charge(&s->p->work, UX_WORK_MODULE, err));
 	enum ux_code code =
 		ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, s->k->id,
-				      /* wait_ms= */ 0, &s->k->module, &retry_s, &why);
+				      /* wait_ms= */ 0, &s->k->module, &later, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	s->found->open = code == UX_OK;
 	if (code != UX_OK)
-		s->found->why = paste_why_closed(code);
+		s->found->why = paste_why_closed(code, later.away);
 	return UX_OK;
 }
 
@@ -251,7 +253,7 @@ static enum ux_code paste_functions(struct ux_crash_source *source, void *record
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
-		ret->why = paste_why_closed(code);
+		ret->why = paste_why_closed(code, /* away= */ false);
 		return UX_OK;
 	}
 	code = ux_open_module_find_all(k->module, symbol, &p->name_budget, &p->work, pcs,
@@ -290,7 +292,7 @@ static enum ux_code paste_resolve_module(struct ux_paste *p, struct ux_crash_bui
 	if (code != UX_OK) {
 		ux_open_module_unref(ux_take(&k->module));
 		b->found.open = false;
-		b->found.why = paste_why_closed(code);
+		b->found.why = paste_why_closed(code, /* away= */ false);
 		return UX_OK;
 	}
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {

@@ -166,12 +166,12 @@ static enum ux_code naming_module(struct naming *n, size_t first, size_t end, st
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	char id[UX_ID_TEXT], text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	uint32_t retry_s = 0;
+	struct ux_module_later later = {0};
 	if (n->work)
 		UX_TRY(ux_request_work_charge(n->work, UX_WORK_MODULE, err));
 	ux_id_format(&module->id, id);
 	enum ux_code code =
-		ux_server_module_open(n->server, n->ns, id, /* wait_ms= */ 0, &m, &retry_s, &why);
+		ux_server_module_open(n->server, n->ns, id, /* wait_ms= */ 0, &m, &later, &why);
 	size_t kept = first;
 	if (code == UX_OK)
 		code = naming_turn(n, m, first, end, &kept, &why);

@@ -57,11 +57,11 @@ static enum ux_code otlp_symbolize_module(struct otlp_work *w, const struct ux_o
 	ux_cleanup(ux_open_module_release) struct ux_open_module *open = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	char id[UX_ID_TEXT];
-	uint32_t retry_s = 0;
+	struct ux_module_later later = {0};
 	UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 	ux_id_format(&m->id, id);
 	enum ux_code code = ux_server_module_open(ux_server_of(w->req), ux_caller_of(w->req)->ns,
-						  id, /* wait_ms= */ 0, &open, &retry_s, &why);
+						  id, /* wait_ms= */ 0, &open, &later, &why);
 	if (code == UX_OK)
 		code = ux_open_module_bring(open, w->names.addresses + m->first, m->n,
 					    /* back= */ 0, &why);

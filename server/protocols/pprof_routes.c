@@ -13,7 +13,8 @@ enum {
 	WAIT_MS = 5000 /* ms to wait while a module is fetched, because pprof does not retry */
 };
 
-static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_module **ret)
+static enum ux_code pprof_open_module(struct ux_request *req, struct ux_response *res,
+				      struct ux_open_module **ret)
 {
 	const char *id = NULL;
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
@@ -21,11 +22,13 @@ static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_mod
 	for (;;) {
 		struct ux_error why = UX_ERROR_INIT;
 		int64_t left = ux_max(until - ux_clock_ms(), INT64_C(0));
-		uint32_t step = (uint32_t)ux_min(left, (int64_t)UX_WORK_WAIT_MS), retry_s = 0;
+		uint32_t step = (uint32_t)ux_min(left, (int64_t)UX_WORK_WAIT_MS);
+		struct ux_module_later later = {0};
 		UX_TRY(ux_request_check(req));
 		enum ux_code code = ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns,
-							  id, step, ret, &retry_s, &why);
-		if (code != UX_EUNAVAILABLE || left == 0) {
+							  id, step, ret, &later, &why);
+		res->retry_s = later.retry_s;
+		if (code != UX_EUNAVAILABLE || later.away || left == 0) {
 			if (code != UX_OK)
 				req->err = why;
 			return code;
@@ -37,7 +40,7 @@ static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_mod
 enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
-	UX_TRY(pprof_open_module(req, &m));
+	UX_TRY(pprof_open_module(req, res, &m));
 	ux_out_cstr(&req->out, "num_symbols: 1\n");
 	return ux_response_out(req, res, "text/plain; charset=utf-8");
 }
@@ -102,7 +105,7 @@ enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	ux_cleanup(ux_requested_pcs_deinit) struct ux_requested_pcs pcs = {0};
-	UX_TRY(pprof_open_module(req, &m));
+	UX_TRY(pprof_open_module(req, res, &m));
 	UX_TRY(pprof_read_addresses(req, &pcs));
 	UX_TRY(ux_open_module_bring(m, pcs.data, pcs.size, /* back= */ 0, &req->err));
 	struct ux_work work = ux_request_work(req);

@@ -50,20 +50,25 @@ static enum ux_code symbolize_bring(const struct symbolize_work *w,
 
 /* Opens the module from the store; resets `why`. */
 static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *m,
-					 struct ux_open_module **ret, uint32_t *ret_retry_s,
-					 struct ux_error *why)
+					 struct ux_open_module **ret,
+					 struct ux_module_later *ret_later, struct ux_error *why)
 {
 	*why = (struct ux_error)UX_ERROR_INIT;
 	enum ux_code code = ux_module_cache_get(s->cache, m->ns, m->id, ret, why);
-	*ret_retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0;
+	*ret_later =
+		(struct ux_module_later){.retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0};
 	return code;
 }
 
-static enum ux_code symbolize_module_fetching(const struct ux_missing_module *m,
-					      uint32_t *ret_retry_s, struct ux_error *why)
+/* Says why the module is neither here nor known to be absent. */
+static enum ux_code symbolize_module_later(const struct ux_missing_module *m, bool away,
+					   struct ux_module_later *ret_later, struct ux_error *why)
 {
-	*ret_retry_s = m->retry_after_s ? m->retry_after_s : RETRY_AFTER_S;
+	*ret_later = (struct ux_module_later){
+		.retry_s = m->retry_after_s ? m->retry_after_s : RETRY_AFTER_S, .away = away};
 	*why = (struct ux_error)UX_ERROR_INIT;
+	if (away)
+		return ux_error_set(why, UX_EUNAVAILABLE, UX_UPSTREAM_AWAY);
 	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched; retry later", m->id);
 }
 
@@ -78,20 +83,23 @@ static void symbolize_seek_better(struct ux_server *s, const char *ns, const cha
 
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,
-				   uint32_t *ret_retry_s, struct ux_error *err)
+				   struct ux_module_later *ret_later, struct ux_error *err)
 {
 	struct ux_missing_module m = {.ns = ns, .id = id, .wait_ms = wait_ms};
 	struct ux_error why;
-	enum ux_code code = symbolize_module_get(s, &m, ret, ret_retry_s, &why);
+	enum ux_code code = symbolize_module_get(s, &m, ret, ret_later, &why);
 	if (code == UX_ENOTFOUND && s->missing.fetch) {
-		switch (s->missing.fetch(s->missing.ctx, &m)) {
+		enum ux_missing_status status = s->missing.fetch(s->missing.ctx, &m);
+		switch (status) {
 		case UX_MISSING_NOWHERE:
 			break;
+		case UX_MISSING_AWAY:
 		case UX_MISSING_PENDING:
-			code = symbolize_module_fetching(&m, ret_retry_s, &why);
+			code = symbolize_module_later(&m, status == UX_MISSING_AWAY, ret_later,
+						      &why);
 			break;
 		case UX_MISSING_ARRIVED:
-			code = symbolize_module_get(s, &m, ret, ret_retry_s, &why);
+			code = symbolize_module_get(s, &m, ret, ret_later, &why);
 			break;
 		}
 	}
@@ -107,20 +115,20 @@ enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const ch
 static enum ux_code symbolize_open_module(struct symbolize_work *w,
 					  const struct ux_requested_module *module,
 					  uint32_t wait_ms, struct ux_open_module **ret,
-					  uint32_t *ret_retry_s, struct ux_error *why)
+					  struct ux_module_later *ret_later, struct ux_error *why)
 {
 	struct ux_server *s = ux_server_of(w->req);
 	const char *id = module->canonical;
-	*ret_retry_s = 0;
+	*ret_later = (struct ux_module_later){0};
 	if (!id)
 		UX_TRY(ux_module_id_parse(module->id, &w->req->arena, &id, why));
-	UX_TRY(ux_server_module_open(s, ux_caller_of(w->req)->ns, id, wait_ms, ret, ret_retry_s,
+	UX_TRY(ux_server_module_open(s, ux_caller_of(w->req)->ns, id, wait_ms, ret, ret_later,
 				     why));
 	enum ux_code code = symbolize_bring(w, module, *ret, why);
 	if (code == UX_OK)
 		return UX_OK;
 	ux_open_module_unref(ux_take(ret));
-	*ret_retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0;
+	ret_later->retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0;
 	return code;
 }
 
@@ -142,11 +150,11 @@ static bool symbolize_is_coming(struct symbolize_work *w, const struct ux_reques
 {
 	struct ux_arena_mark mark = ux_arena_mark(&w->req->arena);
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
-	uint32_t retry_s = 0;
+	struct ux_module_later later = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = symbolize_open_module(w, module, wait_ms, &m, &retry_s, &why);
+	enum ux_code code = symbolize_open_module(w, module, wait_ms, &m, &later, &why);
 	ux_arena_rewind(&w->req->arena, mark);
-	return code == UX_EUNAVAILABLE;
+	return code == UX_EUNAVAILABLE && !later.away;
 }
 
 /*
@@ -281,17 +289,18 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 	struct ux_module_answer s = {.module = module, .reason = ""};
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	struct ux_error why = UX_ERROR_INIT;
+	struct ux_module_later later = {0};
 	UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 	if (w->req->quick) {
 		UX_TRY(symbolize_find_open(w, module, &m));
 		*ret_code = UX_OK;
 	} else if (symbolize_is_over(w)) {
 		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "deadline exceeded");
-		s.retry_after_s = RETRY_AFTER_S;
+		later.retry_s = RETRY_AFTER_S;
 	} else {
-		*ret_code = symbolize_open_module(w, module, /* wait_ms= */ 0, &m, &s.retry_after_s,
-						  &why);
+		*ret_code = symbolize_open_module(w, module, /* wait_ms= */ 0, &m, &later, &why);
 	}
+	s.retry_after_s = later.retry_s;
 	if (*ret_code == UX_ENOMEM) {
 		w->req->err = why;
 		return *ret_code;

@@ -111,15 +111,20 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *r
 			  const struct ux_symbolize_writer *writer, void *ctx,
 			  enum ux_code *ret_first) ux_must;
 
+/* What a client is told of a module that is neither here nor known to be absent. */
+struct ux_module_later {
+	uint32_t retry_s; /* seconds after which to retry */
+	bool away;        /* it is not on its way, so that waiting for it is useless */
+};
+
 /*
  * Calls ux_module_cache_get(), and for a module that the store lacks (UX_ENOTFOUND),
- * ux_server.missing. UX_EUNAVAILABLE: the module may become available; *ret_retry_s is the number
- * of seconds after which the client should retry, 0 for all other codes. wait_ms: how long the call
- * may block; 0: not at all. Any thread.
+ * ux_server.missing. UX_EUNAVAILABLE: the module may become available, and *ret_later says when; it
+ * is zeroed for all other codes. wait_ms: how long the call may block; 0: not at all. Any thread.
  */
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,
-				   uint32_t *ret_retry_s, struct ux_error *err) ux_must;
+				   struct ux_module_later *ret_later, struct ux_error *err) ux_must;
 
 /* --- routes ----------------------------------------------------------------------------------- */
 

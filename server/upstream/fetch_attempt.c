@@ -8,8 +8,7 @@
 
 enum {
 	ARENA = 1 << 20,
-	MAGIC = 4,      /* bytes that identify a format */
-	LATER_MAX_S = 5 /* longest Retry-After in s of another unhex server that is honoured */
+	MAGIC = 4, /* bytes that identify a format */
 };
 
 /* State of one request, used by one thread. */
@@ -196,16 +195,18 @@ static enum ux_code attempt_record(struct attempt *q, struct ux_error *err)
 	row->reason = q->answer.reason;
 	row->queried = now;
 	row->expires = ux_fetch_expires(&q->f->options.times, row->outcome, now);
-	if (row->outcome == UX_FETCH_ABSENT && q->answer.retry_s > 0)
+	bool absent = row->outcome == UX_FETCH_ABSENT, away = row->outcome == UX_FETCH_AWAY;
+	if ((absent || away) && q->answer.retry_s > 0)
 		row->expires = ux_min(row->expires, now + (ux_time)q->answer.retry_s);
 	row->took_ms = q->took_ms;
 	row->file_name = "";
 	return ux_store_commit_answer(s, q->part, row, err);
 }
 
-static void attempt_fail(struct attempt *q, const struct ux_error *why)
+static void attempt_fail(struct attempt *q, enum ux_code code, const struct ux_error *why)
 {
-	q->answer.outcome = UX_FETCH_FAILED;
+	q->ours = why->os_errno != 0 || code == UX_ENOMEM || code == UX_EUNAVAILABLE;
+	q->answer.outcome = q->ours ? UX_FETCH_AWAY : UX_FETCH_FAILED;
 	snprintf(q->answer.reason, sizeof(q->answer.reason), "%s",
 		 why->os_errno != 0 ? "this server could not store it" : why->text);
 }
@@ -241,12 +242,12 @@ static void attempt_run(struct attempt *q)
 	if (code == UX_OK && q->answer.outcome == UX_FETCH_FOUND) {
 		code = attempt_store(q, &why);
 		if (code != UX_OK) /* the received file is unusable */
-			attempt_fail(q, &why);
-		if (code == UX_ENOTFOUND && q->up->kind == UX_UPSTREAM_PACKAGES)
+			attempt_fail(q, code, &why);
+		if (code == UX_ENOTFOUND && !q->ours && q->up->kind == UX_UPSTREAM_PACKAGES)
 			q->answer.outcome = UX_FETCH_ABSENT;
-		q->ours = why.os_errno != 0 || code == UX_ENOMEM || code == UX_EUNAVAILABLE;
 	} else if (code != UX_OK) {
-		attempt_fail(q, &why);
+		attempt_fail(q, code, &why);
+		q->answer.outcome = UX_FETCH_AWAY;
 		q->answer.reachable = true;
 		q->ours = true;
 	}
@@ -298,9 +299,10 @@ static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const
 	} else if (q->answer.later && item->laters < UX_FETCH_LATER_MAX) {
 		item->state = UX_ITEM_WAITS;
 		item->laters++;
-		item->not_before =
-			now + 1000 * (int64_t)ux_min(q->answer.retry_s, (unsigned)LATER_MAX_S);
+		memcpy(fetch->waits_for, q->answer.waits_for, sizeof(fetch->waits_for));
+		item->not_before = now + 1000 * (int64_t)q->answer.retry_s;
 	} else if (!found) { /* no longer than the answer is valid */
+		fetch->away = fetch->away || q->answer.outcome == UX_FETCH_AWAY;
 		fetch->quiet_s = ux_min(fetch->quiet_s,
 					q->ours ? (int64_t)1 : q->row.expires - q->row.queried);
 	}

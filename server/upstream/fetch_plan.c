@@ -98,6 +98,8 @@ static int64_t fetch_answer_lifetime(const struct ux_fetch_times *times,
 	case UX_FETCH_ABSENT:
 		return times->absent;
 	case UX_FETCH_FAILED:
+	case UX_FETCH_AWAY:
+	case UX_FETCH_OUTCOMES:
 		break;
 	}
 	return times->failed;
@@ -217,6 +219,7 @@ static enum ux_code plan_add(struct preparing *p, const struct ux_upstream *up, 
 		ux_fetch_answer_valid(&p->answers, artifact, up->name, p->times, p->now);
 	if (plan_is_answered(a, &p->module)) {
 		fetch->quiet_s = ux_min(fetch->quiet_s, a->expires - p->now);
+		fetch->away = fetch->away || a->outcome == UX_FETCH_AWAY;
 		return UX_OK;
 	}
 	fetch->items[fetch->n_items++] = (struct ux_fetch_item){
@@ -263,6 +266,7 @@ enum ux_code ux_fetch_plan(struct ux_fetch *fetch, struct ux_store *store,
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return ux_error_set(err, code, "the index cannot be read");
 	fetch->quiet_s = UX_FETCH_NEGATIVE_MAX_MS / 1000;
+	fetch->away = false;
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (size_t k = 0; k < count; k++)
 			UX_TRY(plan_add_round(&p, &upstreams[order[k]], order[k], round, err));

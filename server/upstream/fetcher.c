@@ -35,15 +35,20 @@ static void fetcher_append(struct ux_fetcher *f, struct ux_fetch *fetch)
 	f->n_fetches++;
 }
 
-static void fetcher_remember(struct ux_fetcher *f, const uint8_t key[UX_FETCH_KEY_SIZE], int64_t ms)
+static void fetcher_remember(struct ux_fetcher *f, const struct ux_fetch *fetch, int64_t ms)
 {
 	int64_t now = ux_clock_ms();
-	(void)!ux_cache_insert(&f->negative, ux_bytes(key, UX_FETCH_KEY_SIZE), now, now + ms, NULL);
+	struct ux_fetch_negative *known = ux_cache_insert(
+		&f->negative, ux_bytes(fetch->key, UX_FETCH_KEY_SIZE), now, now + ms, NULL);
+	if (known)
+		*known = (struct ux_fetch_negative){.until = now + ms, .away = fetch->away};
 }
 
-static bool fetcher_is_remembered(struct ux_fetcher *f, const uint8_t key[UX_FETCH_KEY_SIZE])
+/* Returns the result of a fetch that ended without the file; NULL: none is remembered. */
+static const struct ux_fetch_negative *fetcher_recall(struct ux_fetcher *f,
+						      const uint8_t key[UX_FETCH_KEY_SIZE])
 {
-	return ux_cache_find(&f->negative, ux_bytes(key, UX_FETCH_KEY_SIZE), ux_clock_ms()) != NULL;
+	return ux_cache_find(&f->negative, ux_bytes(key, UX_FETCH_KEY_SIZE), ux_clock_ms());
 }
 
 static void fetch_wake_all(struct ux_fetch *fetch)
@@ -69,7 +74,7 @@ void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_
 	f->n_fetches--;
 	fetch->state = UX_FETCH_OVER;
 	if (quiet_ms > 0)
-		fetcher_remember(f, fetch->key, quiet_ms);
+		fetcher_remember(f, fetch, quiet_ms);
 	fetch_wake_all(fetch);
 	ux_fetch_unclaim_later(f, fetch);
 	if (fetch->running == 0)
@@ -113,6 +118,7 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 	int64_t when = ux_breaker_next_time(&up->breaker, now);
 	fetch->quiet_s = ux_min(fetch->quiet_s, when == INT64_MAX ? 1 : (when - now) / 1000 + 1);
 	item->state = UX_ITEM_ENDED;
+	fetch->away = true;
 	up->refused++;
 	return false;
 }
@@ -173,7 +179,7 @@ static bool fetcher_next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *r
 		if (*ret_item >= 0)
 			return true;
 		if (fetch_has_ended(fetch))
-			ux_fetcher_end(f, fetch, fetch->quiet_s * 1000);
+			ux_fetcher_end(f, fetch, ux_max(fetch->quiet_s, INT64_C(1)) * 1000);
 	}
 	return false;
 }
@@ -205,6 +211,7 @@ static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 	if (code != UX_OK) { /* let the answers in the index expire soon */
 		fetch->n_items = 0;
 		fetch->quiet_s = 1;
+		fetch->away = true;
 	}
 	pthread_cond_broadcast(&f->changed);
 }
@@ -265,15 +272,17 @@ static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch
 				     const uint8_t key[16], struct ux_fetch_waiter *waiter)
 {
 	struct ux_fetch *fetch = fetcher_find(f, key);
-	if (!fetch && fetcher_is_remembered(f, key))
-		return UX_FETCHING_NONE;
+	const struct ux_fetch_negative *known = fetch ? NULL : fetcher_recall(f, key);
+	if (known)
+		return known->away ? UX_FETCHING_AWAY : UX_FETCHING_NONE;
 	if (!fetch && f->n_fetches == UX_FETCHES_MAX) {
 		f->refused++;
 		return UX_FETCHING_BUSY;
 	}
 	if (!fetch) {
-		if (ux_fetch_create(&fetch, request, f->own, NULL) != UX_OK)
-			return UX_FETCHING_NONE;
+		enum ux_code code = ux_fetch_create(&fetch, request, f->own, NULL);
+		if (code != UX_OK) /* UX_EINVAL: no upstream has a file of such an ID */
+			return code == UX_EINVAL ? UX_FETCHING_NONE : UX_FETCHING_AWAY;
 		fetcher_append(f, fetch);
 		pthread_cond_signal(&f->changed);
 	}
@@ -289,12 +298,53 @@ enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_re
 	uint8_t key[16];
 	ux_fetch_key(request->ns, request->id, request->want, request->source, key);
 	pthread_mutex_lock(&f->lock);
-	enum ux_fetching state =
-		f->n == 0 || atomic_load_explicit(&f->stopping, memory_order_relaxed)
-			? UX_FETCHING_NONE
-			: fetcher_join(f, request, key, waiter);
+	enum ux_fetching state = f->n == 0 ? UX_FETCHING_NONE
+				 : atomic_load_explicit(&f->stopping, memory_order_relaxed)
+					 ? UX_FETCHING_AWAY
+					 : fetcher_join(f, request, key, waiter);
 	pthread_mutex_unlock(&f->lock);
 	return state;
+}
+
+unsigned ux_fetcher_away_s(struct ux_fetcher *f, const struct ux_fetch_request *request)
+{
+	uint8_t key[16];
+	unsigned seconds = 0;
+	ux_fetch_key(request->ns, request->id, request->want, request->source, key);
+	pthread_mutex_lock(&f->lock);
+	const struct ux_fetch_negative *known =
+		fetcher_find(f, key) ? NULL : fetcher_recall(f, key);
+	if (known && known->away)
+		seconds = (unsigned)((known->until - ux_clock_ms()) / 1000) + 1;
+	pthread_mutex_unlock(&f->lock);
+	return seconds;
+}
+
+/* Tests whether the fetch will end as soon as other servers of ours end theirs. */
+static bool fetch_waits_for_servers(const struct ux_fetch *fetch)
+{
+	bool open = false;
+	for (size_t i = 0; i < fetch->n_items; i++) {
+		if (fetch->items[i].state == UX_ITEM_ENDED)
+			continue;
+		if (fetch->items[i].laters == 0)
+			return false;
+		open = true;
+	}
+	return open && fetch->state == UX_FETCH_ASKING && !fetch->away;
+}
+
+void ux_fetcher_waits_for(struct ux_fetcher *f, const struct ux_fetch_request *request,
+			  char ret[UX_WAITS_FOR_TEXT])
+{
+	uint8_t key[16];
+	ux_fetch_key(request->ns, request->id, request->want, request->source, key);
+	pthread_mutex_lock(&f->lock);
+	const struct ux_fetch *fetch = fetcher_find(f, key);
+	bool others = fetch && fetch_waits_for_servers(fetch) && fetch->waits_for[0] != '\0';
+	snprintf(ret, UX_WAITS_FOR_TEXT, "%s%s%.76s", f->own, others ? ", " : "",
+		 others ? fetch->waits_for : "");
+	pthread_mutex_unlock(&f->lock);
 }
 
 bool ux_fetcher_is_running(struct ux_fetcher *f, const struct ux_fetch_request *request)
@@ -344,7 +394,7 @@ struct ux_upstream_status ux_fetcher_status(struct ux_fetcher *f, size_t i)
 				   : 0,
 		.found = up->answers[UX_FETCH_FOUND],
 		.absent = up->answers[UX_FETCH_ABSENT],
-		.failed = up->answers[UX_FETCH_FAILED],
+		.failed = up->answers[UX_FETCH_FAILED] + up->answers[UX_FETCH_AWAY],
 		.refused = up->refused,
 		.bytes = up->bytes,
 		.took_ms = up->took_ms,
@@ -432,7 +482,8 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 		return ux_error_nomem(err);
 	f->store = store;
 	fetcher_init_locks(f);
-	const struct ux_cache_opts negative = {.entries_max = UX_FETCH_NEGATIVE_MAX,
+	const struct ux_cache_opts negative = {.value_size = sizeof(struct ux_fetch_negative),
+					       .entries_max = UX_FETCH_NEGATIVE_MAX,
 					       .key_size = UX_FETCH_KEY_SIZE};
 	enum ux_code code = ux_cache_init(&f->negative, &negative)
 				    ? fetcher_copy_options(f, options, err)

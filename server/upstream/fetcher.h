@@ -146,11 +146,18 @@ struct ux_upstream_request {
 	void *ctx;
 };
 
+#define UX_WAITS_FOR "waits for " /* before the list of servers in the message of a 503 */
+
+enum {
+	UX_WAITS_FOR_TEXT = 96 /* bytes of such a list, with its NUL */
+};
+
 struct ux_upstream_answer {
 	enum ux_fetch_outcome outcome;
 	bool cancelled; /* cancelled: the outcome is unknown */
 	/* the upstream is itself fetching the file: repeat the request after retry_s */
 	bool later;
+	char waits_for[UX_WAITS_FOR_TEXT]; /* servers that it waits for meanwhile; "": unknown */
 	bool reachable;   /* the upstream answered, so the breaker counts no failure */
 	unsigned status;  /* HTTP status; 0: none */
 	size_t path;      /* index of the path that got this answer */
@@ -182,7 +189,7 @@ enum {
 /* How long answers are valid, in seconds. */
 struct ux_fetch_times {
 	int64_t absent; /* the upstream does not have the artifact */
-	int64_t failed; /* no answer, or an unusable one */
+	int64_t failed; /* no answer, or an unusable one; both are asked again soon */
 	int64_t found;  /* the upstream sent something, and would send the same again */
 };
 
@@ -299,7 +306,8 @@ struct ux_fetch_waiter {
 };
 
 enum ux_fetching {
-	UX_FETCHING_NONE,      /* no upstream can have it, or all have answered recently */
+	UX_FETCHING_NONE,      /* no upstream has it: all that can have it said so recently */
+	UX_FETCHING_AWAY,      /* an upstream that may have it does not answer: retry later */
 	UX_FETCHING_QUEUED,    /* the fetch is queued, or requests are running */
 	UX_FETCHING_RECEIVING, /* an upstream is sending it */
 	UX_FETCHING_BUSY,      /* the queue is full */
@@ -312,6 +320,20 @@ enum ux_fetching {
  */
 enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *request,
 				  struct ux_fetch_waiter *waiter);
+
+/*
+ * Returns in how many seconds the upstreams are asked again for an artifact, because one that may
+ * have it does not answer. 0: that is not so, as far as is known in memory. Any thread.
+ */
+unsigned ux_fetcher_away_s(struct ux_fetcher *f, const struct ux_fetch_request *request) ux_must;
+
+/*
+ * Writes the ID of this server, and the IDs of the servers on whose answers alone a running fetch
+ * still depends. A server that finds itself in the list of one that it waits for knows that both
+ * wait for each other.
+ */
+void ux_fetcher_waits_for(struct ux_fetcher *f, const struct ux_fetch_request *request,
+			  char ret[UX_WAITS_FOR_TEXT]);
 
 /* Tests whether a fetch of the same artifact is queued or running; starts none. Any thread. */
 bool ux_fetcher_is_running(struct ux_fetcher *f, const struct ux_fetch_request *request) ux_must;
@@ -334,7 +356,7 @@ struct ux_upstream_status {
 	const struct ux_upstream *upstream;
 	enum ux_breaker_state breaker;
 	int64_t open_ms;                /* ms until requests may be sent again */
-	uint64_t found, absent, failed; /* numbers of answers since the start */
+	uint64_t found, absent, failed; /* numbers of answers since the start; failed: or of none */
 	/* requests that were not sent because the breaker was open */
 	uint64_t refused;
 	uint64_t bytes;

@@ -55,6 +55,8 @@ struct ux_fetch {
 	/* ms at which the next request may be sent in parallel to the running ones */
 	int64_t next_ms;
 	int64_t quiet_s; /* longest seconds for which the answers in the index stay valid */
+	bool away;       /* an upstream did not answer, or could not be asked: it may have it */
+	char waits_for[UX_WAITS_FOR_TEXT]; /* the last such list of an upstream */
 	/* item that receives bytes; -1: none. Relaxed, since it only hints to the others to end */
 	_Atomic int winner;
 	struct ux_fetch_waiter *waiters;
@@ -201,10 +203,16 @@ struct ux_fetcher_upstream {
 	unsigned running;
 	struct ux_http_client *idle[UX_FETCHERS_UPSTREAM]; /* idle clients with open connections */
 	size_t n_idle;
-	uint64_t answers[3]; /* counted by enum ux_fetch_outcome */
+	uint64_t answers[UX_FETCH_OUTCOMES];
 	uint64_t refused;
 	uint64_t bytes;
 	uint64_t took_ms;
+};
+
+/* A value of the negative cache. */
+struct ux_fetch_negative {
+	int64_t until; /* ms at which the upstreams may be asked again */
+	bool away;     /* an upstream did not answer, so this says nothing about the file */
 };
 
 struct ux_fetcher {

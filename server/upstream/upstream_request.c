@@ -9,6 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+	CIRCLE_S = 60,  /* seconds for which servers that wait for each other ask no more */
+	LATER_MAX_S = 5 /* longest Retry-After in s of another unhex server that is waited for */
+};
+
 /* State of one transfer. */
 struct flow {
 	const struct ux_upstream_request *request;
@@ -42,9 +47,22 @@ static enum ux_code request_on_bytes(void *ctx, struct ux_bytes bytes, struct ux
 	return f->request->sink(f->request->ctx, bytes, err);
 }
 
-static void request_fail(struct ux_upstream_answer *ret, const struct ux_error *why)
+/*
+ * Tests whether the next request would fail in the same way: the file is too large or no such file,
+ * or its address is not allowed. Any other failure says nothing about the file.
+ */
+static bool request_is_unusable(enum ux_code code, const struct ux_error *why)
 {
-	ret->outcome = UX_FETCH_FAILED;
+	if (why->os_errno != 0)
+		return false;
+	return code == UX_ELIMIT || code == UX_ECORRUPT || code == UX_EUNSUPPORTED ||
+	       code == UX_EDENIED || code == UX_EINVAL;
+}
+
+static void request_fail(struct ux_upstream_answer *ret, enum ux_code code,
+			 const struct ux_error *why)
+{
+	ret->outcome = request_is_unusable(code, why) ? UX_FETCH_FAILED : UX_FETCH_AWAY;
 	snprintf(ret->reason, sizeof(ret->reason), "%s", why->text);
 }
 
@@ -55,13 +73,15 @@ static void request_judge_status(const struct ux_upstream *up, const struct ux_h
 	unsigned status = answer->status;
 	ret->status = status;
 	ret->retry_s = answer->retry_after_s;
-	ret->reachable = status < 500 && status != 429;
+	ret->reachable = status < 500 && status != 429 && status != 408;
 	/* A bucket that does not allow listing answers 403 for files that it does not have. */
 	bool absent =
 		status == 404 || status == 410 || (status == 403 && up->kind == UX_UPSTREAM_BUCKET);
-	ret->outcome = absent ? UX_FETCH_ABSENT : UX_FETCH_FAILED;
-	ret->later = status == 503 && answer->retry_after_s > 0 && up->kind == UX_UPSTREAM_UNHEX;
-	ret->reachable = ret->reachable || ret->later;
+	ret->outcome = absent ? UX_FETCH_ABSENT : ret->reachable ? UX_FETCH_FAILED : UX_FETCH_AWAY;
+	/* an unhex server says this about one module, and may still send others */
+	bool ours = status == 503 && answer->retry_after_s > 0 && up->kind == UX_UPSTREAM_UNHEX;
+	ret->later = ours && answer->retry_after_s <= LATER_MAX_S;
+	ret->reachable = ret->reachable || ours;
 	if (absent)
 		snprintf(ret->reason, sizeof(ret->reason), "it has none");
 	else if (status == 401 || status == 403)
@@ -69,6 +89,34 @@ static void request_judge_status(const struct ux_upstream *up, const struct ux_h
 			 "it requires a key with this permission");
 	else
 		snprintf(ret->reason, sizeof(ret->reason), "it answered HTTP %u", status);
+}
+
+/*
+ * Reads for which servers the upstream waits. If this is one of them, both wait for each other, and
+ * neither has the file.
+ */
+static void request_read_waits(const struct ux_upstream_request *request, struct ux_bytes body,
+			       struct ux_upstream_answer *ret)
+{
+	static const char before[] = UX_WAITS_FOR;
+	const char *via = request->hops->via;
+	const size_t n = strlen(via), id = UX_SERVER_ID - 1;
+	const uint8_t *at = body.size ? memmem(body.data, body.size, before, strlen(before)) : NULL;
+	if (!at || n < id)
+		return;
+	at += strlen(before);
+	size_t max = (size_t)(body.data + body.size - at), size = 0;
+	max = ux_min(max, sizeof(ret->waits_for) - 1);
+	while (size < max && at[size] != 0 && strchr("0123456789abcdef, ", at[size]))
+		size++;
+	memcpy(ret->waits_for, at, size);
+	ret->waits_for[size] = '\0';
+	if (!strstr(ret->waits_for, via + n - id))
+		return;
+	ret->later = false;
+	ret->outcome = UX_FETCH_ABSENT;
+	ret->retry_s = CIRCLE_S;
+	snprintf(ret->reason, sizeof(ret->reason), "it waits for this server");
 }
 
 static void request_http(const struct ux_upstream_request *request, const char *path,
@@ -101,13 +149,15 @@ static void request_http(const struct ux_upstream_request *request, const char *
 	enum ux_code code = ux_http_client_call(request->client, &call, &answer, &why);
 	ret->cancelled = flow.is_late || (code != UX_OK && request->cancelled(request->ctx));
 	if (code != UX_OK) {
-		request_fail(ret, &why);
+		request_fail(ret, code, &why);
 		return;
 	}
 	request_judge_status(request->up, &answer, ret);
+	if (ret->later)
+		request_read_waits(request, ux_out_bytes(&answer.body), ret);
 	if (answer.status != 200)
 		return;
-	ret->outcome = flow.begun ? UX_FETCH_FOUND : UX_FETCH_FAILED;
+	ret->outcome = flow.begun ? UX_FETCH_FOUND : UX_FETCH_AWAY;
 	ret->reachable = flow.begun;
 	snprintf(ret->reason, sizeof(ret->reason), "%s",
 		 flow.begun ? "it has it" : "it sent an empty answer");
@@ -144,10 +194,14 @@ static void request_folder(const struct ux_upstream_request *request, const char
 	snprintf(ret->reason, sizeof(ret->reason), "no such file");
 	if (snprintf(full, sizeof(full), "%s%s", request->up->url, path) >= PATH_MAX)
 		return;
-	int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+	int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), number = errno;
+	bool absent = fd < 0 && (number == ENOENT || number == ENOTDIR);
+	/* a folder that is not there is not mounted, and may have it */
+	if (absent && access(request->up->url, X_OK) == 0)
 		return;
-	enum ux_code code = fd < 0 ? ux_error_os(&why, errno, "the file cannot be opened") : UX_OK;
+	enum ux_code code = absent   ? ux_error_set(&why, UX_EIO, "the folder cannot be read")
+			    : fd < 0 ? ux_error_os(&why, number, "the file cannot be opened")
+				     : UX_OK;
 	if (code == UX_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
 		code = ux_error_set(&why, UX_EINVAL, "not a regular file");
 	if (code == UX_OK)
@@ -157,7 +211,7 @@ static void request_folder(const struct ux_upstream_request *request, const char
 	ret->outcome = UX_FETCH_FOUND;
 	snprintf(ret->reason, sizeof(ret->reason), "it has it");
 	if (code != UX_OK)
-		request_fail(ret, &why);
+		request_fail(ret, code, &why);
 	ret->cancelled = code == UX_EUNAVAILABLE;
 }
 
@@ -166,7 +220,7 @@ void ux_upstream_request(const struct ux_upstream_request *request, struct ux_up
 {
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};
 	for (size_t i = 0; i < request->paths->n && ret->outcome == UX_FETCH_ABSENT; i++) {
-		*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_FAILED};
+		*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_AWAY};
 		if (ux_upstream_is_local(request->up))
 			request_folder(request, request->paths->paths[i], ret);
 		else

@@ -212,10 +212,11 @@ enum {
 
 static void upstreams_log(void *ctx, const struct ux_fetch_event *e)
 {
-	static const char *const words[] = {"found", "absent", "failed"};
+	static const char *const words[UX_FETCH_OUTCOMES] = {"found", "absent", "failed", "failed"};
 	char id[200], artifact[200], reason[300];
 	(void)ctx;
-	ux_log_line(e->outcome == UX_FETCH_FAILED ? "warning" : "info", "fetch",
+	const bool good = e->outcome == UX_FETCH_FOUND || e->outcome == UX_FETCH_ABSENT;
+	ux_log_line(good ? "info" : "warning", "fetch",
 		    "upstream=%s ns=%s id=%s artifact=%s outcome=%s status=%u ms=%" PRIu64
 		    " bytes=%" PRIu64 " reason=%s",
 		    e->upstream->name, e->ns, ux_log_quote(ux_bytes_cstr(e->id), id, sizeof(id)),

@@ -49,8 +49,9 @@ enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_mo
 /*
  * Called by a handler that has nothing to answer with: queries the upstreams that the request may
  * query. UX_OK: the request is parked; the handler returns UX_OK, and is called again later to look
- * into the store again. UX_ENOTFOUND, with err unset: no upstream has it. UX_EUNAVAILABLE: the
- * client is another unhex server, and the response says when it should repeat the request.
+ * into the store again. UX_ENOTFOUND, with err unset: no upstream has it. UX_EUNAVAILABLE: an
+ * upstream that may have it does not answer, or it did not arrive in time; the response says when
+ * the client should repeat the request.
  */
 enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,
 			      enum ux_fetch_kind want, const char *source) ux_must;
@@ -99,6 +100,12 @@ enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_set
 enum ux_code ux_upstream_set_explain(struct ux_request *req, const char *id, struct ux_json *j)
 	ux_must;
 
+/*
+ * Says why it is unknown whether a module exists that the store lacks: it is being fetched, or an
+ * upstream that may have it does not answer. NULL: it is absent. The answer lives forever.
+ */
+const char *ux_upstream_set_why_unknown(struct ux_request *req, const char *id) ux_must;
+
 /* Appends suggestions, as strings of an open array, about an ID that is unknown. */
 void ux_upstream_set_advise(struct ux_request *req, const char *id, struct ux_json *j);
 
@@ -114,7 +121,8 @@ struct ux_source_request {
 
 /*
  * Finds a source file of a module: under its path, or, if a source package of Debian was unpacked,
- * under the end of the path. UX_ENOTFOUND; codes of the index.
+ * under the end of the path. UX_ENOTFOUND; UX_EUNAVAILABLE: an upload that may have it is being
+ * unpacked; codes of the index.
  */
 enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_request *r,
 			      struct ux_arena *arena, struct ux_source *ret, struct ux_error *err)

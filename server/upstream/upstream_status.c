@@ -16,7 +16,7 @@ struct explanation {
 
 static const char *upstream_outcome_name(enum ux_fetch_outcome outcome)
 {
-	static const char *const names[] = {"found", "absent", "failed"};
+	static const char *const names[UX_FETCH_OUTCOMES] = {"found", "absent", "failed", "failed"};
 	return names[outcome];
 }
 
@@ -144,6 +144,18 @@ enum ux_code ux_upstream_set_explain(struct ux_request *req, const char *id, str
 		explain_former(&t, f, i);
 	ux_json_array_end(j);
 	return UX_OK;
+}
+
+const char *ux_upstream_set_why_unknown(struct ux_request *req, const char *id)
+{
+	struct ux_fetcher *f = ux_server_of(req)->fetcher;
+	const struct ux_fetch_request request = {
+		.ns = ux_caller_of(req)->ns, .id = id, .want = UX_FETCH_SYMBOLS};
+	if (!f)
+		return NULL;
+	if (ux_fetcher_is_running(f, &request))
+		return "it is being fetched";
+	return ux_fetcher_away_s(f, &request) > 0 ? UX_UPSTREAM_AWAY : NULL;
 }
 
 static void advise_about(struct ux_json *j, const char *name, const char *words)

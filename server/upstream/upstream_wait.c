@@ -11,7 +11,8 @@ enum {
 	POLL_MS = 500, /* ms between two progress checks */
 	/* threads that may block at the same time for requests that cannot be parked */
 	THREADS_MAX = 2,
-	RETRY_AFTER_S = 1, /* seconds; sent to another unhex server */
+	RETRY_AFTER_S = 1, /* seconds */
+	ABSENT_S = 60, /* seconds for which another unhex server may remember that it has none */
 };
 
 /* State that a request keeps between the calls of its handler. */
@@ -75,14 +76,41 @@ static bool wait_park(struct ux_request *req, struct waiting *w, int64_t max_ms)
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 
-/* Tells another unhex server to repeat the request, while its own client keeps waiting. */
+/* Tells another server which servers this one waits for. */
+static enum ux_code wait_refer_server(struct ux_request *req, struct ux_response *res,
+				      const struct ux_fetch_request *request)
+{
+	char servers[UX_WAITS_FOR_TEXT];
+	ux_fetcher_waits_for(ux_server_of(req)->fetcher, request, servers);
+	res->retry_s = RETRY_AFTER_S;
+	res->word = "pending";
+	return ux_error_set(&req->err, UX_EUNAVAILABLE, "it is being fetched; " UX_WAITS_FOR "%s",
+			    servers);
+}
+
+/* Tells the client to repeat the request. A 404 would be remembered, by clients and by caches. */
 static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
-	ux_response_field(res, "Retry-After", UX_STR("1"));
-	res->status = 503;
+	res->retry_s = RETRY_AFTER_S;
 	res->word = "pending";
 	return ux_error_set(&req->err, UX_EUNAVAILABLE,
-			    "it is being fetched; request the module again in %d s", RETRY_AFTER_S);
+			    "it is being fetched or extracted; request it again in %d s",
+			    RETRY_AFTER_S);
+}
+
+/* Says that this server cannot know whether there is such a file. */
+static enum ux_code wait_refer_away(struct ux_request *req, struct ux_response *res,
+				    unsigned retry_s)
+{
+	res->retry_s = ux_max(retry_s, (unsigned)RETRY_AFTER_S);
+	return ux_error_set(&req->err, UX_EUNAVAILABLE, UX_UPSTREAM_AWAY);
+}
+
+/* Another unhex server may remember a 404 for as long: the upstreams of this one were not asked. */
+static enum ux_code wait_refer_absent(struct ux_response *res)
+{
+	res->retry_s = ABSENT_S;
+	return UX_ENOTFOUND;
 }
 
 enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,
@@ -91,8 +119,10 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	struct ux_fetcher *f = ux_server_of(req)->fetcher;
 	struct ux_fetch_request request = {
 		.ns = ux_caller_of(req)->ns, .id = id, .want = want, .source = source};
-	if (!f || !wait_read_hops(req, &request.hops))
+	if (!f)
 		return UX_ENOTFOUND;
+	if (!wait_read_hops(req, &request.hops))
+		return wait_refer_absent(res);
 	struct waiting *w = wait_of_request(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
@@ -102,18 +132,17 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	w->fetcher = f;
 	enum ux_fetching state = ux_fetcher_begin(f, &request, &w->waiter);
 	bool from_server = request.hops.n > 0;
-	/* the failure may be temporary */
-	if (state == UX_FETCHING_NONE && from_server)
-		ux_response_field(res, "Retry-After", UX_STR("60"));
 	if (state == UX_FETCHING_NONE)
-		return UX_ENOTFOUND;
+		return from_server ? wait_refer_absent(res) : UX_ENOTFOUND;
+	if (state == UX_FETCHING_AWAY)
+		return wait_refer_away(req, res, ux_fetcher_away_s(f, &request));
 	if (wait_park(req, w,
 		      from_server                      ? UX_FETCH_WAIT_SERVER_MS
 		      : state == UX_FETCHING_RECEIVING ? UX_FETCH_FLOW_MS
 						       : UX_FETCH_WAIT_MS))
 		return UX_OK;
 	ux_fetcher_leave(f, &w->waiter);
-	return from_server ? wait_refer_later(req, res) : UX_ENOTFOUND;
+	return from_server ? wait_refer_server(req, res, &request) : wait_refer_later(req, res);
 }
 
 enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res)
@@ -156,7 +185,9 @@ static bool sleeper_wait_until(struct sleeper *s, int64_t ms)
 
 static enum ux_missing_status missing_status(enum ux_fetching state)
 {
-	return state == UX_FETCHING_NONE ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
+	return state == UX_FETCHING_NONE   ? UX_MISSING_NOWHERE
+	       : state == UX_FETCHING_AWAY ? UX_MISSING_AWAY
+					   : UX_MISSING_PENDING;
 }
 
 /* Blocks until the fetch ends: then the store has the module, or no upstream has it. */
@@ -193,5 +224,7 @@ enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_mo
 			? fetch_and_sleep(s, &request, module->wait_ms)
 			: missing_status(ux_fetcher_begin(s->fetcher, &request, NULL));
 	atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
+	if (got == UX_MISSING_AWAY)
+		module->retry_after_s = ux_max(ux_fetcher_away_s(s->fetcher, &request), 1U);
 	return got;
 }

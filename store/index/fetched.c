@@ -71,9 +71,7 @@ static enum ux_code fetched_put(struct ux_index *ix, const struct ux_fetched *a,
 
 static enum ux_fetch_outcome fetched_outcome(int64_t v)
 {
-	return v == UX_FETCH_FOUND    ? UX_FETCH_FOUND
-	       : v == UX_FETCH_ABSENT ? UX_FETCH_ABSENT
-				      : UX_FETCH_FAILED;
+	return v >= 0 && v < UX_FETCH_OUTCOMES ? (enum ux_fetch_outcome)v : UX_FETCH_FAILED;
 }
 
 static enum ux_code fetched_read(struct ux_stmt *st, struct ux_arena *arena, struct ux_fetched *ret,

@@ -775,7 +775,9 @@ struct ux_index_objects {
 enum ux_fetch_outcome {
 	UX_FETCH_FOUND,
 	UX_FETCH_ABSENT, /* the upstream does not have it */
-	UX_FETCH_FAILED, /* no answer, or an unusable one */
+	UX_FETCH_FAILED, /* an answer that is unusable, and would be so again */
+	UX_FETCH_AWAY,   /* no answer: it may have it */
+	UX_FETCH_OUTCOMES
 };
 
 /* One answer of an upstream, unique by (ns, id, artifact, upstream). */

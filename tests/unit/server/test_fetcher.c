@@ -205,6 +205,9 @@ static void what_no_upstream_has_is_remembered(void **state)
 	assert_int_equal(atomic_load(&w->logged), FOLDERS);
 	put_file(w->dirs[0], debug_path, ELF "too late");
 	assert_int_equal(begin(w, &s), UX_FETCHING_NONE);
+	const struct ux_fetch_request here = {
+		.ns = UX_NAMESPACE_DEFAULT, .id = one_id, .want = UX_FETCH_DEBUGINFO};
+	assert_int_equal(ux_fetcher_away_s(w->f, &here), 0);
 	assert_int_equal(atomic_load(&w->arrived), 0);
 	assert_idle(w);
 	/* A new server reads the old one's stored state. */
@@ -352,6 +355,30 @@ static void an_upstream_that_says_later_is_requested_again(void **state)
 	assert_int_equal(end_server(w, &later), 2);
 }
 
+/* Each would wait until the other one knows it. */
+static void servers_that_wait_for_each_other_have_nothing(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	static char text[256]; /* its address is part of a script, which is static */
+	char list[UX_WAITS_FOR_TEXT];
+	SCRIPT(circle, {.answer = text});
+	first_is_server(w, "unhex", &circle);
+	const struct ux_fetch_request here = {
+		.ns = UX_NAMESPACE_DEFAULT, .id = one_id, .want = UX_FETCH_DEBUGINFO};
+	ux_fetcher_waits_for(w->f, &here, list);
+	assert_string_equal(list, ux_fetcher_own_id(w->f));
+	snprintf(text, sizeof(text),
+		 "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+		 "Content-Length: %zu\r\n\r\n" UX_WAITS_FOR "00112233aabbccdd, %s",
+		 strlen(UX_WAITS_FOR "00112233aabbccdd, ") + strlen(list), list);
+	assert_int_equal(begin(w, &s), UX_FETCHING_QUEUED);
+	wait_until(&s.woken, 1);
+	assert_int_equal(begin(w, NULL), UX_FETCHING_NONE);
+	assert_answers(w, 0, 0, 1, 0);
+	assert_int_equal(end_server(w, &circle), 1);
+}
+
 static void a_fetch_does_not_wait_for_an_earlier_one(void **state)
 {
 	struct world *w = *state;
@@ -410,6 +437,11 @@ static void an_upstream_that_does_not_answer_is_left_alone(void **state)
 		const struct ux_fetch_request r = {.id = id, .want = UX_FETCH_DEBUGINFO};
 		assert_int_equal(begin_request(w, r, &s), UX_FETCHING_QUEUED);
 		wait_until(&s.woken, i + 1);
+		/* It may have the file, whether it was asked or left alone. */
+		assert_int_equal(begin_request(w, r, NULL), UX_FETCHING_AWAY);
+		const struct ux_fetch_request here = {
+			.ns = UX_NAMESPACE_DEFAULT, .id = id, .want = UX_FETCH_DEBUGINFO};
+		assert_in_range(ux_fetcher_away_s(w->f, &here), 1, 61);
 	}
 	struct ux_upstream_status now = ux_fetcher_status(w->f, 0);
 	assert_int_equal(now.failed, UX_BREAKER_FAILURES);
@@ -438,7 +470,8 @@ static void a_fetch_that_could_not_be_planned_is_planned_again(void **state)
 	assert_int_equal(begin_request(w, source, &s), UX_FETCHING_QUEUED);
 	wait_until(&s.woken, 1);
 	int64_t end = ux_clock_ms() + WAIT_MS;
-	while (begin_request(w, source, &s) == UX_FETCHING_NONE && ux_clock_ms() < end)
+	assert_int_equal(begin_request(w, source, NULL), UX_FETCHING_AWAY);
+	while (begin_request(w, source, &s) == UX_FETCHING_AWAY && ux_clock_ms() < end)
 		usleep(10000);
 	assert_true(ux_clock_ms() < end);
 	wait_until(&s.woken, 2);
@@ -512,9 +545,9 @@ static void stopping_wakes_who_waits_and_begins_nothing(void **state)
 	wait_until(&w->arrived, 1);
 	assert_int_equal(pthread_create(&thread, NULL, stop, w), 0);
 	int64_t end = ux_clock_ms() + WAIT_MS;
-	while (begin(w, NULL) != UX_FETCHING_NONE && ux_clock_ms() < end)
+	while (begin(w, NULL) != UX_FETCHING_AWAY && ux_clock_ms() < end)
 		usleep(1000);
-	assert_int_equal(begin(w, NULL), UX_FETCHING_NONE);
+	assert_int_equal(begin(w, NULL), UX_FETCHING_AWAY);
 	atomic_store(&w->holds, false);
 	pthread_join(thread, NULL);
 	assert_int_equal(atomic_load(&s.woken), 1);
@@ -551,6 +584,7 @@ UX_SUITE(fetcher)
 		FETCHER_TEST(a_file_that_cannot_be_read_is_a_failure),
 		FETCHER_TEST(a_slow_upstream_has_a_head_start),
 		FETCHER_TEST(an_upstream_that_says_later_is_requested_again),
+		FETCHER_TEST(servers_that_wait_for_each_other_have_nothing),
 		FETCHER_TEST(a_fetch_does_not_wait_for_an_earlier_one),
 		FETCHER_TEST(waiting_takes_no_processor_time),
 		FETCHER_TEST(an_upstream_that_does_not_answer_is_left_alone),

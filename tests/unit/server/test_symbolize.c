@@ -155,6 +155,15 @@ static void module_that_is_not_here_is_requested_elsewhere(void **state)
 	json_decref(doc);
 	assert_int_equal(other.requested, 3);
 
+	other.says = UX_MISSING_AWAY; /* not missing: nobody knows */
+	other.retry_after_s = 50;
+	m = first_module(s, one_address, &doc);
+	assert_string_equal(text_of(m, "status"), "pending");
+	assert_non_null(strstr(text_of(m, "reason"), "does not answer"));
+	assert_int_equal(json_integer_value(json_object_get(m, "retry_after")), 50);
+	json_decref(doc);
+	assert_int_equal(other.requested, 4);
+
 	other.says = UX_MISSING_ARRIVED;
 	m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "found");
@@ -162,7 +171,7 @@ static void module_that_is_not_here_is_requested_elsewhere(void **state)
 	m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "found");
 	json_decref(doc);
-	assert_int_equal(other.requested, 4); /* modules that are here are not requested */
+	assert_int_equal(other.requested, 5); /* modules that are here are not requested */
 }
 
 /* A second passes with each request. */
