@@ -304,12 +304,14 @@ static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_mo
 		ux_request_query(req, "segments", &with) && ux_bytes_eq(with, UX_STR("true"));
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = UX_ENOTFOUND;
+	bool away = false;
 	for (size_t k = segments ? 0 : m->n_candidates; k < 2 * m->n_candidates && code != UX_OK;
 	     k++) {
 		const struct ux_candidate *c = &m->candidates[k % m->n_candidates];
 		if (c->kind != UX_KIND_GSYM || c->state != UX_CANDIDATE_READY)
 			continue;
 		code = ux_blobs_open(b, &c->blob, c->size, ret_fd, &why);
+		away = away || code == UX_EUNAVAILABLE;
 		*ret = c;
 		if (code == UX_OK && k < m->n_candidates &&
 		    !modules_has_segments(*ret_fd, c->size)) {
@@ -318,11 +320,11 @@ static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_mo
 			code = UX_ENOTFOUND;
 		}
 	}
-	if (code == UX_ENOTFOUND)
+	if (code == UX_OK)
+		return code;
+	if (code == UX_ENOTFOUND && !away)
 		return ux_error_set(&req->err, code, "the module has no GSYM");
-	if (code != UX_OK)
-		req->err = why;
-	return code;
+	return ux_error_pass(&req->err, away ? UX_EUNAVAILABLE : code, &why);
 }
 
 /* Waits for an extraction or for upstreams, because the store has no GSYM of the module. */
@@ -330,11 +332,14 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 				       const char *id)
 {
 	struct ux_open_module *open = NULL;
+	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id,
-						&open, NULL);
+						&open, &why);
 	ux_open_module_unref(open);
 	if (code == UX_EUNAVAILABLE)
 		return ux_request_await(req, res);
+	if (code != UX_OK && code != UX_ENOTFOUND && code != UX_ECORRUPT)
+		return ux_error_pass(&req->err, code, &why);
 	code = ux_request_fetch(req, res, id, UX_FETCH_SYMBOLS, NULL);
 	if (code == UX_ENOTFOUND)
 		ux_misses_note(ux_server_of(req)->misses, ux_caller_of(req)->ns, id,

@@ -10,6 +10,7 @@
 #include "path_canonical.h"
 #include "request_work.h"
 #include "text.h"
+#include "upstream_set.h"
 #include "vec.h"
 
 enum {
@@ -277,10 +278,11 @@ static void page_sources_put_text(struct ux_out *out, struct ux_bytes text)
 static enum ux_code page_sources_find_text(struct ux_request *req, const struct ux_module *m,
 					   const char **ret_path, struct ux_source *ret)
 {
-	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_source_request request = {.ns = ux_caller_of(req)->ns,
+					    .id = m->n_ids > 0 ? m->ids[0] : ""};
 	UX_TRY(ux_path_of_source(req->params[1], &req->arena, ret_path, &req->err));
-	UX_TRY(ix->sources.find(ix, ux_caller_of(req)->ns, m->n_ids > 0 ? m->ids[0] : "", *ret_path,
-				&req->arena, ret, &req->err));
+	request.path = *ret_path;
+	UX_TRY(ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, ret, &req->err));
 	if (ret->size > TEXT_MAX)
 		return ux_error_set(&req->err, UX_ELIMIT,
 				    "the file has %" PRIu64 " bytes; a page shows at most %d",

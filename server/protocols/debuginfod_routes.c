@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /buildid/... and /metadata: the protocol of debuginfod. Source: debuginfod(8) and the clients of
- * elfutils 0.188 to 0.192. These remember a 404 for ten minutes and take a 5xx as a sign of a
- * broken server, so a malformed request is answered with "not found" too.
+ * elfutils 0.188 to 0.192. These take every status but 406 for "not found", and remember that for
+ * ten minutes: a file that is unavailable for now is a 503 to others, and a reset to them. A
+ * malformed request is "not found" too, since other clients take it for a broken server.
  */
 #include "misses.h"
 #include "protocols.h"
@@ -222,6 +223,9 @@ static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_re
 	const char *id = NULL;
 	UX_TRY(debuginfod_some(req, &m, &id));
 	const struct ux_candidate *c = ux_module_elf(&m, holds);
+	/* an upload that may be such a file is not read yet */
+	if (!c && ux_module_in_state(&m, UX_CANDIDATE_PENDING))
+		return ux_request_await(req, res);
 	if (!c)
 		return debuginfod_explain(req, &m, debuginfod_fetch(req, res, id, want, NULL));
 	const struct debuginfod_file f = {.blob = c->blob,
@@ -232,14 +236,30 @@ static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_re
 	return debuginfod_answer(req, res, &f);
 }
 
+/*
+ * Resets the connection of elfutils' client on a failure that passes. All its versions take every
+ * status but 406 for "there is none", and remember that; a reset they do not remember.
+ */
+static enum ux_code debuginfod_end(const struct ux_request *req, struct ux_response *res,
+				   enum ux_code code)
+{
+	const bool passes = code == UX_EUNAVAILABLE || code == UX_ENOMEM || code == UX_EIO;
+	struct ux_bytes agent;
+	res->reset = passes && ux_request_header(req, "User-Agent", &agent) &&
+		     ux_bytes_starts(agent, UX_STR("elfutils/"));
+	return code;
+}
+
 enum ux_code ux_handle_debuginfod_debuginfo(struct ux_request *req, struct ux_response *res)
 {
-	return debuginfod_answer_whole(req, res, UX_HOLDS_DEBUG, UX_FETCH_DEBUGINFO);
+	enum ux_code code = debuginfod_answer_whole(req, res, UX_HOLDS_DEBUG, UX_FETCH_DEBUGINFO);
+	return debuginfod_end(req, res, code);
 }
 
 enum ux_code ux_handle_debuginfod_executable(struct ux_request *req, struct ux_response *res)
 {
-	return debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_FETCH_EXECUTABLE);
+	enum ux_code code = debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_FETCH_EXECUTABLE);
+	return debuginfod_end(req, res, code);
 }
 
 /*
@@ -271,10 +291,30 @@ static enum ux_code debuginfod_find_section(struct ux_request *req, const struct
 }
 
 /*
+ * Fetches the debug file, or else the executable. If the first is unavailable, the second may still
+ * answer; if it does not, it is unknown whether the section exists.
+ */
+static enum ux_code debuginfod_fetch_either(struct ux_request *req, struct ux_response *res,
+					    const char *id, bool debug, bool executable)
+{
+	enum ux_code first = UX_ENOTFOUND, second = UX_ENOTFOUND;
+	if (debug)
+		first = ux_request_fetch(req, res, id, UX_FETCH_DEBUGINFO, NULL);
+	const struct ux_error why = req->err;
+	if (!executable || (first != UX_ENOTFOUND && first != UX_EUNAVAILABLE))
+		return first;
+	req->err = (struct ux_error)UX_ERROR_INIT;
+	second = ux_request_fetch(req, res, id, UX_FETCH_EXECUTABLE, NULL);
+	if (second != UX_ENOTFOUND || first == UX_ENOTFOUND)
+		return second;
+	return ux_error_pass(&req->err, first, &why);
+}
+
+/*
  * Reads the section from the debug file, or from the executable if the debug file lacks it. Fetches
  * a file that the store lacks from upstreams, the debug file first.
  */
-enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_response *res)
+static enum ux_code debuginfod_answer_section(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
 	struct debuginfod_file f = {0};
@@ -289,13 +329,18 @@ enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_resp
 		if (files[i])
 			code = debuginfod_find_section(req, files[i], &f);
 	bool found = code == UX_OK;
-	if (code == UX_ENOTFOUND && !files[0])
-		code = ux_request_fetch(req, res, id, UX_FETCH_DEBUGINFO, NULL);
-	if (code == UX_ENOTFOUND && !files[1])
-		code = ux_request_fetch(req, res, id, UX_FETCH_EXECUTABLE, NULL);
+	if (code == UX_ENOTFOUND && ux_module_in_state(&m, UX_CANDIDATE_PENDING))
+		return ux_request_await(req, res);
+	if (code == UX_ENOTFOUND)
+		code = debuginfod_fetch_either(req, res, id, !files[0], !files[1]);
 	if (code == UX_ENOTFOUND)
 		return debuginfod_not_found(req);
 	return found ? debuginfod_answer(req, res, &f) : code;
+}
+
+enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_response *res)
+{
+	return debuginfod_end(req, res, debuginfod_answer_section(req, res));
 }
 
 /* Finds a source file that an upstream sent. It remains available after the upstream is removed. */
@@ -327,21 +372,23 @@ static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_
  * Uses the path of the request only as a key of the index. Both it and the uploaded path are in
  * canonical form.
  */
-enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_response *res)
+static enum ux_code debuginfod_answer_source(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
 	struct ux_source s;
 	const char *path = NULL, *id = NULL;
+	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(debuginfod_some(req, &m, &id));
 	if (ux_path_of_source(req->params[1], &req->arena, &path, NULL) != UX_OK)
 		return debuginfod_not_found(req);
 	const struct ux_source_request request = {
 		.ns = ux_caller_of(req)->ns, .id = id, .path = path};
 	enum ux_code code =
-		ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, &s, NULL);
+		ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, &s, &why);
 	if (code == UX_ENOTFOUND)
 		return debuginfod_fetched_source(req, res, id, path);
-	UX_TRY(code);
+	if (code != UX_OK)
+		return ux_error_pass(&req->err, code, &why);
 	const struct debuginfod_file f = {.blob = s.blob,
 					  .blob_size = s.blob_size,
 					  .off = s.off,
@@ -350,6 +397,11 @@ enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_respo
 					  .archive = s.bundle,
 					  .created = s.created};
 	return debuginfod_answer(req, res, &f);
+}
+
+enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_response *res)
+{
+	return debuginfod_end(req, res, debuginfod_answer_source(req, res));
 }
 
 enum {

@@ -124,9 +124,15 @@ enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, con
 		ux_module_id_parse(debug_id, &req->arena, ret, is_debug_id ? NULL : err);
 	if (code != UX_OK && !is_debug_id)
 		return code;
-	if (code == UX_OK &&
-	    ix->modules.number(ix, ux_caller_of(req)->ns, *ret, &number, NULL) == UX_OK)
+	struct ux_error why = UX_ERROR_INIT;
+	if (code == UX_OK)
+		code = ix->modules.number(ix, ux_caller_of(req)->ns, *ret, &number, &why);
+	else if (code != UX_ENOMEM && code != UX_ELIMIT)
+		code = UX_ENOTFOUND; /* a debug ID that is no other ID */
+	if (code == UX_OK)
 		return UX_OK;
+	if (code != UX_ENOTFOUND)
+		return ux_error_pass(err, code, &why);
 	return ux_error_set(err, UX_ENOTFOUND, "no module has that debug ID");
 }
 
@@ -145,10 +151,9 @@ enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_mo
 	if (m->state == UX_MOZILLA_UNUSED) {
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = ux_mozilla_find(req, m->id, &m->open, &why);
-		if (code == UX_ENOMEM) {
-			req->err = why;
-			return code;
-		}
+		/* The protocol knows only true and false, and clients remember both. */
+		if (code == UX_ENOMEM || code == UX_EUNAVAILABLE)
+			return ux_error_pass(&req->err, code, &why);
 		m->state = code == UX_OK ? UX_MOZILLA_FOUND : UX_MOZILLA_MISSING;
 	}
 	*ret = m->open;

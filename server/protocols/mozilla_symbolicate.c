@@ -156,9 +156,10 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	m->queued = false;
 	if (!known)
 		return UX_OK;
-	enum ux_code code = ux_open_module_bring(open, w->pcs, n, /* back= */ 0, NULL);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(&w->req->err);
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_open_module_bring(open, w->pcs, n, /* back= */ 0, &why);
+	if (code == UX_ENOMEM || code == UX_EUNAVAILABLE)
+		return ux_error_pass(&w->req->err, code, &why);
 	if (code != UX_OK) {
 		ux_mozilla_module_lose(m);
 		return UX_OK;

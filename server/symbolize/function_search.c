@@ -286,8 +286,11 @@ enum ux_code ux_functions_open(struct ux_request *req, const struct ux_module *m
 			       struct ux_error *err)
 {
 	const struct ux_candidate *c = ux_module_best(m, UX_KIND_GSYM);
+	if (!c && ux_module_in_state(m, UX_CANDIDATE_PENDING))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "its symbols are being extracted; retry later");
 	if (!c)
-		return ux_error_set(err, UX_ENOTFOUND, "the module has no GSYM yet");
+		return ux_error_set(err, UX_ENOTFOUND, "the module has no GSYM");
 	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &c->blob, c->size, ret_file, err));
 	return ux_gsym_open(ret, ret_file->bytes, err);
 }

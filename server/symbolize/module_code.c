@@ -45,6 +45,9 @@ static enum ux_code module_code_find(struct ux_request *req, const char *id,
 	UX_TRY(ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, &m, err));
 	ux_store_used(s->store, &m);
 	const struct ux_candidate *c = ux_module_elf(&m, UX_HOLDS_CODE);
+	if (!c && ux_module_in_state(&m, UX_CANDIDATE_PENDING))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "an upload of %.80s is being extracted; retry later", id);
 	if (!c)
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "the executable was not uploaded; upload it with: unhex push "

@@ -20,6 +20,7 @@ static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_requ
 		/* stop before the bare file name: it is ambiguous */
 		if (n < 0 || n >= (int)sizeof(path) || (!next && !whole))
 			break;
+		*err = (struct ux_error)UX_ERROR_INIT;
 		code = ix->sources.find(ix, r->ns, r->id, path, arena, ret, err);
 		name = next;
 	}
@@ -35,15 +36,20 @@ enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_request
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ix->sources.find(ix, r->ns, r->id, r->path, arena, ret, &why);
 	const char *name = r->relative ? r->path : ux_source_name_of(r->path);
-	if (code == UX_ENOTFOUND && name &&
-	    ix->modules.find(ix, r->ns, r->id, arena, &m, NULL) == UX_OK)
-		for (size_t i = 0; i < m.n_candidates && code == UX_ENOTFOUND; i++)
-			if (m.candidates[i].kind == UX_KIND_SOURCES &&
-			    ux_debian_source_root(m.candidates[i].file_name, root))
-				code = lookup_below(s, r, root, name, arena, ret, NULL);
-	if (code != UX_OK && err && err->code == UX_OK)
-		*err = why;
-	return code;
+	if (code != UX_ENOTFOUND)
+		return code == UX_OK ? code : ux_error_pass(err, code, &why);
+	UX_TRY(ix->modules.find(ix, r->ns, r->id, arena, &m, err));
+	for (size_t i = 0; name && i < m.n_candidates && code == UX_ENOTFOUND; i++)
+		if (m.candidates[i].kind == UX_KIND_SOURCES &&
+		    ux_debian_source_root(m.candidates[i].file_name, root))
+			code = lookup_below(s, r, root, name, arena, ret, &why);
+	for (size_t i = 0; i < m.n_candidates && code == UX_ENOTFOUND; i++)
+		if (m.candidates[i].kind == UX_KIND_SOURCES &&
+		    m.candidates[i].state == UX_CANDIDATE_PENDING)
+			return ux_error_set(err, UX_EUNAVAILABLE,
+					    "source files of %.80s are being unpacked; retry later",
+					    r->id);
+	return code == UX_OK ? code : ux_error_pass(err, code, &why);
 }
 
 /* Returns the name of a source package that the module has already; NULL: none. */
