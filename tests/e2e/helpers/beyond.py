@@ -106,6 +106,7 @@ NEEDS = {
             "test_an_open_namespace_is_named_in_the_path "
             "test_clients_that_send_no_header_have_their_token_in_the_path "
             "test_debuginfods_clients_wait_for_their_turn_and_find_what_there_is",
+        "test_away.py": "test_elfutils_client_asks_again_when_an_upstream_is_back",
         "test_clone.py":
             "test_a_folder_is_served_without_a_database "
             "test_a_static_web_server_serves_debuginfods_clients_and_gdb",
@@ -267,6 +268,7 @@ NEEDS = {
         "test_split.py": "test_split_wheel_is_installed_and_gdb_finds_its_symbols",
     },
     "postgresql": {
+        "test_away.py": "test_a_database_that_is_down_is_no_absence",
         "test_fleet.py": "",
         "test_fleet_packaging.py": "test_requests_go_on_while_nodes_behind_the_balancer_end_and_come_back",
         "test_monitoring.py": "test_every_metric_and_label_is_one_of_a_real_server",
@@ -300,6 +302,9 @@ NEEDS = {
     },
     "radosgw": {
         "test_readiness.py": "test_a_node_with_a_wrong_clock_and_a_bucket_that_is_away",
+        "test_away.py":
+            "test_a_bucket_that_is_away_is_no_absence test_a_deadline_is_no_absence "
+            "test_a_full_disk_is_neither_damage_nor_absence",
         "test_s3.py": "",
         "test_s3_parts.py": "",
         "test_s3_presigned.py": "",

@@ -21,6 +21,7 @@ NAMESPACES = {
         "test_folders_of_debug_files_and_run_time_code_may_hang",
     "test_agent_dwz.py": "test_one_that_only_a_container_has_is_found",
     "test_agent_operation.py": "test_a_full_disk_costs_what_would_be_kept_alone",
+    "test_away.py": "test_a_full_disk_is_neither_damage_nor_absence",
     "test_disk.py": "test_a_file_system_that_is_full_takes_uploads_again_when_it_has_room",
     "test_jit_places.py": "test_a_folder_that_is_named_is_one_of_the_programs",
     "test_mutate.py":
