@@ -13,6 +13,7 @@
 
 enum {
 	FINISH_TRIES = 4,     /* how often bytes that the server lost are sent again */
+	PATIENT_TRIES = 8,    /* attempts with which a caller waits for a busy server to the end */
 	CALL_MS = 60000,      /* timeout of a call without a large body */
 	CHUNK_MIN = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
 	CHUNK_MAX = 256 << 20,
@@ -95,12 +96,13 @@ static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_ca
 /*
  * Returns whether the call should be repeated no matter how often it has failed. An earlier request
  * of this process, whose connection broke, may still hold or finish the upload; that ends by
- * itself. A server that limits its clients or is being restarted says when to retry.
+ * itself. A server that limits its clients, is being restarted or lacks its index says when to
+ * retry; a caller that permits few attempts does not want to wait for the latter two.
  */
-static bool client_is_busy(const struct call_notes *notes)
+static bool client_is_busy(const struct ux_push_client *c, const struct call_notes *notes)
 {
 	return strcmp(notes->word, "busy") == 0 || notes->status == 429 ||
-	       (notes->status == 503 && notes->retry_after_s > 0);
+	       (notes->status == 503 && notes->retry_after_s > 0 && c->tries >= PATIENT_TRIES);
 }
 
 /* Waits before the next attempt, after a temporary failure. False: there is no further attempt. */
@@ -110,7 +112,7 @@ static bool client_again(const struct ux_push_client *c, struct ux_retry *retry,
 	bool first = retry->pauses == 0;
 	if (notes->untrusted)
 		return false;
-	int64_t ms = ux_retry_next(retry, client_is_busy(notes), notes->retry_after_s);
+	int64_t ms = ux_retry_next(retry, client_is_busy(c, notes), notes->retry_after_s);
 	if (ms == UX_RETRY_NONE)
 		return false;
 	if (first && c->options->retrying)
@@ -129,7 +131,7 @@ static enum ux_code client_request(const struct ux_push_client *c, const struct 
 		enum ux_code code = client_try(c, *call, ret, notes, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		bool passes = code == UX_EUNAVAILABLE || client_is_busy(notes);
+		bool passes = code == UX_EUNAVAILABLE || client_is_busy(c, notes);
 		if (passes && client_again(c, &retry, notes, &why))
 			continue;
 		if (code == UX_EUNAVAILABLE && ux_clock_ms() >= c->deadline_ms)

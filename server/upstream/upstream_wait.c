@@ -76,13 +76,20 @@ static bool wait_park(struct ux_request *req, struct waiting *w, int64_t max_ms)
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 
+/* Drops the error of the store, which lacks the file: more is known by now. */
+static void wait_replace_error(struct ux_request *req, struct ux_response *res, unsigned retry_s)
+{
+	req->err = (struct ux_error)UX_ERROR_INIT;
+	res->retry_s = retry_s;
+}
+
 /* Tells another server which servers this one waits for. */
 static enum ux_code wait_refer_server(struct ux_request *req, struct ux_response *res,
 				      const struct ux_fetch_request *request)
 {
 	char servers[UX_WAITS_FOR_TEXT];
 	ux_fetcher_waits_for(ux_server_of(req)->fetcher, request, servers);
-	res->retry_s = RETRY_AFTER_S;
+	wait_replace_error(req, res, RETRY_AFTER_S);
 	res->word = "pending";
 	return ux_error_set(&req->err, UX_EUNAVAILABLE, "it is being fetched; " UX_WAITS_FOR "%s",
 			    servers);
@@ -91,7 +98,7 @@ static enum ux_code wait_refer_server(struct ux_request *req, struct ux_response
 /* Tells the client to repeat the request. A 404 would be remembered, by clients and by caches. */
 static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
-	res->retry_s = RETRY_AFTER_S;
+	wait_replace_error(req, res, RETRY_AFTER_S);
 	res->word = "pending";
 	return ux_error_set(&req->err, UX_EUNAVAILABLE,
 			    "it is being fetched or extracted; request it again in %d s",
@@ -102,7 +109,7 @@ static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response 
 static enum ux_code wait_refer_away(struct ux_request *req, struct ux_response *res,
 				    unsigned retry_s)
 {
-	res->retry_s = ux_max(retry_s, (unsigned)RETRY_AFTER_S);
+	wait_replace_error(req, res, ux_max(retry_s, (unsigned)RETRY_AFTER_S));
 	return ux_error_set(&req->err, UX_EUNAVAILABLE, UX_UPSTREAM_AWAY);
 }
 

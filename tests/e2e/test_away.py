@@ -15,6 +15,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
+import yaml
 
 from contract import DOCUMENT
 from http_api import Api
@@ -47,8 +48,8 @@ def table():
 TABLE = table()
 
 
-def request_of(path, name, body=None, token=""):
-    """Status, body and headers of the request of a row."""
+def request_of(path, name, body=None):
+    """URL and body of the request of a row."""
     digits = name.removeprefix("gnu:")
     url = path.replace("{id}", digits).replace("{name}", ".debug_info").replace("{path}", "x.c")
     documents = {
@@ -68,10 +69,9 @@ def request_of(path, name, body=None, token=""):
     return url, body
 
 
-def ask(server, path, name=UNKNOWN, body=None, headers=()):
+def ask(server, path, name=UNKNOWN, body=None):
     url, body = request_of(path, name, body)
-    request = urllib.request.Request(server.url + url, data=body, headers={
-        "Authorization": f"Bearer {server.token}", **dict(headers)})
+    request = urllib.request.Request(server.url + url, data=body, headers={"Authorization": f"Bearer {server.token}"})
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, answer.read(), answer.headers
@@ -97,6 +97,7 @@ def check_row(server, path, expected, name=UNKNOWN, body=None):
     wanted, words = expected.split(" ", 1)
     assert status == int(wanted), found
     assert json.loads(got)["error"]["code"] in re.findall(r"`(\w+)`", words), found
+    assert "no module has" not in json.loads(got)["error"]["message"], found
     assert wanted != "503" or int(headers["Retry-After"]) >= 1, (found, headers)
 
 
@@ -297,7 +298,6 @@ def test_a_full_disk_is_neither_damage_nor_absence(bucket_store, tmp_path, prog)
 
 def routes_of_ids():
     """Every path of the document that may say that a module is absent."""
-    import yaml  # as contract.py needs it
     document = yaml.safe_load(DOCUMENT.read_text())
     kinds = re.compile(r"^/(buildid|v1/(gsym|symbolize|explain|modules)|pprof|modules)/\{id\}")
     return [path for path, item in document["paths"].items()

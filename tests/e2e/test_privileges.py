@@ -122,7 +122,7 @@ def test_the_addresses_of_upstreams_are_for_admins_of_the_server(world):
         for path in (f"/v1/explain/{NAME}", f"/explain?id={NAME}", f"/v1/gsym/{NAME}", f"/v1/symbolize/{NAME}?addr=0x1",
                      f"/buildid/{'7e' * 20}/debuginfo", "/status", "/uploads", "/v1/whoami", "/v1/modules"):
             status, text, headers = page(server, path, keys[scopes])
-            assert status < 500 or "pending" in text, (path, status, text)
+            assert status < 500 or (status == 503 and "does not answer" in text) or "pending" in text, (path, status, text)
             assert UPSTREAM not in text and "8002" not in text and UPSTREAM not in str(headers), (path, text)
         reported = Api(server, keys[scopes])("GET", f"/v1/explain/{NAME}")[1]["upstreams"][0]
         assert reported["answers"][0]["outcome"] == "failed" and "says" not in reported["answers"][0]
