@@ -86,6 +86,7 @@ static void what_is_being_extracted_is_not_sent_by_everybody(void **state)
 	const struct ux_candidate c = {.kind = UX_KIND_EXECUTABLE,
 				       .state = UX_CANDIDATE_PENDING,
 				       .claim = UX_QUALITY_LINES,
+				       .trust = UX_TRUST_CI,
 				       .size = 1,
 				       .reason = "",
 				       .origin_name = "",
