@@ -505,7 +505,8 @@ static void token_in_a_path_only_reads(void **state)
 	snprintf(target, sizeof(target), "/k/%s/pprof/%s/symbol", w->theirs, their_id);
 	json_decref(ask(w, NULL, "POST", target, "0x401007", 200));
 	snprintf(target, sizeof(target), "/k/%s/v1/uploads", w->theirs);
-	refused(ask(w, NULL, "POST", target, "{}", 403), "denied", "no scope upload,agent in a path");
+	refused(ask(w, NULL, "POST", target, "{}", 403), "denied",
+		"no scope upload,agent in a path");
 	snprintf(target, sizeof(target), "/k/%s/v1/modules/%s", w->theirs, their_id);
 	refused(ask(w, NULL, "DELETE", target, "", 403), "denied", "in a path");
 	snprintf(target, sizeof(target), "/k/%s/v1/audit", w->s.admin);
