@@ -10,6 +10,8 @@ import itertools
 import sqlite3
 import subprocess
 
+from index_rows import row_sum
+
 KINDS = ("file", "gnu", "go", "uuid")  # in the order of their text
 STEP_BITS = 32
 ODD = 0x9E3779B97F4A7C15  # spreads numbers over 64 bits
@@ -84,16 +86,24 @@ def rows_of(population, template):
     count, first = population.count, population.first
 
     def candidates():
+        summed = ("number", "module", "blob", "kind", "state", "quality", "trust", "holds", "parent", "file_id")
         for number in range(first, first + count):
-            name = population.file_name(number)
-            yield number, number, number, population.blob(population.blob_of(number)), name, name.rpartition("/")[2]
+            name, digest = population.file_name(number), population.blob(population.blob_of(number))
+            row = {**candidate, "number": number, "module": number, "blob": digest}
+            yield number, number, number, digest, name, name.rpartition("/")[2], row_sum(*(row[c] for c in summed))
+
+    def ids(kind):
+        for i in range(count):
+            name, owner = population.id(kind, i), population.module(kind, i)
+            yield name, owner, row_sum(LIKE["ns"], name, owner)
 
     yield Rows("blobs", blob, ("hash",), ((population.blob(i),) for i in range(count)))
     yield Rows("modules", module, ("number",), ((number,) for number in range(first, first + count)))
-    yield Rows("candidates", candidate, ("number", "module", "sequence", "blob", "file_name", "base_name"), candidates())
+    yield Rows("candidates", candidate, ("number", "module", "sequence", "blob", "file_name", "base_name", "sum"),
+               candidates())
     for kind in KINDS:
-        yield Rows("ids", {"ns": LIKE["ns"], "rank": rank[kind], "offer": module["offer"]}, ("id", "module"),
-                   ((population.id(kind, i), population.module(kind, i)) for i in range(count)))
+        yield Rows("ids", {"ns": LIKE["ns"], "rank": rank[kind], "offer": module["offer"]}, ("id", "module", "sum"),
+                   ids(kind))
 
 
 def totals(population, template):

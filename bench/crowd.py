@@ -6,9 +6,12 @@ syncs of the uploads are left out."""
 import hashlib
 import os
 import random
-import sqlite3
 import struct
+import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests/e2e/helpers"))
+from index_rows import opened  # noqa: E402
 
 MAGIC, UUID_AT, UUID_SIZE = 0x4753594D, 28, 20
 
@@ -54,7 +57,7 @@ def without_number(row, **changes):
 def add_modules(data, like, count, blobs, seed=1):
     """The IDs of `count` copies of the module `like` ("gnu:..."), which has one GSYM."""
     dice, ids = random.Random(seed), []
-    with sqlite3.connect(Path(data) / "index.sqlite") as db:
+    with opened(Path(data) / "index.sqlite") as db:
         db.execute("PRAGMA foreign_keys = ON")
         tables = {n: Table(db, n) for n in ("modules", "ids", "blobs", "candidates")}
         one = tables["ids"].row("id = ?", like)

@@ -150,6 +150,16 @@ static enum ux_code check_count_garbage(void *ctx, const char *name, int64_t age
 	return UX_OK;
 }
 
+static void check_damaged_row(void *ctx, const char *table, const char *key, bool more)
+{
+	char words[512];
+	snprintf(words, sizeof(words), "row %.300s of table %s does not fit its checksum%s", key,
+		 table, more ? ", and perhaps further rows of it" : "");
+	const struct ux_check_one one = {
+		.problem = UX_CHECK_INDEX, .hash = "", .words = words, .id = ""};
+	check_report(ctx, &one);
+}
+
 static enum ux_code check_index(struct check *c, struct ux_error *err)
 {
 	struct ux_index *ix = c->store->index;
@@ -158,7 +168,7 @@ static enum ux_code check_index(struct check *c, struct ux_error *err)
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_OK)
-		return UX_OK;
+		return ix->damaged_rows(ix, check_damaged_row, c, err);
 	const struct ux_check_one one = {
 		.problem = UX_CHECK_INDEX, .hash = "", .words = why.text, .id = ""};
 	check_report(c, &one);

@@ -90,6 +90,14 @@ extern const struct ux_db_engine ux_postgres_engine;
 /* Returns the slot of a statement in db->prepared; its handle is NULL on first use. */
 struct ux_db_prepared *ux_db_prepared(struct ux_db *db, const struct ux_sql *sql);
 
+/* --- sums of rows in SQLite --------------------------------------------------------------------
+ */
+
+struct sqlite3;
+
+/* Defines row_sum() on a connection, which every write to the tables with sums needs. */
+bool ux_sqlite_define_row_sum(struct sqlite3 *sqlite);
+
 /* --- checkpoints of SQLite -------------------------------------------------------------------- */
 
 /*

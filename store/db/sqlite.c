@@ -156,6 +156,8 @@ static enum ux_code sqlite_open(struct ux_db *db, const char *path, bool reader,
 			   "PRAGMA temp_store = MEMORY;"
 			   "PRAGMA trusted_schema = OFF;",
 			   err));
+	if (!ux_sqlite_define_row_sum(sqlite))
+		return sqlite_fail(db, err);
 	return reader ? sqlite_open_reader(db, err) : UX_OK;
 }
 

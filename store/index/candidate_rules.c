@@ -97,6 +97,14 @@ const struct ux_candidate *ux_module_in_state(const struct ux_module *m,
 	return NULL;
 }
 
+enum ux_code ux_module_check_rows(const struct ux_module *m, struct ux_error *err)
+{
+	for (size_t i = 0; i < m->n_candidates; i++)
+		if (m->candidates[i].damaged)
+			return ux_error_set(err, UX_EIO, "%s", m->candidates[i].reason);
+	return UX_OK;
+}
+
 enum ux_quality ux_module_quality(const struct ux_module *m)
 {
 	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);

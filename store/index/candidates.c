@@ -58,6 +58,27 @@ static struct ux_counts candidate_counts_of(struct ux_stmt *st, int first)
 	};
 }
 
+/*
+ * Reads the rest of a row that does not fit its sum: a failed candidate, so that no answer uses it
+ * and the next one answers.
+ */
+static enum ux_code candidate_read_damaged(struct ux_stmt *st, const char *kind,
+					   struct ux_arena *arena, struct ux_candidate *ret,
+					   struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	char key[24];
+	snprintf(key, sizeof(key), "%" PRId64, ret->number);
+	(void)!ux_row_fail_damaged("candidates", key, &why);
+	if (!ux_kind_parse(ux_bytes_cstr(kind), &ret->kind))
+		ret->kind = UX_KIND_GSYM;
+	if (ux_stmt_get_bytes(st, 5, ret->blob.bytes, sizeof(ret->blob.bytes), NULL) != UX_OK)
+		ret->blob = (struct ux_blob_hash){0};
+	ret->state = UX_CANDIDATE_FAILED;
+	ret->reason = ux_arena_strndup(arena, why.text, strlen(why.text));
+	return ret->reason ? UX_OK : ux_arena_fail(arena, err);
+}
+
 enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 				   struct ux_candidate *ret, struct ux_error *err)
 {
@@ -90,10 +111,13 @@ enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 		.file_id = ux_stmt_get_text(st, 27, arena),
 		.apart_from = ux_stmt_get_text(st, 28, arena),
 	};
+	ret->damaged = ux_stmt_get_int(st, UX_CANDIDATE_FITS) == 0;
 	if (!kind || !ret->reason || !ret->origin_name || !ret->description || !ret->file_name ||
 	    !ret->key_id || !ret->file_id || !ret->apart_from)
 		return ux_arena_fail(arena, err);
 	UX_TRY(ux_provenance_read(st, UX_CANDIDATE_PROVENANCE, arena, &ret->provenance, err));
+	if (ret->damaged)
+		return candidate_read_damaged(st, kind, arena, ret, err);
 	UX_TRY(candidate_kind_of(kind, &ret->kind, err));
 	return ux_stmt_get_bytes(st, 5, ret->blob.bytes, sizeof(ret->blob.bytes), err);
 }
@@ -348,6 +372,11 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 				    ux_time now, struct ux_add_result *r, struct ux_error *err)
 {
 	const struct ux_candidate *same = ux_candidate_same(m, c);
+	/* the same bytes arrive again: the new row replaces the damaged one */
+	if (same && same->damaged) {
+		UX_TRY(candidate_delete(db, same->number, err));
+		same = NULL;
+	}
 	if (!same && r->add == UX_ADD_NEW) {
 		if (m->n_candidates >= UX_INDEX_CANDIDATES_MAX)
 			return ux_error_set(err, UX_ELIMIT,

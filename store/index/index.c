@@ -169,6 +169,7 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 	ux_jobs_init(&s->base);
 	ux_namespaces_init(&s->base);
 	ux_keys_init(&s->base);
+	ux_row_sums_init(&s->base);
 	ux_audit_init(&s->base);
 	ux_supplementary_init(&s->base);
 	ux_kept_profiles_init(&s->base);

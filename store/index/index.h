@@ -103,6 +103,7 @@ struct ux_candidate {
 	enum ux_trust trust;
 	const char *file_id;    /* File ID of the loaded file; "" or NULL: not announced */
 	const char *apart_from; /* build ID that it is kept apart from; "" or NULL: none */
+	bool damaged; /* its row does not fit its sum: failed, and all else may be wrong */
 };
 
 struct ux_module {
@@ -471,6 +472,12 @@ const struct ux_candidate *ux_module_elf(const struct ux_module *m, unsigned hol
 /* Returns the first candidate in a state that has symbols, not sources; NULL: none. */
 const struct ux_candidate *ux_module_in_state(const struct ux_module *m,
 					      enum ux_candidate_state state);
+
+/*
+ * UX_EIO: the row of a candidate is damaged, and may have been the file that the module seems to
+ * lack. Call it before an answer that something is missing.
+ */
+enum ux_code ux_module_check_rows(const struct ux_module *m, struct ux_error *err) ux_must;
 
 /* Returns the quality of the GSYM that resolves addresses; UX_QUALITY_NONE: no GSYM. */
 enum ux_quality ux_module_quality(const struct ux_module *m);
@@ -864,6 +871,9 @@ struct ux_index_connections {
 	bool answers; /* it answered recently, or was not tried */
 };
 
+/* Gets a row that does not fit its sum. more: there may be others, which are not listed. */
+typedef void ux_damaged_row_fn(void *ctx, const char *table, const char *key, bool more);
+
 struct ux_index {
 	unsigned version; /* UX_INDEX_VERSION */
 	struct ux_index_objects objects;
@@ -898,10 +908,19 @@ struct ux_index {
 	 * are.
 	 */
 	enum ux_code (*sync)(struct ux_index *ix, enum ux_sync what, struct ux_error *err);
+	/*
+	 * Compares all rows that decide names and access with their sums, and reports the rows that
+	 * do not fit; at most 1,000 of each table.
+	 */
+	enum ux_code (*damaged_rows)(struct ux_index *ix, ux_damaged_row_fn *report, void *ctx,
+				     struct ux_error *err);
 	/* Gets the counts of connections to the database, or to its replica. Any thread. */
 	void (*connections)(struct ux_index *ix, bool replica, struct ux_index_connections *ret);
 	void (*close)(struct ux_index *ix);
 };
+
+/* How often this process has read a row that did not fit its sum. */
+uint64_t ux_index_row_damages(void);
 
 /* Tests whether it is the URL of a database, not the path of a file. */
 bool ux_index_is_url(const char *location);

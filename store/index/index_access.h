@@ -37,6 +37,7 @@ struct ux_namespace {
 	const char *description;
 	ux_time created;
 	ux_time updated;
+	bool damaged; /* its row does not fit its sum: `reading` may be wrong */
 };
 
 struct ux_namespace_list {

@@ -36,6 +36,7 @@ struct ux_kept_profile {
 	uint64_t length;
 	const char *key_id;
 	ux_time created; /* by the store's clock; retention counts from here */
+	bool damaged;    /* its row does not fit its sum: all else may be wrong */
 };
 
 /* Profiles of one namespace and one blob that are added in one transaction. */
@@ -48,6 +49,8 @@ struct ux_profile_addition {
 	/* of the namespace, whose oldest ones make room; at least n; 0: no limit */
 	uint64_t profiles_max;
 };
+/* UX_EIO: the row of the profile is damaged. */
+enum ux_code ux_kept_profile_check(const struct ux_kept_profile *p, struct ux_error *err) ux_must;
 
 struct ux_kept_profiles {
 	struct ux_kept_profile *items;

@@ -30,17 +30,36 @@
 /* Condition: nothing but its use keeps the module. */
 #define UX_SQL_NOT_KEPT UX_SQL_NOT_PINNED " AND " UX_SQL_NOT_REFERRED
 
+/*
+ * Conditions: the row fits its sum, so that its columns are as they were written. p is the table's
+ * prefix, "c." or "". Each has the columns of the table's triggers, which write the sums.
+ */
+#define UX_SQL_ID_FITS(p) p "sum = row_sum(" p "ns, " p "id, " p "module)"
+#define UX_SQL_CANDIDATE_FITS(p)                                                         \
+	p "sum = row_sum(" p "number, " p "module, " p "blob, " p "kind, " p "state, " p \
+	  "quality, " p "trust, " p "holds, " p "parent, " p "file_id)"
+#define UX_SQL_TOKEN_FITS(p) p "sum = row_sum(" p "id, " p "hash, " p "key, " p "expires)"
+#define UX_SQL_KEY_FITS(p) \
+	p "sum = row_sum(" p "id, " p "ns, " p "scopes, " p "expires, " p "revoked)"
+#define UX_SQL_SOURCE_FITS(p) \
+	p "sum = row_sum(" p "module, " p "path, " p "candidate, " p "blob, " p "off, " p "size)"
+#define UX_SQL_PROFILE_FITS(p)                                                             \
+	p "sum = row_sum(" p "number, " p "ns, " p "service, " p "started, " p "ended, " p \
+	  "blob, " p "size, " p "off, " p "length)"
+#define UX_SQL_NAMESPACE_FITS(p) p "sum = row_sum(" p "name, " p "reading)"
+
 /* Columns of candidates c in the order in which ux_candidate_row_read() reads them. */
 #define UX_SQL_CANDIDATE_COLUMNS                                                              \
 	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, "          \
 	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "               \
 	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "             \
 	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, c.trust, " \
-	"c.file_id, c.apart_from, " UX_SQL_PROVENANCE("c.") " "
+	"c.file_id, c.apart_from, " UX_SQL_PROVENANCE("c.") ", " UX_SQL_CANDIDATE_FITS("c.") " "
 
 enum {
 	UX_CANDIDATE_PROVENANCE = 29, /* the first provenance column */
-	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
+	UX_CANDIDATE_FITS = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
+	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_FITS + 1,
 	UX_READERS_MAX = 8, /* connections for reads */
 	UX_SCANS_MAX = 2,   /* connections among them for queries that may read every row */
 };
@@ -140,6 +159,7 @@ void ux_fetched_init(struct ux_index *ix);
 void ux_jobs_init(struct ux_index *ix);
 void ux_namespaces_init(struct ux_index *ix);
 void ux_keys_init(struct ux_index *ix);
+void ux_row_sums_init(struct ux_index *ix);
 void ux_audit_init(struct ux_index *ix);
 void ux_supplementary_init(struct ux_index *ix);
 void ux_kept_profiles_init(struct ux_index *ix);
@@ -149,6 +169,12 @@ void ux_stored_objects_init(struct ux_index *ix);
 void ux_nodes_init(struct ux_index *ix);
 
 /* The functions below are called with the connection's lock held. */
+
+/* Counts a row that does not fit its sum (ux_index_row_damages()). */
+void ux_row_note_damaged(void);
+
+/* Counts it, and returns UX_EIO with the name of the table and the row's key. */
+enum ux_code ux_row_fail_damaged(const char *table, const char *key, struct ux_error *err);
 
 /* Finds the module of an ID, without its IDs and candidates. UX_ENOTFOUND. */
 enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,

@@ -15,7 +15,7 @@ enum {
 /* Columns in the order in which kept_read() reads them. */
 #define KEPT_COLUMNS                                                                          \
 	"number, ns, service, host, build, started, ended, samples, level, blob, size, off, " \
-	"length, key_id, created "
+	"length, key_id, created, " UX_SQL_PROFILE_FITS("") " "
 
 static enum ux_code kept_read(struct ux_stmt *st, struct ux_arena *arena,
 			      struct ux_kept_profile *ret, struct ux_error *err)
@@ -35,9 +35,12 @@ static enum ux_code kept_read(struct ux_stmt *st, struct ux_arena *arena,
 		.length = (uint64_t)ux_stmt_get_int(st, 12),
 		.key_id = ux_stmt_get_text(st, 13, arena),
 		.created = ux_stmt_get_int(st, 14),
+		.damaged = ux_stmt_get_int(st, 15) == 0,
 	};
 	if (!ret->ns || !ret->service || !ret->host || !ret->build || !ret->key_id)
 		return ux_arena_fail(arena, err);
+	if (ret->damaged)
+		ux_row_note_damaged();
 	return ux_stmt_get_bytes(st, 9, ret->blob.bytes, sizeof(ret->blob.bytes), err);
 }
 
@@ -297,6 +300,15 @@ static enum ux_code kept_evict(struct ux_index *ix, uint64_t bytes, size_t limit
 UX_SQL(sql_profile_find,
        "SELECT " KEPT_COLUMNS "FROM profiles WHERE number = :number AND ns = :ns");
 
+enum ux_code ux_kept_profile_check(const struct ux_kept_profile *p, struct ux_error *err)
+{
+	return !p->damaged ? UX_OK
+			   : ux_error_set(err, UX_EIO,
+					  "the index is damaged: row %" PRId64
+					  " of table profiles does not fit its checksum",
+					  p->number);
+}
+
 static enum ux_code kept_find(struct ux_index *ix, const char *ns, int64_t number,
 			      struct ux_arena *arena, struct ux_kept_profile *ret,
 			      struct ux_error *err)
@@ -307,8 +319,11 @@ static enum ux_code kept_find(struct ux_index *ix, const char *ns, int64_t numbe
 	ux_stmt_bind_int(&st, ":number", number);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	return row ? kept_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "profile %" PRId64 " does not exist", number);
+	if (!row)
+		return ux_error_set(err, UX_ENOTFOUND, "profile %" PRId64 " does not exist",
+				    number);
+	UX_TRY(kept_read(&st, arena, ret, err));
+	return ux_kept_profile_check(ret, err);
 }
 
 #define KEPT_FILTER                                                                   \

@@ -123,8 +123,20 @@ static enum ux_code key_not_found(const char *id, struct ux_error *err)
 	return ux_error_set(err, UX_ENOTFOUND, "key %.20s does not exist", id);
 }
 
-UX_SQL(sql_key_of_token, "SELECT " KEY_COLUMNS ", t.id, t.hash, t.created, t.expires FROM tokens t "
-			 "JOIN keys k ON k.id = t.key WHERE t.id = :id");
+UX_SQL(sql_key_of_token,
+       "SELECT " KEY_COLUMNS ", t.id, t.hash, t.created, t.expires, " UX_SQL_TOKEN_FITS(
+	       "t.") ", " UX_SQL_KEY_FITS("k.") " FROM tokens t LEFT JOIN keys k ON k.id = t.key "
+						"WHERE t.id = :id");
+
+/* Checks the rows of a token and of its key. A token without a key is damaged, too. */
+static enum ux_code key_check_rows(struct ux_stmt *st, const char *token_id, struct ux_error *err)
+{
+	if (ux_stmt_get_int(st, KEY_COLUMN_COUNT + 4) == 0 || ux_stmt_is_null(st, 0))
+		return ux_row_fail_damaged("tokens", token_id, err);
+	if (ux_stmt_get_int(st, KEY_COLUMN_COUNT + 5) == 0)
+		return ux_row_fail_damaged("keys", ux_stmt_peek_text(st, 0), err);
+	return UX_OK;
+}
 
 static enum ux_code key_find(struct ux_index *ix, const char *token_id, struct ux_arena *arena,
 			     struct ux_key *ret, struct ux_token_row *ret_token,
@@ -137,6 +149,7 @@ static enum ux_code key_find(struct ux_index *ix, const char *token_id, struct u
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
 		return key_not_found(token_id, err);
+	UX_TRY(key_check_rows(&st, token_id, err));
 	UX_TRY(token_read(&st, arena, ret_token, err));
 	return key_read(&st, arena, ret, err);
 }

@@ -32,9 +32,14 @@ static enum ux_code module_not_found(const char *id, struct ux_error *err)
 	return ux_error_set(err, UX_ENOTFOUND, "no module has the ID %.100s", id);
 }
 
+enum {
+	MODULE_ID_FITS = 6, /* the column after UX_SQL_MODULE_COLUMNS */
+};
+
 UX_SQL(sql_module_of_id,
-       "SELECT " UX_SQL_MODULE_COLUMNS "FROM ids i JOIN modules m ON m.number = i.module "
-       "WHERE i.ns = :ns AND i.id = :id");
+       "SELECT " UX_SQL_MODULE_COLUMNS ", " UX_SQL_ID_FITS(
+	       "i.") " FROM ids i "
+		     "LEFT JOIN modules m ON m.number = i.module WHERE i.ns = :ns AND i.id = :id");
 
 enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,
 				struct ux_module *ret, struct ux_error *err)
@@ -46,6 +51,9 @@ enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
 		return module_not_found(id, err);
+	/* a row without its module is damaged, too */
+	if (ux_stmt_get_int(&st, MODULE_ID_FITS) == 0 || ux_stmt_is_null(&st, 0))
+		return ux_row_fail_damaged("ids", id, err);
 	*ret = ux_module_row_read(&st);
 	return UX_OK;
 }
@@ -87,7 +95,8 @@ static enum ux_code module_look_up(struct ux_index *ix, const char *ns, const ch
 	return code;
 }
 
-UX_SQL(sql_module_number, "SELECT module FROM ids WHERE ns = :ns AND id = :id");
+UX_SQL(sql_module_number, "SELECT module, " UX_SQL_ID_FITS("") " FROM ids WHERE ns = :ns "
+							       "AND id = :id");
 
 static enum ux_code module_find_number(struct ux_index *ix, const char *ns, const char *id,
 				       int64_t *ret, struct ux_error *err)
@@ -102,6 +111,8 @@ static enum ux_code module_find_number(struct ux_index *ix, const char *ns, cons
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
 		return module_not_found(id, err);
+	if (ux_stmt_get_int(&st, 1) == 0)
+		return ux_row_fail_damaged("ids", id, err);
 	*ret = ux_stmt_get_int(&st, 0);
 	return UX_OK;
 }

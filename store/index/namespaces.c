@@ -48,11 +48,15 @@ static enum ux_code namespace_read(struct ux_stmt *st, struct ux_arena *arena,
 		.description = ux_stmt_get_text(st, 6, arena),
 		.created = ux_stmt_get_int(st, 7),
 		.updated = ux_stmt_get_int(st, 8),
+		.damaged = ux_stmt_get_int(st, 9) == 0,
 	};
+	if (ret->damaged)
+		ux_row_note_damaged();
 	return ret->name && ret->upstreams && ret->description ? UX_OK : ux_arena_fail(arena, err);
 }
 
-UX_SQL(sql_ns_find, "SELECT " NS_COLUMNS "FROM namespaces WHERE name = :name");
+UX_SQL(sql_ns_find, "SELECT " NS_COLUMNS ", " UX_SQL_NAMESPACE_FITS("") " FROM namespaces "
+									"WHERE name = :name");
 
 static enum ux_code namespace_find_row(struct ux_db *db, const char *name, struct ux_arena *arena,
 				       struct ux_namespace *ret, struct ux_error *err)
@@ -124,7 +128,8 @@ static enum ux_code namespace_find(struct ux_index *ix, const char *name, struct
 	return namespace_find_row(db, name, arena, ret, err);
 }
 
-UX_SQL(sql_ns_list, "SELECT " NS_COLUMNS "FROM namespaces ORDER BY name");
+UX_SQL(sql_ns_list, "SELECT " NS_COLUMNS ", " UX_SQL_NAMESPACE_FITS("") " FROM namespaces "
+									"ORDER BY name");
 
 static enum ux_code namespace_list(struct ux_index *ix, struct ux_arena *arena,
 				   struct ux_namespace_list *ret, struct ux_error *err)

@@ -61,10 +61,11 @@ static enum ux_code source_read(struct ux_stmt *st, struct ux_arena *arena, stru
 }
 
 UX_SQL(sql_source_find,
-       "SELECT s.path, s.blob, b.size, s.off, s.size, c.file_name, c.created FROM ids i "
-       "JOIN sources s ON s.module = i.module JOIN blobs b ON b.hash = s.blob "
-       "JOIN candidates c ON c.number = s.candidate WHERE i.ns = :ns AND i.id = :id "
-       "AND s.path = :path ORDER BY s.candidate DESC LIMIT 1");
+       "SELECT s.path, s.blob, b.size, s.off, s.size, c.file_name, c.created, " UX_SQL_ID_FITS("i.") ", " UX_SQL_SOURCE_FITS(
+	       "s.") " FROM ids i "
+		     "JOIN sources s ON s.module = i.module LEFT JOIN blobs b ON b.hash = s.blob "
+		     "LEFT JOIN candidates c ON c.number = s.candidate WHERE i.ns = :ns AND i.id = :id "
+		     "AND s.path = :path ORDER BY s.candidate DESC LIMIT 1");
 
 static enum ux_code source_find(struct ux_index *ix, const char *ns, const char *id,
 				const char *path, struct ux_arena *arena, struct ux_source *ret,
@@ -79,6 +80,10 @@ static enum ux_code source_find(struct ux_index *ix, const char *ns, const char 
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
 		return ux_error_set(err, UX_ENOTFOUND, "%.60s has no source file %.90s", id, path);
+	if (ux_stmt_get_int(&st, 7) == 0)
+		return ux_row_fail_damaged("ids", id, err);
+	if (ux_stmt_get_int(&st, 8) == 0)
+		return ux_row_fail_damaged("sources", path, err);
 	UX_TRY(source_read(&st, arena, ret, err));
 	ret->bundle = ux_stmt_get_text(&st, 5, arena);
 	ret->created = ux_stmt_get_int(&st, 6);

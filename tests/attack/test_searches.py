@@ -2,13 +2,13 @@
 """Searches that look at every row of an index of 100,000 modules, and what other requests notice of them."""
 import concurrent.futures
 import contextlib
-import sqlite3
 import time
 import urllib.parse
 
 import pytest
 
 from http_api import Api
+from index_rows import opened
 from tool import unhex
 from waiting import wait_for
 
@@ -32,7 +32,7 @@ HOSTILE = {
 
 def fill(path):
     """Rows as uploads make them, by SQL."""
-    with contextlib.closing(sqlite3.connect(path)) as db:
+    with contextlib.closing(opened(path)) as db:
         db.executescript(f"""
             BEGIN;
             CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS

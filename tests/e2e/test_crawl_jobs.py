@@ -14,6 +14,7 @@ import pytest
 
 from unhex_server import Server
 from http_api import Api
+from index_rows import opened
 from tool import ROOT, lines, unhex
 from waiting import pause_for, wait_for
 
@@ -206,7 +207,7 @@ def test_a_hundred_thousand_packages_take_bounded_time_and_memory(crawled):
 
 def plans():
     """The plan of each statement about packages: name and lines. The statements are those of the source."""
-    with sqlite3.connect(":memory:") as db:
+    with opened(":memory:") as db:
         for path in sorted((ROOT / "store/schema").glob("*.sql")):
             db.executescript(path.read_text())
         texts = "".join((ROOT / "store/index" / name).read_text() for name in ("package_rows.h", "packages.c", "package_hosts.c", "package_status.c"))

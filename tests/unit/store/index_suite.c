@@ -445,4 +445,6 @@ void index_conforms(struct ux_index *ix)
 	index_packages_conform(ix);
 	index_trust_conforms(ix);
 	index_offers_agree(ix, UX_NAMESPACE_DEFAULT, 10);
+	/* whatever the suite has written fits its sum */
+	index_rows_are_whole(ix);
 }

@@ -25,6 +25,12 @@ void index_profiles_conform(struct ux_index *ix);
 void index_packages_conform(struct ux_index *ix);
 void index_trust_conforms(struct ux_index *ix);
 
+/* Checks that no row is damaged. */
+void index_rows_are_whole(struct ux_index *ix);
+
+/* Checks that damaged rows are found; on an empty index at that place. */
+void index_damage_conforms(struct ux_index *ix, const char *location);
+
 /* A ready GSYM; each byte of its hash is this byte. */
 struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes);
 

@@ -4,7 +4,7 @@
 
 #include "blobs_mem.h"
 #include "blobs_suite.h"
-#include "db.h"
+#include "db_engine.h"
 #include "index.h"
 #include "index_suite.h"
 #include "keys.h"
@@ -120,6 +120,20 @@ static void index_in_sqlite_conforms(void **state)
 	dir_remove(&d);
 }
 
+static void damaged_rows_of_sqlite_are_found(void **state)
+{
+	(void)state;
+	struct dir d;
+	struct ux_index *ix = NULL;
+	char path[128];
+	dir_make(&d);
+	assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
+	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+	index_damage_conforms(ix, path);
+	ix->close(ix);
+	dir_remove(&d);
+}
+
 static void index_of_a_newer_unhex_is_refused(void **state)
 {
 	(void)state;
@@ -228,6 +242,7 @@ static void make_index_of_schema(const char *path, int version, const char *toke
 	sqlite3 *db = NULL;
 	char sql[64];
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_true(ux_sqlite_define_row_sum(db));
 	for (int i = 0; i <= version - ux_sqlite_schema.base; i++)
 		assert_int_equal(sqlite3_exec(db, ux_sqlite_schema.steps[i].sql, NULL, NULL, NULL),
 				 SQLITE_OK);
@@ -308,6 +323,7 @@ static void index_of_each_schema_keeps_everything(void **state)
 		assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
 		assert_int_equal(schema_changes(path) == changes,
 				 version == ux_sqlite_schema.version);
+		index_rows_are_whole(ix);
 		assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
 		assert_int_equal(m.number, 5);
 		assert_int_equal(m.n_ids, 2);
@@ -393,6 +409,7 @@ static void make_many(const char *path)
 	ix->close(ix);
 	sqlite3 *db = NULL;
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_true(ux_sqlite_define_row_sum(db));
 	assert_int_equal(
 		sqlite3_exec(
 			db,
@@ -761,6 +778,7 @@ UX_SUITE(store)
 		UX_TEST(blobs_in_files_conform),
 		UX_TEST(blob_file_is_where_its_hash_says_and_is_not_writable),
 		UX_TEST(index_in_sqlite_conforms),
+		UX_TEST(damaged_rows_of_sqlite_are_found),
 		UX_TEST(index_of_a_newer_unhex_is_refused),
 		UX_TEST(index_of_before_the_base_is_refused),
 		UX_TEST(steps_after_the_base_are_found),

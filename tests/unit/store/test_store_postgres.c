@@ -67,6 +67,15 @@ static void index_in_postgresql_conforms(void **state)
 	ix->close(ix);
 }
 
+static void damaged_rows_of_postgresql_are_found(void **state)
+{
+	(void)state;
+	struct ux_index *ix = NULL;
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	index_damage_conforms(ix, database());
+	ix->close(ix);
+}
+
 /* An earlier libpq cannot send statements together. */
 static void index_without_pipelines_conforms_too(void **state)
 {
@@ -648,6 +657,7 @@ UX_SUITE(store_postgres)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(index_in_postgresql_conforms, empty),
+		cmocka_unit_test_setup(damaged_rows_of_postgresql_are_found, empty),
 		cmocka_unit_test_setup(index_without_pipelines_conforms_too, empty),
 		cmocka_unit_test_setup(statements_without_a_result_share_a_round_trip, empty),
 		cmocka_unit_test_setup(answers_are_read_before_they_are_too_many, empty),
