@@ -251,6 +251,20 @@ static enum ux_code merged_get(struct ux_request *req, struct ux_profile_request
 	return ux_profile_span_get(req, &r->filter, number, ret);
 }
 
+/* Says how many profiles of the span the sum lacks, because their bytes or rows are damaged. */
+static enum ux_code merged_put_lost(struct ux_request *req, struct ux_response *res,
+				    const struct ux_profile_span *span)
+{
+	char number[24];
+	int n = snprintf(number, sizeof(number), "%zu", span->n_lost);
+	const char *kept = ux_arena_strndup(&req->arena, number, (size_t)n);
+	if (!kept)
+		return ux_arena_fail(&req->arena, &req->err);
+	if (span->n_lost > 0)
+		ux_response_field(res, "X-Unhex-Unreadable-Profiles", ux_bytes_cstr(kept));
+	return UX_OK;
+}
+
 enum ux_code ux_handle_profile_merged(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_profile_span_release) struct ux_profile_span *span = NULL, *before = NULL;
@@ -266,6 +280,7 @@ enum ux_code ux_handle_profile_merged(struct ux_request *req, struct ux_response
 			(int)ux_min(v.size, (size_t)40), (const char *)v.data);
 	o.download = ux_request_query(req, "download", &v);
 	UX_TRY(merged_get(req, &r, &span));
+	UX_TRY(merged_put_lost(req, res, span));
 	if (r.compared && (o.format == UX_OUTPUT_HTML || o.format == UX_OUTPUT_SVG))
 		UX_TRY(ux_profile_span_get(req, &r.before, 0, &before));
 	o.profile = &span->profile;

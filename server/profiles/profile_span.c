@@ -134,6 +134,7 @@ enum ux_code ux_kept_profile_read(struct ux_store *s, const struct ux_kept_profi
 				  struct ux_profile *p, size_t *ret_size, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping blob = {0};
+	UX_TRY(ux_kept_profile_check(row, err));
 	UX_TRY(ux_blobs_map(s->blobs, &row->blob, row->size, &blob, err));
 	if (row->off > blob.bytes.size || row->length > blob.bytes.size - row->off)
 		return ux_error_set(err, UX_ECORRUPT,
@@ -151,6 +152,7 @@ struct span_sum {
 	struct ux_profile_span *span;
 	struct ux_profile_merger merger;
 	size_t bytes;
+	struct ux_error why; /* why the first lost profile cannot be read */
 };
 
 static void span_sum_deinit(struct span_sum *s)
@@ -173,6 +175,9 @@ static enum ux_code span_add(struct span_sum *s, const struct ux_kept_profile *r
 	enum ux_code code = ux_kept_profile_read(ux_server_of(req)->store, row, &p, &size, &why);
 	if (code == UX_EIO || code == UX_ENOTFOUND || code == UX_ECORRUPT) {
 		s->span->n_lost++; /* it may just have been removed */
+		if (s->why.code == UX_OK)
+			(void)!ux_error_set(&s->why, UX_EIO, "profile %" PRId64 ": %.120s",
+					    row->number, why.text);
 		return UX_OK;
 	}
 	if (code != UX_OK)
@@ -199,6 +204,9 @@ static enum ux_code span_add_all(struct span_sum *s, const struct ux_kept_profil
 	for (size_t i = 0; i < rows->n && !full; i++)
 		UX_TRY(span_add(s, &rows->items[i], &full));
 	s->span->more = full || rows->more;
+	/* an empty sum would look like a time without samples */
+	if (s->span->n == 0 && s->span->n_lost > 0)
+		return ux_error_set(&s->req->err, UX_EIO, "%s", s->why.text);
 	UX_TRY(ux_profile_bound(&s->span->profile, &s->req->err));
 	return ux_profile_name_all(ux_server_of(s->req), ns, &s->span->profile, &s->work,
 				   &s->req->err);
@@ -243,7 +251,8 @@ enum ux_code ux_profile_span_get(struct ux_request *req, const struct ux_profile
 	*ret = span_cache_find(cache, &key);
 	if (*ret)
 		return UX_OK;
-	ux_cleanup(span_sum_deinit) struct span_sum s = {.req = req, .work = ux_request_work(req)};
+	ux_cleanup(span_sum_deinit) struct span_sum s = {
+		.req = req, .work = ux_request_work(req), .why = UX_ERROR_INIT};
 	UX_TRY(span_create(&s.span, &req->err));
 	UX_TRY(ux_profile_merger_init(&s.merger, &s.span->profile, &req->err));
 	UX_TRY(span_add_all(&s, &rows, filter->ns));
