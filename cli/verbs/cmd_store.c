@@ -393,6 +393,11 @@ static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 		return ux_error_set(err, code, "no such namespace; create it with --create");
 	else if (code != UX_OK)
 		return ux_error_set(err, code, "%s", why.text);
+	if (ns.damaged && !v->reading)
+		return ux_error_set(err, UX_EIO,
+				    "the row of namespace %.64s is damaged; say with --reading who "
+				    "may read it",
+				    job->operands[0]);
 	if (v->reading)
 		UX_TRY(store_parse_reading(v->reading, &ns.reading, err));
 	if (v->upstreams)

@@ -136,6 +136,11 @@ static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *
 			*err = why;
 		return code;
 	}
+	if (row.damaged)
+		return ux_error_set(err, UX_EIO,
+				    "the index is damaged: row %.64s of table namespaces does not "
+				    "fit its checksum",
+				    ns);
 	*ret = code == UX_OK ? row.reading : UX_NS_AS_SERVED;
 	read_access_add(r, ux_bytes_cstr(ns), now, *ret);
 	return UX_OK;

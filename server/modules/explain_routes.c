@@ -36,10 +36,13 @@ static enum ux_code explain_find(struct explain *e, const char **ret_id)
 	struct ux_request *req = e->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, ret_id, &req->err));
+	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code =
-		ix->modules.find(ix, ux_caller_of(req)->ns, *ret_id, &req->arena, &e->module, NULL);
+		ix->modules.find(ix, ux_caller_of(req)->ns, *ret_id, &req->arena, &e->module, &why);
 	e->known = code == UX_OK;
-	return code == UX_ENOTFOUND ? UX_OK : code;
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return ux_error_set(&req->err, code, "%s", why.text);
+	return UX_OK;
 }
 
 static enum ux_code explain_read_addr(struct explain *e)

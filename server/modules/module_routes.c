@@ -329,7 +329,7 @@ static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_mo
 
 /* Waits for an extraction or for upstreams, because the store has no GSYM of the module. */
 static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_response *res,
-				       const char *id)
+				       const struct ux_module *m, const char *id)
 {
 	struct ux_open_module *open = NULL;
 	struct ux_error why = UX_ERROR_INIT;
@@ -341,6 +341,8 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 	if (code != UX_OK && code != UX_ENOTFOUND && code != UX_ECORRUPT)
 		return ux_error_pass(&req->err, code, &why);
 	code = ux_request_fetch(req, res, id, UX_FETCH_SYMBOLS, NULL);
+	if (code == UX_ENOTFOUND)
+		UX_TRY(ux_module_check_rows(m, &req->err));
 	if (code == UX_ENOTFOUND)
 		ux_misses_note(ux_server_of(req)->misses, ux_caller_of(req)->ns, id,
 			       ux_store_now(ux_server_of(req)->store));
@@ -361,16 +363,17 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *id = NULL;
-	struct ux_module m;
+	struct ux_module m = {0};
+	struct ux_error why = UX_ERROR_INIT;
 	const struct ux_candidate *best = NULL;
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	int fd = -1;
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
-	enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, &m, NULL);
+	enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, &m, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND)
-		return code;
+		return ux_error_set(&req->err, code, "%s", why.text);
 	if (code == UX_ENOTFOUND || !ux_module_best(&m, UX_KIND_GSYM))
-		return modules_fetch_gsym(req, res, id);
+		return modules_fetch_gsym(req, res, &m, id);
 	UX_TRY(modules_open_gsym(req, &m, &best, &fd));
 	ux_store_used(ux_server_of(req)->store, &m);
 	modules_seek_better(req, id, ux_module_best(&m, UX_KIND_GSYM));

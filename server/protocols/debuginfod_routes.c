@@ -77,6 +77,16 @@ static enum ux_code debuginfod_some(struct ux_request *req, struct ux_module *re
 	return code == UX_ENOTFOUND ? UX_OK : code;
 }
 
+/* Says that a file is missing, unless the row that would name it is damaged. */
+static enum ux_code debuginfod_check_rows(struct ux_request *req, const struct ux_module *m)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	if (ux_module_check_rows(m, &why) == UX_OK)
+		return debuginfod_not_found(req);
+	req->err = why;
+	return why.code;
+}
+
 static enum ux_code debuginfod_fetch(struct ux_request *req, struct ux_response *res,
 				     const char *id, enum ux_fetch_kind want, const char *source)
 {
@@ -216,6 +226,15 @@ static enum ux_code debuginfod_explain(struct ux_request *req, const struct ux_m
 	return ux_error_set(&req->err, code, "the server " UX_DEBUGINFOD_SYMBOLS_ONLY);
 }
 
+/* Fetches a file that no candidate is, which a damaged row may hide. */
+static enum ux_code debuginfod_fetch_other(struct ux_request *req, struct ux_response *res,
+					   const struct ux_module *m, const char *id,
+					   enum ux_fetch_kind want)
+{
+	enum ux_code code = debuginfod_fetch(req, res, id, want, NULL);
+	return code == UX_ENOTFOUND ? debuginfod_check_rows(req, m) : code;
+}
+
 static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_response *res,
 					    unsigned holds, enum ux_fetch_kind want)
 {
@@ -227,7 +246,7 @@ static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_re
 	if (!c && ux_module_in_state(&m, UX_CANDIDATE_PENDING))
 		return ux_request_await(req, res);
 	if (!c)
-		return debuginfod_explain(req, &m, debuginfod_fetch(req, res, id, want, NULL));
+		return debuginfod_explain(req, &m, debuginfod_fetch_other(req, res, &m, id, want));
 	const struct debuginfod_file f = {.blob = c->blob,
 					  .blob_size = c->size,
 					  .size = c->size,
@@ -334,7 +353,7 @@ static enum ux_code debuginfod_answer_section(struct ux_request *req, struct ux_
 	if (code == UX_ENOTFOUND)
 		code = debuginfod_fetch_either(req, res, id, !files[0], !files[1]);
 	if (code == UX_ENOTFOUND)
-		return debuginfod_not_found(req);
+		return debuginfod_check_rows(req, &m);
 	return found ? debuginfod_answer(req, res, &f) : code;
 }
 
@@ -383,6 +402,7 @@ static enum ux_code debuginfod_answer_source(struct ux_request *req, struct ux_r
 		return debuginfod_not_found(req);
 	const struct ux_source_request request = {
 		.ns = ux_caller_of(req)->ns, .id = id, .path = path};
+	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code =
 		ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, &s, &why);
 	if (code == UX_ENOTFOUND)

@@ -83,6 +83,8 @@ static void node_put_connections(struct ux_server *s, struct ux_out *out)
 		node_put_pools(out, all[i].name, all[i].type, all[i].help, values,
 			       of[0].replica ? 2 : 1);
 	}
+	ux_metric_one(out, "unhex_index_damaged_rows_total", "counter",
+		      "How often a read row did not fit its checksum.", ux_index_row_damages());
 	if (of[0].replica)
 		ux_metric_one(out, "unhex_index_replica_up", "gauge",
 			      "1 if the replica answers lookups.", of[0].answers);

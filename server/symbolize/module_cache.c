@@ -4,6 +4,7 @@
 
 #include "cache.h"
 #include "clock.h"
+#include "event_log.h"
 #include "frame_filler.h"
 
 #include <stdatomic.h>
@@ -204,6 +205,7 @@ static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 					       const struct ux_module *row, const char *ns,
 					       const char *id, struct ux_error *err)
 {
+	UX_TRY(ux_module_check_rows(row, err));
 	const struct ux_candidate *c = ux_module_in_state(row, UX_CANDIDATE_PENDING);
 	if (c || module_cache_extract_again(cache, row, ns))
 		return ux_error_set(err, UX_EUNAVAILABLE,
@@ -214,6 +216,18 @@ static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 	return ux_error_set(err, UX_ENOTFOUND, "module %.80s has no symbols", id);
 }
 
+/* Logs a damaged row, since the next candidate may answer as if nothing had happened. */
+static void module_cache_log_damage(const struct ux_module *row, const char *id)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	char words[300], shown[300];
+	if (ux_module_check_rows(row, &why) == UX_OK)
+		return;
+	ux_log_line("error", "index", "id=%s error=%s",
+		    ux_log_quote(ux_bytes_cstr(id), shown, sizeof(shown)),
+		    ux_log_quote(ux_bytes_cstr(why.text), words, sizeof(words)));
+}
+
 static enum ux_code module_cache_open_module(struct ux_module_cache *c, const char *ns,
 					     const char *id, struct ux_open_module **ret,
 					     struct ux_error *err)
@@ -222,6 +236,7 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 	UX_ARENA(arena, INDEX_ARENA);
 	struct ux_module row;
 	UX_TRY(s->index->modules.look_up(s->index, ns, id, &arena, &row, err));
+	module_cache_log_damage(&row, id);
 	if (!ux_module_best(&row, UX_KIND_GSYM))
 		return module_cache_nothing_ready(c, &row, ns, id, err);
 	UX_TRY(ux_open_module_open(ret, s->blobs, &c->memory, &row, id, err));
