@@ -37,8 +37,9 @@ static const char *arrival_build_id(const struct ux_arrival *what)
 
 /* --- the modules of the IDs ------------------------------------------------------------------- */
 
-UX_SQL(sql_modules_of_ids, "SELECT i.module, i.id FROM json_each(:ids) e CROSS JOIN ids i "
-			   "WHERE i.ns = :ns AND i.id = e.value ORDER BY e.key");
+UX_SQL(sql_modules_of_ids, "SELECT i.module, i.id, " UX_SQL_ID_FITS(
+				   "i.") " FROM json_each(:ids) e CROSS JOIN ids i "
+					 "WHERE i.ns = :ns AND i.id = e.value ORDER BY e.key");
 
 /* Writes the IDs that belong to only one module; a single ID in any case. */
 static enum ux_code arrival_write_ids(const struct ux_arrival *what, struct ux_out *list,
@@ -77,6 +78,8 @@ static enum ux_code targets_find(struct ux_db *db, const struct ux_arrival *what
 		const char *id = ux_stmt_peek_text(&st, 1);
 		if (!id)
 			return ux_error_nomem(err);
+		if (ux_stmt_get_int(&st, 2) == 0)
+			return ux_row_fail_damaged("ids", id, err);
 		const bool file = id_is_file(id);
 		int64_t *target = file ? &ret->by_file : &ret->by_build;
 		if (*target != 0 && *target != module)

@@ -173,6 +173,20 @@ static void rows_make(struct rows *r)
 	assert_int_equal(ux_key_create(r->ix, &key, &index_tester, STARTED, r->token, NULL), UX_OK);
 }
 
+/* Symbols for an ID whose row is damaged never join the module that the row names now. */
+static void damaged_ids_take_no_symbols(const struct rows *r, const char *location)
+{
+	const char *ids[] = {"gnu:da"};
+	struct ux_add_result added;
+	change_cells(location, cells[0].change);
+	assert_int_equal(index_add_to(r->ix, "damage", ids, 1,
+				      index_candidate(7, UX_QUALITY_INLINES, 9), false, NULL,
+				      &added),
+			 UX_EIO);
+	change_cells(location, cells[0].undo);
+	index_rows_are_whole(r->ix);
+}
+
 /*
  * On an empty index: whatever the code writes fits, each changed cell is found by the check and
  * when its row is read, and a write to the row does not hide it.
@@ -195,6 +209,7 @@ void index_damage_conforms(struct ux_index *ix, const char *location)
 		change_cells(location, cells[i].undo);
 		index_rows_are_whole(ix);
 	}
+	damaged_ids_take_no_symbols(&r, location);
 	/* a revoked key: a legal write to a damaged row */
 	UX_ARENA(arena, 1 << 20);
 	struct ux_key_list keys;
