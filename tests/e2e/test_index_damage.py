@@ -70,7 +70,7 @@ def columns(text, function):
 
 def test_the_statements_and_the_triggers_of_both_databases_have_the_same_columns():
     sqlite, postgres = ((ROOT / "store/schema" / name).read_text()
-                        for name in ("0023-row-sums.sql", "postgres/0015-row-sums.sql"))
+                        for name in ("0024-row-sums.sql", "postgres/0016-row-sums.sql"))
     pattern = r"UPDATE (\w+) SET sum = row_sum\(([a-z_,\s]+)\);"
     tables = columns(sqlite, pattern)
     assert len(tables) == 7 and columns(postgres, pattern) == tables
