@@ -402,7 +402,6 @@ static enum ux_code debuginfod_answer_source(struct ux_request *req, struct ux_r
 		return debuginfod_not_found(req);
 	const struct ux_source_request request = {
 		.ns = ux_caller_of(req)->ns, .id = id, .path = path};
-	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code =
 		ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, &s, &why);
 	if (code == UX_ENOTFOUND)

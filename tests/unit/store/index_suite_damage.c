@@ -153,6 +153,7 @@ static void rows_make(struct rows *r)
 				    .started = STARTED,
 				    .ended = STARTED + 10,
 				    .size = 100,
+				    .length = 100,
 				    .key_id = "k",
 				    .created = STARTED};
 	struct ux_key key = {.ns = "damage", .scopes = UX_SCOPE_READ};
@@ -169,7 +170,9 @@ static void rows_make(struct rows *r)
 	struct ux_source files[] = {source, source};
 	files[1].path = "/src/\xff\xc3.c";
 	assert_int_equal(r->ix->sources.put(r->ix, added.candidate, files, 2, NULL), UX_OK);
-	assert_int_equal(r->ix->profiles.add(r->ix, &p, NULL, 0, &r->profile, NULL), UX_OK);
+	const struct ux_profile_addition addition = {.rows = &p, .n = 1};
+	uint64_t trimmed = 0;
+	assert_int_equal(r->ix->profiles.add(r->ix, &addition, &r->profile, &trimmed, NULL), UX_OK);
 	assert_int_equal(ux_key_create(r->ix, &key, &index_tester, STARTED, r->token, NULL), UX_OK);
 }
 
