@@ -40,7 +40,7 @@ def test_the_suite_of_every_index_passes():
         env = {**os.environ, "UNHEX_TEST_POSTGRES": own.url(), "UNHEX_TEST_POSTGRES_RESTART": own.restart_command}
         r = subprocess.run([SUITE], env=env, capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stdout + r.stderr
-    assert "19 test(s)" in r.stdout + r.stderr
+    assert "20 test(s)" in r.stdout + r.stderr
 
 
 def build(tmp_path, name):

@@ -82,9 +82,9 @@ END $$;
 CREATE TRIGGER source_summed BEFORE INSERT OR UPDATE OF module, path, candidate, blob, off, size ON sources
 	FOR EACH ROW EXECUTE FUNCTION source_summed();
 
-CREATE FUNCTION row_sum(BIGINT, TEXT, TEXT, BIGINT, BIGINT, BYTEA, BIGINT)
+CREATE FUNCTION row_sum(BIGINT, TEXT, TEXT, BIGINT, BIGINT, BYTEA, BIGINT, BIGINT, BIGINT)
 	RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	AS $$ SELECT row_text_sum(concat_ws('|', $1, $2, $3, $4, $5, encode($6, 'hex'), $7)) $$;
+	AS $$ SELECT row_text_sum(concat_ws('|', $1, $2, $3, $4, $5, encode($6, 'hex'), $7, $8, $9)) $$;
 ALTER TABLE profiles ADD COLUMN sum BIGINT NOT NULL DEFAULT 0;
 UPDATE profiles SET sum = row_sum(number, ns, service, started, ended, blob, size, off, length);
 CREATE FUNCTION profile_summed() RETURNS TRIGGER LANGUAGE plpgsql AS $$

@@ -74,8 +74,9 @@ static void an_answer_is_known_to_the_next_process(void **state)
 	assert_int_equal(find_file(&next, 1, NOW + 60), UX_AGENT_THERE);
 	assert_int_equal(find_file(&next, 2, NOW + 60), UX_AGENT_NOTHING);
 	assert_int_equal(find_file(&next, 3, NOW + 60), UX_AGENT_UNKNOWN);
-	assert_int_equal(ux_agent_state_find(&next, ux_agent_id_key(&next, &id, UX_TRUST_HOST), NOW),
-			 UX_AGENT_PUBLIC);
+	assert_int_equal(
+		ux_agent_state_find(&next, ux_agent_id_key(&next, &id, UX_TRUST_HOST), NOW),
+		UX_AGENT_PUBLIC);
 	ux_agent_state_close(&next);
 	ux_agent_state_close(&s);
 }

@@ -426,7 +426,7 @@ static void profiles_of_the_base_are_whole_blobs(void **state)
 	assert_true(usage.profiles == 2 && usage.bytes == 77);
 	ix->close(ix);
 	/* A node that reads whole blobs is excluded. */
-	assert_int_equal(number_of("SELECT oldest FROM unhex_schema"), 14);
+	assert_int_equal(number_of("SELECT oldest FROM unhex_schema"), 15);
 }
 
 static void *open_and_close(void *ctx)
