@@ -168,10 +168,10 @@ def test_a_program_that_is_only_in_memory_is_sent(server, tmp_path):
         wait_for(lambda: agent.running() and agent.results())
         process = start("/usr/bin/python3", "-c", script, program)
         try:
-            wait_for(lambda: known(server, build_id(program)), 60)
+            agent.wait_uploaded("memfd:agent_memfd", 60)
         finally:
             end(process)
-        assert agent.uploaded("memfd:agent_memfd")
+        assert known(server, build_id(program))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can look into the namespaces of others")
