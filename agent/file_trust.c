@@ -9,7 +9,8 @@
 
 enum ux_trust ux_file_trust(const struct ux_opened *file, bool host)
 {
-	if (file->owner != 0 || (file->mode & (S_IWGRP | S_IWOTH)) != 0 || file->far)
+	if (file->owner != 0 || (file->mode & (S_IWGRP | S_IWOTH)) != 0 || file->far ||
+	    file->nosuid)
 		return UX_TRUST_USER;
 	return host ? UX_TRUST_HOST : UX_TRUST_CONTAINER;
 }

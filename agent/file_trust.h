@@ -9,8 +9,8 @@
 /*
  * Returns UX_TRUST_HOST for a file of root in the host's mount namespace, UX_TRUST_CONTAINER for a
  * file of root elsewhere, and UX_TRUST_USER for every file that others than root can change, or
- * whose owner another machine or a program of a user asserts (file->far). host: it is in the host's
- * mount namespace.
+ * whose owner another machine, a program or an image of a user asserts (file->far, file->nosuid).
+ * host: it is in the host's mount namespace.
  */
 enum ux_trust ux_file_trust(const struct ux_opened *file, bool host);
 

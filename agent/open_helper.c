@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -134,6 +135,16 @@ static bool open_is_local(int fd)
 		if ((uint32_t)fs.f_type == local[i])
 			return true;
 	return false;
+}
+
+/*
+ * Returns whether the mount gives no rights by the owner of a file. Users may have such mounts made
+ * of images of their own, in which any file is root's.
+ */
+static bool open_is_nosuid(int fd)
+{
+	struct statvfs fs;
+	return fstatvfs(fd, &fs) != 0 || (fs.f_flag & ST_NOSUID) != 0;
 }
 
 /* Opens the file of a mapping, first by links of the process, which resolve no path. */
@@ -286,6 +297,7 @@ static enum ux_code open_answer_to(int talk, struct open_request *r, struct open
 	ret->mode = st.st_mode;
 	ret->same = ret->size == r->before.size && ret->mtime_ns == r->before.mtime_ns;
 	ret->far = !open_is_local(fd);
+	ret->nosuid = open_is_nosuid(fd);
 	if (ret->far ? !r->copy : ret->same && !r->copy)
 		return UX_OK;
 	if (ret->far)

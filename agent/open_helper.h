@@ -59,9 +59,10 @@ struct ux_opened {
 	int64_t mtime_ns;
 	uid_t owner;
 	mode_t mode;
-	bool far;  /* it may hang: only a copy is opened */
-	bool here; /* found by its path on this host; false: by a link of the process */
-	bool same; /* it has the size and the time of `before` */
+	bool far;    /* it may hang: only a copy is opened */
+	bool nosuid; /* its mount gives no rights by the owner of a file */
+	bool here;   /* found by its path on this host; false: by a link of the process */
+	bool same;   /* it has the size and the time of `before` */
 };
 
 /*

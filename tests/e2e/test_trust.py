@@ -20,6 +20,7 @@ from tool import build_id, lines, symbol
 from unhex_server import Server
 
 NOBODY = 65534
+root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
 PROGRAM = """
 #include <stdlib.h>
 #include <unistd.h>
@@ -112,6 +113,7 @@ def text_of(server, path, token=None, **headers):
         return answer.read().decode()
 
 
+@root
 @pytest.mark.parametrize("first", ["evil", "true"])
 def test_a_program_of_a_user_never_names_a_library_of_root(server, place, attack, first):
     library, program, host = attack
@@ -136,6 +138,7 @@ def test_a_program_of_a_user_never_names_a_library_of_root(server, place, attack
     assert candidates[0]["owner"].startswith("0") and candidates[0]["host"] == os.uname().nodename
 
 
+@root
 def test_two_users_with_one_build_id_are_kept_apart_and_reported(server, place, attack):
     """Neither is root's: the first one keeps the build ID, the other one has its File ID, and both are said."""
     library, program, host = attack
@@ -168,6 +171,7 @@ def test_two_users_with_one_build_id_are_kept_apart_and_reported(server, place, 
     assert f"kept apart, with the same build ID:\n  {other}\n" in said.stdout, said
 
 
+@root
 def test_only_what_root_owns_is_sent_if_that_is_wanted(server, place, attack):
     library, program, host = attack
     processes = [started(program, 600000, user=NOBODY), started(host, library)]
@@ -180,6 +184,7 @@ def test_only_what_root_owns_is_sent_if_that_is_wanted(server, place, attack):
     assert str(library) in files and str(program) not in files
 
 
+@root
 def test_a_file_that_a_group_can_change_is_not_roots(server, place):
     program = compiled(place, "loose", PROGRAM)
     program.chmod(0o775)
@@ -189,6 +194,25 @@ def test_a_file_that_a_group_can_change_is_not_roots(server, place):
     finally:
         ended(process)
     assert module(server, build_id(program))["candidates"][0]["trust"] == "user"
+
+
+@root
+@pytest.mark.parametrize("options, expected", [("nosuid", "user"), ("suid", "host")])
+def test_a_file_on_a_mount_of_a_user_is_not_roots(server, place, options, expected):
+    mounted = place / "mounted"
+    mounted.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", mounted], check=True)
+    try:
+        program = compiled(mounted, "program", PROGRAM)
+        identity = build_id(program)
+        process = started(program, 600000)
+        try:
+            agent(server, place)
+        finally:
+            ended(process)
+    finally:
+        subprocess.run(["umount", "-l", mounted], check=True)
+    assert module(server, identity)["candidates"][0]["trust"] == expected
 
 
 @pytest.fixture
@@ -245,6 +269,7 @@ def test_less_trusted_symbols_are_not_wanted_and_more_trusted_ones_are(server, k
     assert module(server, identity)["candidates"][0]["trust"] == "ci", r
 
 
+@root
 def test_an_open_namespace_does_not_show_hosts_to_strangers(place, tmp_path):
     server = Server(tmp_path / "open", options=("--set", "reading=open", "--set", "trusted-proxies=127.0.0.1")).start()
     program = compiled(place, "program", PROGRAM)
