@@ -52,6 +52,28 @@ def test_the_manifests_are_whole_and_refer_to_each_other():
     assert container["resources"]["requests"]["cpu"]  # without it nothing scales
 
 
+def connections_of_a_node():
+    """As docs/operation.md says; the connections for reads among them are the index's."""
+    (said,) = re.findall(r"a node has up to (\d+) connections", (PACKAGING.parent / "docs/operation.md").read_text())
+    (readers,) = re.findall(r"UX_READERS_MAX = (\d+)", (PACKAGING.parent / "store/index/index_sql.h").read_text())
+    assert int(readers) < int(said)
+    return int(said)
+
+
+def test_the_database_has_connections_for_all_nodes():
+    text = (PACKAGING / "kubernetes/unhex-nodes.yaml").read_text()
+    found = {d["kind"]: d["spec"] for d in documents() if "spec" in d}
+    most = found["HorizontalPodAutoscaler"]["maxReplicas"] + found["Deployment"]["strategy"]["rollingUpdate"]["maxSurge"]
+    (needed,) = re.findall(r"max_connections = (\d+)", text)
+    assert int(needed) >= most * connections_of_a_node() + 10
+    (few,) = re.findall(r"default is 100, enough for (\d+) nodes", text)
+    assert int(few) * connections_of_a_node() <= 90
+    compose = yaml.safe_load((PACKAGING / "compose/compose.yaml").read_text())["services"]
+    nodes = [name for name in compose if name.startswith("unhex-")]
+    (there,) = re.findall(r"max_connections=(\d+)", str(compose["database"]["command"]))
+    assert int(there) >= len(nodes) * connections_of_a_node() + 10
+
+
 def printed(*args):
     """The settings that a server would run with."""
     r = unhex("serve", "--print-config", *args)
