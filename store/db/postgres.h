@@ -17,6 +17,7 @@ enum {
 };
 
 #define UX_POSTGRES_CALLS(X)    \
+	X(PQbackendPID)         \
 	X(PQclear)              \
 	X(PQcmdTuples)          \
 	X(PQconnectdbParams)    \

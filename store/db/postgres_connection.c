@@ -336,6 +336,40 @@ enum ux_code ux_postgres_exec(struct ux_db *db, const char *sql, struct ux_error
 	return UX_OK;
 }
 
+/* Returns the process of PostgreSQL that serves a statement now; 0: unknown. */
+static int postgres_serving_process(struct ux_postgres *p, PGconn *connection)
+{
+	int pid = 0;
+	PGresult *result = ux_postgres_query(p, connection, "SELECT pg_backend_pid()");
+	if (result && p->calls.PQresultStatus(result) == PGRES_TUPLES_OK &&
+	    p->calls.PQntuples(result) == 1)
+		pid = (int)strtol(p->calls.PQgetvalue(result, 0, 0), NULL, 10);
+	p->calls.PQclear(result);
+	return pid;
+}
+
+/*
+ * Tests whether a pooler gives the sessions of one connection to another one between transactions.
+ * Then prepared statements and settings are some other session's. A pooler makes up the process of
+ * its connections. If it shares sessions, one process serves two connections, or several serve one.
+ */
+static bool postgres_shares_sessions(struct ux_postgres *p)
+{
+	const int first = postgres_serving_process(p, p->connection);
+	bool shares = false;
+	if (first == 0 || first == p->calls.PQbackendPID(p->connection))
+		return false;
+	PGconn *other = ux_postgres_connect(p);
+	for (int i = 0; i < 2 && other && !shares; i++) {
+		const int theirs = postgres_serving_process(p, other);
+		shares = theirs != 0 &&
+			 (theirs == first || postgres_serving_process(p, p->connection) != first);
+	}
+	if (other)
+		p->calls.PQfinish(other);
+	return shares;
+}
+
 enum ux_code ux_postgres_open(struct ux_db *db, const char *location, bool reader,
 			      struct ux_error *err)
 {
@@ -352,7 +386,13 @@ enum ux_code ux_postgres_open(struct ux_db *db, const char *location, bool reade
 	p->connection = ux_postgres_connect(p);
 	if (!p->connection)
 		return ux_error_nomem(err);
-	return postgres_begin_session(p) == UX_OK ? UX_OK : ux_postgres_fail(db, err);
+	if (postgres_begin_session(p) != UX_OK)
+		return ux_postgres_fail(db, err);
+	if (!reader && postgres_shares_sessions(p))
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "a pooler shares sessions of the index database between "
+				    "transactions; use pool_mode = session, or PostgreSQL itself");
+	return UX_OK;
 }
 
 void ux_postgres_close(struct ux_db *db)

@@ -261,6 +261,9 @@ NEEDS = {
             "test_the_text_of_perf_script_gets_names_and_keeps_the_rest",
         "test_unwind.py": "",
     },
+    "pgbouncer": {
+        "test_pooler.py": "",
+    },
     "php": {
         "test_interp_php.py": "",
     },
