@@ -38,8 +38,7 @@ static const char *const trust_names[UX_TRUST_COUNT] = {
 	[UX_TRUST_NONE] = "",
 	[UX_TRUST_USER] = "user",
 	[UX_TRUST_CONTAINER] = "container",
-	[UX_TRUST_HOST] = "host",
-	[UX_TRUST_UPSTREAM] = "upstream",
+	[UX_TRUST_HOST] = "host", 
 	[UX_TRUST_CI] = "ci",
 	[UX_TRUST_PACKAGE] = "package",
 };

@@ -257,7 +257,7 @@ enum ux_code ux_request_trust(struct ux_request *req, struct ux_bytes claim, enu
 	if (claim.size > 0 && !ux_trust_parse(claim, &claimed))
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "\"trust\" is \"%.32s\"; expected user, container, host, "
-				    "upstream, ci or package",
+				    "ci or package",
 				    (const char *)claim.data);
 	*ret = ux_min(level, claimed);
 	return UX_OK;

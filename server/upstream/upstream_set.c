@@ -163,7 +163,7 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 		.provenance = arrived->provenance,
 		.trust = ux_provenance_get(&arrived->provenance, UX_PACKAGE)[0] != '\0'
 				 ? UX_TRUST_PACKAGE
-				 : UX_TRUST_UPSTREAM,
+				 : UX_TRUST_CI,
 		.key_id = "",
 	};
 	if (arrived->artifact == UX_ARTIFACT_SOURCE)

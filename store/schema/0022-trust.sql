@@ -1,7 +1,6 @@
--- Who vouches for the symbols of a candidate: UX_TRUST_* of lib/base/provenance.h. What was uploaded before counts as uploaded
--- by a key of CI, and what came from an upstream as such.
-ALTER TABLE candidates ADD COLUMN trust INTEGER NOT NULL DEFAULT 5;
-UPDATE candidates SET trust = 4 WHERE origin = 1;
+-- Who vouches for the symbols of a candidate: UX_TRUST_* of lib/base/provenance.h. What is there counts as uploaded by
+-- a key of CI, or as fetched from an upstream, which is the same level.
+ALTER TABLE candidates ADD COLUMN trust INTEGER NOT NULL DEFAULT 4;
 -- the File ID of the loaded file, if it was announced
 ALTER TABLE candidates ADD COLUMN file_id TEXT NOT NULL DEFAULT '';
 -- the build ID that the file has, but that another file with symbols has, too: its module has the File ID alone
@@ -12,7 +11,7 @@ ALTER TABLE candidates ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE candidates ADD COLUMN mount_namespace TEXT NOT NULL DEFAULT '';
 CREATE INDEX candidates_apart ON candidates (ns, apart_from) WHERE apart_from <> '';
 
-ALTER TABLE uploads ADD COLUMN trust INTEGER NOT NULL DEFAULT 5;
+ALTER TABLE uploads ADD COLUMN trust INTEGER NOT NULL DEFAULT 4;
 ALTER TABLE uploads ADD COLUMN host TEXT NOT NULL DEFAULT '';
 ALTER TABLE uploads ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE uploads ADD COLUMN mount_namespace TEXT NOT NULL DEFAULT '';

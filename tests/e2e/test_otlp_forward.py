@@ -93,7 +93,7 @@ def test_what_is_refused_for_now_is_sent_again_after_retry_after(tmp_path, statu
         wait_for(lambda: len(receiver.taken) == 2)
         assert receiver.taken == [message(0), message(1)]
         times = [at for at, _, _ in receiver.attempts]
-        assert times[1] - times[0] >= 2 and times[2] - times[1] >= 1
+        assert times[1] - times[0] >= 1.99 and times[2] - times[1] >= 0.99  # the server rounds to milliseconds
         assert metric(server, "unhex_otlp_forward_retries_total") == 2
         assert server.stop() == 0
 

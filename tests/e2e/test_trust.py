@@ -243,7 +243,7 @@ def test_an_unknown_level_is_refused(server, keyed, gsym):
     message = Api(server, keyed("upload")).refused(
         400, "invalid", "POST", "/v1/uploads",
         {"ids": ["gnu:00"], "size": len(gsym), "sha256": "0" * 64, "kind": "gsym", "trust": "root"})
-    assert "user, container, host, upstream, ci or package" in message
+    assert "user, container, host, ci or package" in message
 
 
 def test_less_trusted_symbols_are_not_wanted_and_more_trusted_ones_are(server, keyed, gsym):

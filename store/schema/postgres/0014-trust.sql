@@ -1,6 +1,5 @@
 -- As 0022-trust.sql of SQLite, which describes the columns.
-ALTER TABLE candidates ADD COLUMN trust BIGINT NOT NULL DEFAULT 5;
-UPDATE candidates SET trust = 4 WHERE origin = 1;
+ALTER TABLE candidates ADD COLUMN trust BIGINT NOT NULL DEFAULT 4;
 ALTER TABLE candidates ADD COLUMN file_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE candidates ADD COLUMN apart_from TEXT NOT NULL DEFAULT '';
 ALTER TABLE candidates ADD COLUMN host TEXT NOT NULL DEFAULT '';
@@ -8,7 +7,7 @@ ALTER TABLE candidates ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE candidates ADD COLUMN mount_namespace TEXT NOT NULL DEFAULT '';
 CREATE INDEX candidates_apart ON candidates (ns, apart_from) WHERE apart_from <> '';
 
-ALTER TABLE uploads ADD COLUMN trust BIGINT NOT NULL DEFAULT 5;
+ALTER TABLE uploads ADD COLUMN trust BIGINT NOT NULL DEFAULT 4;
 ALTER TABLE uploads ADD COLUMN host TEXT NOT NULL DEFAULT '';
 ALTER TABLE uploads ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE uploads ADD COLUMN mount_namespace TEXT NOT NULL DEFAULT '';

@@ -227,7 +227,9 @@ NEEDS = {
             "test_the_settings_page_has_every_key",
     },
     "minisign": {
-        "test_clone.py": "test_minisign_verifies_our_signatures_and_we_verify_its",
+        "test_clone.py":
+            "test_a_manifest_that_is_too_old_is_refused test_an_earlier_signed_manifest_cannot_be_replayed "
+            "test_minisign_verifies_our_signatures_and_we_verify_its",
         "test_release.py": "test_sources_checksums_and_signature",
     },
     "nginx": {
@@ -314,7 +316,8 @@ NEEDS = {
     },
     "rpm": {
         "test_crawl_indexes.py":
-            "test_a_changed_primary_is_refused test_a_list_of_mirrors_is_not_trusted_for_more_than_its_mirrors "
+            "test_a_changed_primary_is_refused test_a_list_of_another_machine_names_no_folder_of_this_one "
+            "test_a_list_of_mirrors_is_not_trusted_for_more_than_its_mirrors "
             "test_a_malformed_repomd_is_refused test_a_repository_of_rpm_is_counted "
             "test_a_signature_of_repomd_is_checked test_names_versions_and_sources_of_rpm_reach_the_server "
             "test_repositories_of_opensuse_are_where_its_releases_have_them "
