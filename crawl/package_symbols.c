@@ -295,7 +295,8 @@ static enum ux_code package_query_batch(struct package_run *r, struct ux_error *
 		size_t n = ux_min(r->batch.size - at, ux_countof(entries));
 		struct ux_push_module *m = r->batch.data + at;
 		for (size_t i = 0; i < n; i++)
-			entries[i] = (struct ux_push_query_entry){&m[i].ids, m[i].claim};
+			entries[i] = (struct ux_push_query_entry){&m[i].ids, m[i].claim,
+								  ux_push_trust_of(w, &m[i])};
 		w->client.deadline_ms = ux_clock_ms() + w->o->timeout_ms;
 		UX_TRY(ux_push_query(&w->client, entries, n, w->o->force, answers, err));
 		for (size_t i = 0; i < n; i++) {
@@ -341,7 +342,6 @@ static void package_trace(struct package_run *r, const struct ux_package *packag
 {
 	ux_hex_encode(ux_bytes(ux_package_stream_sha256(r->stream), UX_PACKAGE_SHA256_BYTES),
 		      r->symbols->sha256);
-	r->symbols->options.trust = UX_TRUST_PACKAGE;
 	r->symbols->options.provenance.facts[UX_DISTRIBUTION] = package->distribution;
 	r->symbols->options.provenance.facts[UX_SUITE] = package->suite;
 	r->symbols->options.provenance.facts[UX_PACKAGE] = package->name;
@@ -427,6 +427,7 @@ void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package 
 								       .symbols = ret,
 								       .ret = &ret->result};
 		work->summary = &ret->result.modules;
+		ret->options.trust = UX_TRUST_PACKAGE; /* of queries, too: they precede the trace */
 		work->o = &ret->options;
 		package_explain(&r, package_run_all(&r, package, reading, &ret->result.why));
 	}

@@ -20,7 +20,7 @@ MOST = {
     "GET /v1/modules?limit=40": 4,
     "GET /v1/modules?file={file}": 6,
     "GET /v1/modules/{id}": 5,
-    "GET /v1/explain/{id}": 6,
+    "GET /v1/explain/{id}": 9,  # three of them for other files with the build ID
     "GET /v1/gsym/{id}": 4,
     "GET /v1/export?limit=40": 5,
     "GET /v1/audit": 2,

@@ -26,7 +26,7 @@ def site(crash, tmp_path_factory):
     server = Server(tmp_path_factory.mktemp("site") / "server").start()
     files = sorted((crash.folder / "full").iterdir())
     assert server.unhex("push", *files, "/lib/x86_64-linux-gnu/libc.so.6").returncode == 0
-    assert server.unhex("push", "--with-debuginfo", "--sources", crash.folder / "full/prog").returncode == 0
+    assert server.unhex("push", "--with-debuginfo", "--sources", crash.folder / "full/prog", cwd=crash.folder).returncode == 0
     yield server
     assert server.stop() in (0, None)
 
