@@ -35,12 +35,8 @@ const char *ux_provenance_name(enum ux_provenance_fact fact)
 }
 
 static const char *const trust_names[UX_TRUST_COUNT] = {
-	[UX_TRUST_NONE] = "",
-	[UX_TRUST_USER] = "user",
-	[UX_TRUST_CONTAINER] = "container",
-	[UX_TRUST_HOST] = "host", 
-	[UX_TRUST_CI] = "ci",
-	[UX_TRUST_PACKAGE] = "package",
+	[UX_TRUST_NONE] = "",     [UX_TRUST_USER] = "user", [UX_TRUST_CONTAINER] = "container",
+	[UX_TRUST_HOST] = "host", [UX_TRUST_CI] = "ci",     [UX_TRUST_PACKAGE] = "package",
 };
 
 const char *ux_trust_name(enum ux_trust trust)

@@ -38,8 +38,8 @@ enum ux_trust {
 	UX_TRUST_USER,      /* an agent, for a file that others than root can change */
 	UX_TRUST_CONTAINER, /* an agent, for a file of root in another mount namespace */
 	UX_TRUST_HOST,      /* an agent, for a file of root in its own mount namespace */
-	UX_TRUST_CI,        /* a key with the scope "upload", or an upstream that the operator has named */
-	UX_TRUST_PACKAGE,   /* a package of a distribution, whose signature was verified */
+	UX_TRUST_CI, /* a key with the scope "upload", or an upstream that the operator has named */
+	UX_TRUST_PACKAGE, /* a package of a distribution, whose signature was verified */
 	UX_TRUST_COUNT
 };
 

@@ -404,7 +404,8 @@ static void a_body_that_nobody_reads_ends_by_itself(void **state)
 	int64_t begin = ux_clock_ms();
 	assert_int_equal(call(put, &a, &err), UX_EUNAVAILABLE);
 	assert_non_null(strstr(err.text, "is too slow"));
-	/* libcurl 8 counts what it takes into its own buffer: 64 KiB a second, until that is full. */
+	/* libcurl 8 counts what it takes into its own buffer: 64 KiB a second, until that is full.
+	 */
 	assert_in_range(ux_clock_ms() - begin, 2000, 45000);
 	ux_http_client_destroy(client);
 	client = NULL;
