@@ -63,6 +63,13 @@ bool ux_provenance_is_known(const struct ux_provenance *p)
 	return false;
 }
 
+struct ux_provenance ux_provenance_without_host(const struct ux_provenance *p)
+{
+	struct ux_provenance ret = *p;
+	ret.facts[UX_HOST] = ret.facts[UX_OWNER] = ret.facts[UX_MOUNT_NAMESPACE] = NULL;
+	return ret;
+}
+
 bool ux_git_is_revision(const char *text)
 {
 	size_t n = provenance_digits(text);

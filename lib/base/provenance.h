@@ -73,6 +73,9 @@ static inline const char *ux_provenance_get(const struct ux_provenance *p,
 /* Returns false when no fact is known. */
 bool ux_provenance_is_known(const struct ux_provenance *p);
 
+/* Returns a copy without the host, its user and mount namespace, which the public must not see. */
+struct ux_provenance ux_provenance_without_host(const struct ux_provenance *p);
+
 /* Returns whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
 bool ux_git_is_revision(const char *text);
 

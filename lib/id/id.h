@@ -56,6 +56,12 @@ enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_erro
 /* Writes the text form, lower-case, to text (UX_ID_TEXT bytes) and returns it; "" for none. */
 const char *ux_id_format(const struct ux_id *id, char *text);
 
+/* Tests whether a text form, as ux_id_format() writes it, is the one of a File ID. */
+static inline bool ux_id_text_is_file(const char *text)
+{
+	return strncmp(text, "file:", 5) == 0;
+}
+
 /* Returns the cubin-crc identity for a checksum of CUPTI (cubin_crc.h). */
 struct ux_id ux_id_of_cubin_crc(uint32_t crc);
 

@@ -243,7 +243,7 @@ static enum ux_code explain_put_apart(struct explain *e)
 	for (size_t i = 0; i < m->n_candidates && !what.apart; i++)
 		if (m->candidates[i].apart_from[0] != '\0')
 			ux_json_cstr(&e->j, what.apart = m->candidates[i].apart_from);
-	if (!what.apart && m->n_ids > 0 && strncmp(m->ids[0], "file:", 5) != 0)
+	if (!what.apart && m->n_ids > 0 && !ux_id_text_is_file(m->ids[0]))
 		what.apart = m->ids[0];
 	if (what.apart)
 		UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, &what, &req->arena,

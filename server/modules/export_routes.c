@@ -70,14 +70,6 @@ static unsigned export_holds(unsigned holds)
 	       ((holds & UX_HOLDS_SECTIONS) != 0 ? UX_ENTRY_SECTIONS : 0U);
 }
 
-/* Names of hosts, their users and mount namespaces stay here: a copy may be public. */
-static struct ux_provenance export_provenance(const struct ux_provenance *p)
-{
-	struct ux_provenance known = *p;
-	known.facts[UX_HOST] = known.facts[UX_OWNER] = known.facts[UX_MOUNT_NAMESPACE] = NULL;
-	return known;
-}
-
 static void export_put_object(const struct ux_stored_object *from, const char *ns,
 			      struct ux_json *j)
 {
@@ -93,7 +85,7 @@ static void export_put_object(const struct ux_stored_object *from, const char *n
 			     .ns = ns,
 			     .description = c->description,
 			     .file = c->file_name,
-			     .provenance = export_provenance(&c->provenance),
+			     .provenance = ux_provenance_without_host(&c->provenance),
 			     .trust = c->trust,
 			     .time = c->created};
 	static_assert(sizeof(o.hash) == sizeof(c->blob.bytes), "both are a SHA-256");

@@ -194,8 +194,7 @@ static void page_module_put_provenance(struct ux_out *out, const struct ux_prove
 	const char *branch = ux_provenance_get(p, UX_GIT_BRANCH);
 	const char *repository = ux_provenance_get(p, UX_GIT_REPOSITORY);
 	const char *run = ux_provenance_get(p, UX_CI_RUN);
-	struct ux_provenance build = *p;
-	build.facts[UX_HOST] = build.facts[UX_OWNER] = build.facts[UX_MOUNT_NAMESPACE] = NULL;
+	const struct ux_provenance build = ux_provenance_without_host(p);
 	if (!ux_provenance_is_known(&build))
 		return;
 	ux_out_cstr(out, "<p class=\"facts\">");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/query: which of these modules does the server need? */
+#include "id.h"
 #include "json_out.h"
 #include "upload.h"
 
@@ -156,11 +157,9 @@ static enum ux_code query_set_trust(struct ux_request *req, struct ux_query *q,
 				    const struct ux_known *known, const struct ux_known *found)
 {
 	bool file = false, same = false;
-	enum ux_code code = ux_request_trust(req, q->trust, &q->level);
-	if (code != UX_OK)
-		return code;
+	UX_TRY(ux_request_trust(req, q->trust, &q->level));
 	for (size_t i = 0; i < q->n_ids; i++)
-		if (strncmp(q->ids[i], "file:", 5) == 0) {
+		if (ux_id_text_is_file(q->ids[i])) {
 			file = true;
 			same = same || known[i].module != 0;
 		}

@@ -5,6 +5,7 @@
  */
 #include "index_sql.h"
 
+#include "id.h"
 #include "json_out.h"
 
 /* The modules that an arrival's IDs name. 0: none. */
@@ -13,15 +14,10 @@ struct apart_targets {
 	int64_t by_build; /* by the others */
 };
 
-static bool id_is_file(const char *id)
-{
-	return strncmp(id, "file:", 5) == 0;
-}
-
 const char *ux_arrival_file_id(const struct ux_arrival *what)
 {
 	for (size_t i = 0; i < what->n_ids; i++)
-		if (id_is_file(what->ids[i]))
+		if (ux_id_text_is_file(what->ids[i]))
 			return what->ids[i];
 	return "";
 }
@@ -30,7 +26,7 @@ const char *ux_arrival_file_id(const struct ux_arrival *what)
 static const char *arrival_build_id(const struct ux_arrival *what)
 {
 	for (size_t i = 0; i < what->n_ids; i++)
-		if (!id_is_file(what->ids[i]))
+		if (!ux_id_text_is_file(what->ids[i]))
 			return what->ids[i];
 	return "";
 }
@@ -80,7 +76,7 @@ static enum ux_code targets_find(struct ux_db *db, const struct ux_arrival *what
 			return ux_error_nomem(err);
 		if (ux_stmt_get_int(&st, 2) == 0)
 			return ux_row_fail_damaged("ids", id, err);
-		const bool file = id_is_file(id);
+		const bool file = ux_id_text_is_file(id);
 		int64_t *target = file ? &ret->by_file : &ret->by_build;
 		if (*target != 0 && *target != module)
 			return targets_fail(by[file], id, err);
@@ -213,7 +209,7 @@ static void apart_take(struct ux_apart *a, const char *from, int64_t module)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < a->what.n_ids; i++)
-		if (id_is_file(a->what.ids[i]))
+		if (ux_id_text_is_file(a->what.ids[i]))
 			a->ids[n++] = a->what.ids[i];
 	a->what.ids = a->ids;
 	a->what.n_ids = n;
